@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration: one file per group, each with ``register_opts(conf)`` and ``list_opts()``."""
+
+from oslo_config import cfg
+
+from manila_lite.conf import api, backend, database, operations, quota, rpc, scheduler
+
+MODULES = (api, backend, database, operations, quota, rpc, scheduler)
+
+
+def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
+    """Every option of the product is known to ``conf``; may be called twice."""
+    for module in MODULES:
+        module.register_opts(conf)
+    return conf

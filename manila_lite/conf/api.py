@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API process: where it listens, who may come in, how large answers get."""
+
+from oslo_config import cfg
+
+DEFAULT = [
+    cfg.StrOpt('auth_strategy', default='keystone',
+               help='How callers prove who they are: "keystone", "http_basic" (a password file) or "noauth" '
+                    '(everybody is administrator). A mistake is refused at start.'),
+    cfg.IPOpt('osapi_share_listen', default='0.0.0.0', help='Address the built-in server listens on.'),
+    cfg.PortOpt('osapi_share_listen_port', default=8786, help='Port the built-in server listens on.'),
+    cfg.IntOpt('osapi_share_workers', default=1, min=1, help='Number of API processes of manila-api.'),
+    cfg.IntOpt('osapi_max_limit', default=1000, min=1, help='Most items of one page of a list.'),
+    cfg.StrOpt('osapi_share_base_URL', help='Address to show in links, when a proxy in front does not send '
+                                            'X-Forwarded headers.'),
+    cfg.StrOpt('default_share_type', help='Name of the share type used when a request names none.'),
+    cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], help='Protocols that users may ask for.'),
+    cfg.StrOpt('storage_availability_zone', default='nova', help='Zone of the services of this host, unless their '
+                                                                 'backend says otherwise.'),
+    cfg.ListOpt('admin_only_metadata', default=['__affinity_same_host', '__affinity_different_host'],
+                help='Share metadata keys that only administrators may set or delete.'),
+    cfg.ListOpt('admin_only_el_metadata', default=['preferred'],
+                help='Export location metadata keys that only administrators may set or delete.'),
+]
+
+API = [
+    cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in the built-in server.'),
+    cfg.IntOpt('max_request_body_size', default=114688, help='Largest request body in bytes.'),
+    cfg.StrOpt('http_basic_auth_user_file', default='/etc/manila_lite/htpasswd',
+               help='Password file (bcrypt) of auth_strategy http_basic.'),
+    cfg.ListOpt('http_basic_accounts', default=[],
+                help='Who the users of http_basic are, as user:project:role+role. A user that is not listed gets '
+                     'no role, and so is refused everywhere.'),
+    cfg.StrOpt('noauth_project', default='admin', help='Project of callers under noauth that name none in the URL.'),
+    cfg.BoolOpt('response_validation', default=False,
+                help='Check every answer against its schema and fail on a mismatch. For tests: it costs time.'),
+]
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options by group."""
+    return [('DEFAULT', DEFAULT), ('api', API)]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """The options of this file are registered on ``conf``."""
+    for group, opts in list_opts():
+        conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
+

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backends and the hosts they run on."""
+
+import socket
+
+from oslo_config import cfg
+
+DEFAULT = [
+    cfg.HostAddressOpt('host', default=socket.gethostname(), sample_default='<hostname>',
+                       help='Name of this host in service records. Give it a fixed value where the host name may change.'),
+    cfg.StrOpt('state_path', default='/var/lib/manila_lite', help='Directory for everything that must survive a restart.'),
+    cfg.ListOpt('enabled_share_backends', default=[], help='Backends that this share manager runs; each has a section '
+                                                            'of its own with at least "driver".'),
+    cfg.IntOpt('service_down_time', default=60, min=2, help='Seconds without a heartbeat after which a service is down.'),
+    cfg.IntOpt('report_interval', default=10, min=1, help='Seconds between heartbeats.'),
+    cfg.IntOpt('capability_interval', default=60, min=1, help='Seconds between capacity reports of a backend.'),
+]
+
+#: Registered in the section of every backend, beside the options of its driver.
+BACKEND = [
+    cfg.StrOpt('driver', help='Entry point of the driver, for instance "linux" or "dummy".'),
+    cfg.StrOpt('share_backend_name', help='Name that share types match with share_backend_name; default: the section.'),
+    cfg.StrOpt('backend_availability_zone', help='Zone of this backend; default: storage_availability_zone.'),
+    cfg.BoolOpt('driver_handles_share_servers', default=False,
+                help='Whether the driver makes share servers. Must be what the driver supports.'),
+]
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options by group; the group of a backend is named by the operator."""
+    return [('DEFAULT', DEFAULT), ('backend_example', BACKEND)]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """The host options are registered on ``conf``; backends follow when their names are known."""
+    conf.register_opts(DEFAULT)
+
+
+def register_backend(conf: cfg.ConfigOpts, name: str) -> None:
+    """The section ``name`` may be read as a backend."""
+    conf.register_opts(BACKEND, group=name)

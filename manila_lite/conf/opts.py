@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the sample generator writes: found by walking the modules, so none can be forgotten."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+from oslo_config import cfg
+
+import manila_lite.conf
+
+_NOT_OPTIONS = ('opts',)
+
+
+def modules() -> Iterator:
+    """Yield every option module; each must have ``list_opts``."""
+    for info in pkgutil.iter_modules(manila_lite.conf.__path__):
+        if info.name not in _NOT_OPTIONS:
+            yield importlib.import_module(f'manila_lite.conf.{info.name}')
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return (group, options) pairs for oslo-config-generator. A module without ``list_opts`` is an error."""
+    found = []
+    for module in modules():
+        found.extend(module.list_opts())
+    return found

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors, kinds
+from manila_lite.db import models, pairs
+
+_rules = models.access_rules
+
+#: States of rules that are in force, or shall be as soon as the backend was told.
+_GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
+#: States that a run of the backend has to end.
+_PENDING = ('queued_to_apply', 'applying', 'queued_to_update', 'updating', 'queued_to_deny', 'denying')
+
+
+def get(conn: Connection, ident: str) -> Row:
+    """Return a rule, whoever owns its share.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(sa.select(_rules).where(_rules.c.id == ident)).first()
+    if row is None:
+        raise errors.NotFound.of('access rule', ident)
+    return row
+
+
+def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:
+    """Return a share's rules, oldest first; filters by access_type, access_to, access_level, access_key, metadata."""
+    query = sa.select(_rules).where(_rules.c.share_id == share_id).order_by(_rules.c.created_at, _rules.c.id)
+    for key in ('access_type', 'access_to', 'access_level', 'access_key'):
+        if (filters or {}).get(key) is not None:
+            query = query.where(_rules.c[key] == filters[key])
+    return list(conn.execute(query.where(
+        *pairs.matching(models.access_rule_metadata, _rules.c.id, (filters or {}).get('metadata') or {}))))
+
+
+def granted(conn: Connection, share_ids: Iterable[str]) -> dict[str, list[kinds.AccessRule]]:
+    """Return the rules that shall be in force, by share id, as drivers see them."""
+    found: dict[str, list[kinds.AccessRule]] = defaultdict(list)
+    query = (sa.select(_rules).where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
+             .order_by(_rules.c.created_at, _rules.c.id))
+    for row in conn.execute(query):
+        found[row.share_id].append(as_kind(row))
+    return found
+
+
+def as_kind(row: Row) -> kinds.AccessRule:
+    """Return a rule as drivers see it."""
+    return kinds.AccessRule(row.id, row.access_type, row.access_to, row.access_level)
+
+
+def pending(conn: Connection, share_id: str) -> list[Row]:
+    """Return the rules that the backend was not told of yet, or was being told of when its process died."""
+    return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
+
+
+def states_of(conn: Connection, share_id: str) -> set[str]:
+    """Return the states that the share's rules are in."""
+    return set(conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars())
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """The rule has these values. Never a state."""
+    conn.execute(_rules.update().where(_rules.c.id == ident).values(**values))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions: ``with db.writer() as conn`` and ``with db.reader() as conn``.
+
+oslo.db's enginefacade gives pooling, exception translation and reconnects. For a SQLite file the
+engine is tuned as measured (design: performance, section 3): a pool, WAL, and BEGIN IMMEDIATE for
+writers, so that two writers queue up and neither is refused.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy
+from oslo_db import api as oslo_db_api
+from oslo_db import exception as oslo_db_exception
+from oslo_db.sqlalchemy import enginefacade
+from sqlalchemy import event, pool
+from sqlalchemy.engine import Connection, Engine
+
+_BUSY_TIMEOUT_MS = 10000
+
+#: Decorates a whole unit of work that may be run again after a deadlock or a lost connection.
+retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
+                                  max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
+
+
+class Database:
+    """One database for one process; connects when first used, so that it may be made before a fork."""
+
+    def __init__(self, conf: Any):
+        self._conf = conf
+        self._lock = threading.Lock()
+        self._manager: Any = None
+        self._writing = threading.local()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, made at the first call."""
+        with self._lock:
+            if self._manager is None:
+                self._manager = self._start()
+        return self._manager.writer.get_engine()
+
+    def _start(self) -> Any:
+        manager = enginefacade.transaction_context()
+        options = dict(self._conf.database)
+        full = options.pop('sqlite_synchronous_full')
+        size = options.pop('sqlite_pool_size')
+        known = {key: value for key, value in options.items()
+                 if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
+                            'max_retries', 'retry_interval', 'max_overflow', 'pool_timeout', 'connection_debug',
+                            'connection_trace', 'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
+        manager.configure(sqlite_fk=True, **known)
+        engine = manager.writer.get_engine()
+        if engine.dialect.name == 'sqlite':
+            self._tune_sqlite(engine, full, size)
+        return manager
+
+    def _tune_sqlite(self, engine: Engine, full: bool, size: int) -> None:
+        if engine.url.database not in (None, '', ':memory:'):
+            # oslo.db insists on NullPool for files; there is no public way to change it afterwards.
+            old = engine.pool
+            engine.pool = pool.QueuePool(old._creator, pool_size=size, max_overflow=size,
+                                         _dispatch=old.dispatch, dialect=engine.dialect)
+        synchronous = 'FULL' if full else 'NORMAL'
+
+        @event.listens_for(engine, 'connect')
+        def connected(dbapi: Any, record: Any) -> None:
+            for pragma in (f'busy_timeout={_BUSY_TIMEOUT_MS}', 'journal_mode=WAL',
+                           f'synchronous={synchronous}', 'foreign_keys=ON'):
+                dbapi.execute(f'PRAGMA {pragma}')
+
+        for deferred in list(engine.dispatch.begin):  # oslo.db's own, which begins deferred
+            event.remove(engine, 'begin', deferred)
+
+        @event.listens_for(engine, 'begin')
+        def begun(conn: Connection) -> None:
+            # A deferred BEGIN that turns writer later is refused at once under contention.
+            conn.exec_driver_sql('BEGIN IMMEDIATE' if getattr(self._writing, 'yes', False) else 'BEGIN')
+
+    @contextlib.contextmanager
+    def writer(self) -> Iterator[Connection]:
+        """Everything written through the connection is committed together at the end, or nothing is."""
+        _ = self.engine
+        self._writing.yes = True
+        try:
+            with self._manager.writer.connection.using(_Scope()) as conn:
+                yield conn
+        finally:
+            self._writing.yes = False
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Connection]:
+        """All reads through the connection see one state of the database."""
+        _ = self.engine
+        with self._manager.reader.connection.using(_Scope()) as conn:
+            yield conn
+
+    def dispose(self) -> None:
+        """All connections are closed."""
+        with self._lock:
+            if self._manager is not None:
+                self._manager.dispose_pool()
+                self._manager = None
+
+
+@enginefacade.transaction_context_provider
+class _Scope:
+    """Holds enginefacade's state for exactly one transaction."""
+
+
+def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
+    """Insert a row unless one with the same key is there; say whether it was inserted."""
+    try:
+        with conn.begin_nested():
+            conn.execute(table.insert().values(**values))
+    except oslo_db_exception.DBDuplicateEntry:
+        return False
+    return True

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""User messages. The ids are facts of the API: clients decide by them (design: clients, fact 5)."""
+
+import datetime
+import enum
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models, paging
+
+_messages = models.messages
+_KEEP = datetime.timedelta(days=30)
+
+
+class Action(enum.Enum):
+    """What was being done: id, and the words for it."""
+
+    ALLOCATE_HOST = ('001', 'allocate host')
+    CREATE = ('002', 'create')
+    DELETE_ACCESS_RULES = ('003', 'delete access rules')
+    PROMOTE = ('004', 'promote')
+    UPDATE = ('005', 'update')
+    REVERT_TO_SNAPSHOT = ('006', 'revert to snapshot')
+    DELETE = ('007', 'delete')
+    EXTEND = ('008', 'extend')
+    SHRINK = ('009', 'shrink')
+    UPDATE_ACCESS_RULES = ('010', 'update access rules')
+
+
+class Detail(enum.Enum):
+    """Why it did not work: id, and the general sentence; the message's own text adds the particulars."""
+
+    UNKNOWN_ERROR = ('001', 'Something went wrong that has no name of its own.')
+    NO_VALID_HOST = ('002', 'No backend had room for the share. A smaller size or another share type may fit.')
+    UNEXPECTED_NETWORK = ('003', 'The backend did not expect the share network that was given.')
+    NO_SHARE_SERVER = ('004', 'No share server could be found or made for the share.')
+    FILTER_AVAILABILITY = ('007', 'No backend of the availability zone asked for could take the share.')
+    FILTER_CAPABILITIES = ('008', 'No backend has the capabilities that the share type asks for.')
+    FILTER_CAPACITY = ('009', 'No backend has enough free space.')
+    FILTER_DRIVER = ('010', 'No backend handles share servers the way the share type asks for.')
+    FILTER_RETRY = ('013', 'Every backend that could take the share was tried, and failed.')
+    FILTER_REPLICATION = ('014', 'No backend can replicate the way the share type asks for.')
+    DRIVER_FAILED_EXTEND = ('015', 'The backend could not extend the share.')
+    FILTER_CREATE_FROM_SNAPSHOT = ('016', 'No backend can make a share from this snapshot.')
+    DRIVER_FAILED_CREATING_FROM_SNAP = ('017', 'The backend could not make the share from the snapshot.')
+    DRIVER_REFUSED_SHRINK = ('018', 'The share holds more data than the new size; it was not shrunk.')
+    DRIVER_FAILED_SHRINK = ('019', 'The backend could not shrink the share.')
+    FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend does not let this client in.')
+    UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule.')
+    NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
+
+    @classmethod
+    def named(cls, name: str | None) -> 'Detail':
+        """Return the detail of that name; one that has no message of its own is a NO_VALID_HOST or unknown."""
+        if name in cls.__members__:
+            return cls[name]
+        return cls.NO_VALID_HOST if name and name.startswith('FILTER') else cls.UNKNOWN_ERROR
+
+
+def create(conn: Connection, ctx: context.RequestContext, resource_type: str, resource_id: str, action: Action,
+           detail: Detail, text: str = '') -> None:
+    """The owner of the resource can read why it failed; the message goes by itself after 30 days."""
+    conn.execute(_messages.insert().values(
+        id=uuidutils.generate_uuid(), project_id=ctx.project_id or '', request_id=ctx.request_id,
+        resource_type=resource_type, resource_id=resource_id, action_id=action.value[0], detail_id=detail.value[0],
+        message_level='ERROR', text=text, expires_at=timeutils.utcnow() + _KEEP))
+
+
+def user_message(row: Row) -> str:
+    """Return the sentence a person reads: what was tried, why it failed, and the particulars."""
+    by_id = {member.value[0]: member.value[1] for member in (*Action,)}
+    details = {member.value[0]: member.value[1] for member in (*Detail,)}
+    text = f'{by_id.get(row.action_id, "unknown action")}: {details.get(row.detail_id, "")}'
+    return f'{text} {row.text}' if row.text else text
+
+
+def _visible(ctx: context.RequestContext) -> sa.Select:
+    query = sa.select(_messages)
+    return query if ctx.is_admin else query.where(_messages.c.project_id == ctx.project_id)
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a message of the caller's project.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_visible(ctx).where(_messages.c.id == ident)).first()
+    if row is None:
+        raise errors.NotFound.of('message', ident)
+    return row
+
+
+_EQUAL = ('id', 'detail_id', 'action_id', 'resource_id', 'resource_type', 'message_level', 'request_id')
+
+
+def list_messages(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+    """Return the caller's messages; ``created_since`` and ``created_before`` are datetimes."""
+    query = _visible(ctx)
+    for key in _EQUAL:
+        if filters.get(key) is not None:
+            query = query.where(_messages.c[key] == filters[key])
+    if filters.get('created_since'):
+        query = query.where(_messages.c.created_at >= filters['created_since'])
+    if filters.get('created_before'):
+        query = query.where(_messages.c.created_at <= filters['created_before'])
+    return list(conn.execute(page.apply(query, _messages.c, tie=_messages.c.id)))
+
+
+def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:
+    """The message is gone.
+
+    :raises errors.NotFound: there is none.
+    """
+    get(conn, ctx, ident)
+    conn.execute(_messages.delete().where(_messages.c.id == ident))
+
+
+def expire(conn: Connection) -> int:
+    """Messages past their time are gone; says how many."""
+    return conn.execute(_messages.delete().where(_messages.c.expires_at < timeutils.utcnow())).rowcount

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables, one file per noun. Rows are deleted for real; operations and messages keep the history."""
+
+from manila_lite.db.models.access import access_rule_metadata, access_rules
+from manila_lite.db.models.base import metadata
+from manila_lite.db.models.messages import messages
+from manila_lite.db.models.operations import operations
+from manila_lite.db.models.quotas import quota_classes, quota_locks, quotas
+from manila_lite.db.models.services import availability_zones, pools, services
+from manila_lite.db.models.shares import (
+    export_location_metadata,
+    export_locations,
+    share_instances,
+    share_metadata,
+    shares,
+)
+from manila_lite.db.models.snapshots import snapshot_metadata, snapshots
+from manila_lite.db.models.types import share_type_extra_specs, share_type_projects, share_types
+
+__all__ = [
+    'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
+    'messages', 'metadata', 'operations', 'pools', 'quota_classes', 'quota_locks', 'quotas', 'services',
+    'share_instances', 'share_metadata', 'share_type_extra_specs', 'share_type_projects', 'share_types', 'shares',
+    'snapshot_metadata', 'snapshots',
+]

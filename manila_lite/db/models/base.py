@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metadata and the column shapes that all tables share."""
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.dialects import mysql
+
+metadata = sa.MetaData(naming_convention={
+    'ix': 'ix_%(table_name)s_%(column_0_N_name)s',
+    'uq': 'uq_%(table_name)s_%(column_0_N_name)s',
+    'fk': 'fk_%(table_name)s_%(column_0_N_name)s',
+    'pk': 'pk_%(table_name)s',
+})
+
+#: Microseconds on every database; the API shows them.
+Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
+Name = sa.String(255)
+Id = sa.String(36)
+
+
+class Json(sa.TypeDecorator):
+    """A JSON value kept as text."""
+
+    impl = sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb')
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> str | None:
+        """Python to text."""
+        return None if value is None else json.dumps(value, sort_keys=True)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> Any:
+        """Text to Python."""
+        return None if value is None else json.loads(value)
+
+
+def ident(name: str = 'id', **kwargs: Any) -> sa.Column:
+    """A UUID primary key."""
+    return sa.Column(name, Id, primary_key=True, **kwargs)
+
+
+def ref(name: str, target: str, *, nullable: bool = False, cascade: bool = False, index: bool = True) -> sa.Column:
+    """A UUID that points to another table's row; ``cascade``: it goes when that row goes."""
+    return sa.Column(name, Id, sa.ForeignKey(target, ondelete='CASCADE' if cascade else None),
+                     nullable=nullable, index=index)
+
+
+def times() -> tuple[sa.Column, sa.Column]:
+    """created_at and updated_at, kept by themselves."""
+    return (sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
+            sa.Column('updated_at', Time, onupdate=timeutils.utcnow))
+
+
+def flag(name: str, default: bool = False) -> sa.Column:
+    """A boolean that is never null."""
+    return sa.Column(name, sa.Boolean, nullable=False, default=default,
+                     server_default=sa.true() if default else sa.false())
+
+
+def pairs(name: str, owner: str, *, value_length: int = 1023) -> sa.Table:
+    """A table of key/value pairs of ``owner`` (table name), which go when their owner goes."""
+    return sa.Table(
+        name, metadata,
+        sa.Column('owner_id', Id, sa.ForeignKey(f'{owner}.id', ondelete='CASCADE'), primary_key=True),
+        sa.Column('key', Name, primary_key=True),
+        sa.Column('value', sa.String(value_length), nullable=False),
+        sa.Index(f'ix_{name}_key_value', 'key', 'owner_id'))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Durable work. The row is the truth; a message on the bus only says that it is there."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Id, Json, Name, Time, ident, metadata, times
+
+operations = sa.Table(
+    'operations', metadata, ident(), *times(),
+    sa.Column('kind', sa.String(64), nullable=False),
+    sa.Column('resource_type', sa.String(64), nullable=False),
+    sa.Column('resource_id', Id, nullable=False, index=True),
+    sa.Column('project_id', Name),
+    sa.Column('user_id', Name),
+    sa.Column('request_id', Name),
+    # Who shall do it: "scheduler", or "share" together with the backend's host.
+    sa.Column('topic', sa.String(32), nullable=False),
+    sa.Column('host', Name, nullable=False, server_default=''),
+    sa.Column('lane', sa.String(8), nullable=False),
+    # At most one operation with the same key is open, and no two with the same serial run together.
+    sa.Column('open_key', Name, unique=True),
+    sa.Column('serial', Name),
+    sa.Column('state', sa.String(16), nullable=False),
+    sa.Column('step', sa.Integer, nullable=False, server_default='0'),
+    sa.Column('undoing', sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column('wanted', sa.Integer, nullable=False, server_default='1'),
+    sa.Column('attempts', sa.Integer, nullable=False, server_default='0'),
+    sa.Column('data', Json, nullable=False),
+    sa.Column('error', sa.Text),
+    sa.Column('next_run_at', Time, nullable=False),
+    sa.Column('owner', Name),
+    sa.Column('lease_expires_at', Time),
+    sa.Column('finished_at', Time, index=True),
+    sa.Index('ix_operations_due', 'topic', 'host', 'state', 'next_run_at'),
+)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Availability zones, services with their heartbeats, and the pools they report."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Json, Name, Time, flag, ident, metadata, ref, times
+
+availability_zones = sa.Table(
+    'availability_zones', metadata, ident(), *times(),
+    sa.Column('name', Name, nullable=False, unique=True),
+)
+
+services = sa.Table(
+    'services', metadata,
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=True), *times(),
+    sa.Column('host', Name, nullable=False),
+    sa.Column('binary', Name, nullable=False),
+    sa.Column('topic', Name),
+    ref('availability_zone_id', 'availability_zones.id', nullable=True, index=False),
+    sa.Column('heartbeat_at', Time),
+    flag('stopped'),
+    flag('disabled'),
+    sa.Column('disabled_reason', Name),
+    flag('ensuring'),
+    sa.UniqueConstraint('host', 'binary'),
+)
+
+pools = sa.Table(
+    'pools', metadata,
+    sa.Column('host', Name, primary_key=True),          # host@backend#pool
+    sa.Column('backend_host', Name, nullable=False, index=True),
+    sa.Column('total_gb', sa.Float, nullable=False),
+    sa.Column('free_gb', sa.Float, nullable=False),
+    sa.Column('allocated_gb', sa.Float, nullable=False, server_default='0'),
+    # Promised by schedulers since the report of this generation.
+    sa.Column('claimed_gb', sa.Float, nullable=False, server_default='0'),
+    sa.Column('provisioned_gb', sa.Float, nullable=False, server_default='0'),
+    sa.Column('reserved_percentage', sa.Integer, nullable=False, server_default='0'),
+    flag('thin_provisioning'),
+    sa.Column('max_over_subscription_ratio', sa.Float, nullable=False, server_default='1'),
+    sa.Column('capabilities', Json, nullable=False),
+    sa.Column('generation', sa.Integer, nullable=False, server_default='0'),
+    sa.Column('reported_at', Time, nullable=False),
+)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares, their instances, their export locations and metadata."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Id, Name, Time, flag, ident, metadata, pairs, ref, times
+
+shares = sa.Table(
+    'shares', metadata, ident(), *times(),
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('user_id', Name),
+    sa.Column('name', Name),
+    sa.Column('description', Name),
+    sa.Column('size', sa.Integer, nullable=False),
+    # While a resize runs: the size it goes to. Quotas count the larger of the two.
+    sa.Column('target_size', sa.Integer),
+    sa.Column('share_proto', sa.String(32), nullable=False),
+    flag('is_public'),
+    sa.Column('snapshot_id', Id),
+    flag('snapshot_support'), flag('create_share_from_snapshot_support'),
+    flag('revert_to_snapshot_support'), flag('mount_snapshot_support'),
+    sa.Column('replication_type', Name),
+    sa.Column('share_group_id', Id),
+    sa.Column('task_state', Name),
+    flag('is_soft_deleted'),
+    sa.Column('scheduled_to_be_deleted_at', Time),
+    sa.Column('source_backup_id', Id),
+    sa.Column('mount_point_name', Name),
+    sa.Column('encryption_key_ref', Id),
+    flag('snapshot_inherit_share_access_support'),
+    sa.Index('ix_shares_project_id_created_at', 'project_id', 'created_at'),
+    sa.Index('ix_shares_created_at', 'created_at'),
+    sa.Index('ix_shares_name', 'name'),
+    sa.Index('ix_shares_snapshot_id', 'snapshot_id'),
+)
+
+share_instances = sa.Table(
+    'share_instances', metadata, ident(), *times(),
+    ref('share_id', 'shares.id', cascade=True),
+    sa.Column('host', Name),
+    sa.Column('status', Name, nullable=False),
+    sa.Column('previous_status', Name),
+    sa.Column('access_rules_status', Name, nullable=False),
+    ref('share_type_id', 'share_types.id', nullable=True),
+    ref('availability_zone_id', 'availability_zones.id', nullable=True, index=False),
+    sa.Column('share_network_id', Id),
+    sa.Column('share_server_id', Id),
+    sa.Column('replica_state', Name),
+    flag('cast_rules_to_readonly'),
+    sa.Column('progress', sa.String(32)),
+    sa.Column('scheduled_at', Time),
+    sa.Column('launched_at', Time),
+    sa.Column('terminated_at', Time),
+    sa.Index('ix_share_instances_host_status', 'host', 'status'),
+)
+
+share_metadata = pairs('share_metadata', 'shares')
+
+export_locations = sa.Table(
+    'export_locations', metadata, ident(), *times(),
+    ref('share_instance_id', 'share_instances.id', cascade=True),
+    sa.Column('position', sa.Integer, nullable=False),
+    sa.Column('path', sa.String(2000), nullable=False),
+    flag('is_admin_only'), flag('preferred'),
+)
+
+export_location_metadata = pairs('export_location_metadata', 'export_locations')

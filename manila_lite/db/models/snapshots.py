@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of shares."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Name, ident, metadata, pairs, ref, times
+
+snapshots = sa.Table(
+    'snapshots', metadata, ident(), *times(),
+    # No cascade: a share with snapshots cannot go.
+    ref('share_id', 'shares.id'),
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('user_id', Name),
+    sa.Column('name', Name),
+    sa.Column('description', Name),
+    sa.Column('status', Name, nullable=False),
+    sa.Column('size', sa.Integer, nullable=False),
+    sa.Column('share_size', sa.Integer, nullable=False),
+    sa.Column('share_proto', sa.String(32), nullable=False),
+    sa.Column('progress', sa.String(32)),
+    sa.Column('provider_location', Name),
+    sa.Index('ix_snapshots_project_id_created_at', 'project_id', 'created_at'),
+    sa.Index('ix_snapshots_created_at', 'created_at'),
+)
+
+snapshot_metadata = pairs('snapshot_metadata', 'snapshots')

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of durable work: open, claim by compare-and-swap with a lease, move on, finish.
+
+Claims are conditional UPDATEs with a look at the row count, which holds on SQLite, PostgreSQL,
+MariaDB and Galera alike. Every later write names the owner, so that a worker whose lease was taken
+over writes nothing (``errors.LostClaim``).
+"""
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db.models import operations
+
+OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
+_STATES = (OPEN, DONE, FAILED, PARKED)
+
+
+def insert(conn: Connection, **values: Any) -> str:
+    """An open operation stands in the table once the transaction commits. Returns its id."""
+    ident = uuidutils.generate_uuid()
+    conn.execute(operations.insert().values(
+        **{'id': ident, 'state': OPEN, 'next_run_at': timeutils.utcnow()} | values))
+    return ident
+
+
+def ask_again(conn: Connection, open_key: str) -> str | None:
+    """The open operation with this key will look once more before it ends. Returns its id, or nothing if none is open."""
+    changed = conn.execute(operations.update().where(operations.c.open_key == open_key)
+                           .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())).rowcount
+    if not changed:
+        return None
+    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
+
+
+def get(conn: Connection, ident: str) -> Row | None:
+    """Return the operation, or nothing."""
+    return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
+
+
+def _free(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    return sa.and_(operations.c.state == OPEN, operations.c.next_run_at <= now,
+                   sa.or_(operations.c.lease_expires_at.is_(None), operations.c.lease_expires_at < now))
+
+
+def due(conn: Connection, topic: str, host: str, limit: int, skip: Iterable[str] = ()) -> list[Row]:
+    """Return (id, lane, serial) of operations that wait for this worker, oldest first, without those in ``skip``."""
+    return list(conn.execute(
+        sa.select(operations.c.id, operations.c.lane, operations.c.serial)
+        .where(operations.c.topic == topic, operations.c.host == host, _free(timeutils.utcnow()),
+               operations.c.id.not_in(tuple(skip)))
+        .order_by(operations.c.next_run_at).limit(limit)))
+
+
+def claim(conn: Connection, ident: str, owner: str, topic: str, host: str, lease: float) -> Row | None:
+    """The operation is this owner's for ``lease`` seconds. Returns the row, or nothing if it was not free."""
+    now = timeutils.utcnow()
+    won = conn.execute(operations.update()
+                       .where(operations.c.id == ident, operations.c.topic == topic, operations.c.host == host, _free(now))
+                       .values(owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease),
+                               attempts=operations.c.attempts + 1)).rowcount
+    return get(conn, ident) if won else None
+
+
+def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
+    """The owner's claims hold for ``lease`` more seconds."""
+    conn.execute(operations.update().where(operations.c.id.in_(tuple(idents)), operations.c.owner == owner)
+                 .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
+
+
+def move(conn: Connection, ident: str, owner: str, **values: Any) -> None:
+    """The owner's operation has new ``values`` and is still the owner's.
+
+    :raises errors.LostClaim: somebody else took it over.
+    """
+    if not conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+                        .values(**values)).rowcount:
+        raise errors.LostClaim(f'Operation {ident} is no longer ours.')
+
+
+def release(conn: Connection, ident: str, owner: str, after: float = 0.0, **values: Any) -> None:
+    """The operation is free again and due in ``after`` seconds; ``values`` (topic, host, data ...) change with it."""
+    move(conn, ident, owner, **{
+        'owner': None, 'lease_expires_at': None,
+        'next_run_at': timeutils.utcnow() + datetime.timedelta(seconds=after)} | values)
+
+
+def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
+           wanted: int | None = None) -> bool:
+    """The operation has ended. With ``wanted``: unless it was asked for again since (``ask_again``), which gives False.
+
+    :raises errors.LostClaim: somebody else took it over.
+    """
+    query = operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+    if wanted is not None:
+        query = query.where(operations.c.wanted <= wanted)
+    if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
+                                 finished_at=timeutils.utcnow())).rowcount:
+        return True
+    move(conn, ident, owner, step=0)
+    return False
+
+
+def owners(conn: Connection, topic: str, host: str) -> set[str]:
+    """Return the owners of claims that still hold for this worker's queue."""
+    return set(conn.execute(sa.select(operations.c.owner).distinct()
+                            .where(operations.c.topic == topic, operations.c.host == host, operations.c.state == OPEN,
+                                   operations.c.owner.is_not(None))).scalars())
+
+
+def free_claims_of(conn: Connection, owner: str) -> int:
+    """All that a vanished owner held is free at once; says how many operations that are."""
+    return conn.execute(operations.update().where(operations.c.owner == owner, operations.c.state == OPEN)
+                        .values(owner=None, lease_expires_at=None)).rowcount
+
+
+def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
+    """Open operations of these kinds on the resource end: their resource is being taken away."""
+    conn.execute(operations.update()
+                 .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
+                        operations.c.state == OPEN)
+                 .values(state=FAILED, open_key=None, owner=None, error='superseded', finished_at=timeutils.utcnow()))
+
+
+def purge(conn: Connection, older_than: datetime.datetime) -> int:
+    """Operations that ended before ``older_than`` are gone; says how many."""
+    return conn.execute(operations.delete().where(operations.c.finished_at < older_than)).rowcount

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Key/value pairs of an owner: metadata and extra specs, all stored the same way."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from manila_lite import errors
+
+
+def of(conn: Connection, table: sa.Table, owner_id: str) -> dict[str, str]:
+    """Return the owner's pairs."""
+    return of_many(conn, table, (owner_id,)).get(owner_id, {})
+
+
+def of_many(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the pairs of several owners by owner id, in one statement; owners without any are left out."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    owner_ids = tuple(owner_ids)
+    if owner_ids:
+        query = sa.select(table.c.owner_id, table.c.key, table.c.value).where(table.c.owner_id.in_(owner_ids))
+        for owner, key, value in conn.execute(query.order_by(table.c.key)):
+            found[owner][key] = value
+    return found
+
+
+def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
+    """The owner has these pairs, beside those it had."""
+    if values:
+        conn.execute(table.delete().where(table.c.owner_id == owner_id, table.c.key.in_(tuple(values))))
+        insert(conn, table, owner_id, values)
+
+
+def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str],
+            keep: Iterable[str] = ()) -> None:
+    """The owner has exactly these pairs, and those of the keys in ``keep`` that it had."""
+    conn.execute(table.delete().where(table.c.owner_id == owner_id,
+                                      table.c.key.not_in([key for key in keep if key not in values])))
+    insert(conn, table, owner_id, values)
+
+
+def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
+    """The owner, which has none of these keys yet, has these pairs."""
+    if values:
+        conn.execute(table.insert(), [{'owner_id': owner_id, 'key': key, 'value': value} for key, value in values.items()])
+
+
+def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, noun: str = 'metadata item') -> None:
+    """The pair is gone.
+
+    :raises errors.NotFound: the owner has no such key.
+    """
+    if not conn.execute(table.delete().where(table.c.owner_id == owner_id, table.c.key == key)).rowcount:
+        raise errors.NotFound.of(noun, key)
+
+
+def matching(table: sa.Table, owner: sa.ColumnElement, wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
+    """Return conditions that hold for owners which have every one of the ``wanted`` pairs."""
+    return [sa.exists().where(table.c.owner_id == owner, table.c.key == key, table.c.value == value)
+            for key, value in wanted.items()]

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quotas: limits are stored, usage is counted. So usage cannot drift, leak or be healed wrongly.
+
+``check`` runs in the transaction that adds the resource, behind a lock on the project's row: counting
+and adding are one step, on every database. A resize in progress counts with the larger size.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db.engine import insert_ignore
+
+_quotas = models.quotas
+_classes = models.quota_classes
+_shares = models.shares
+_instances = models.share_instances
+_snapshots = models.snapshots
+
+DEFAULT_CLASS = 'default'
+
+#: Resources that a share type may have limits of its own for.
+BY_TYPE = ('shares', 'gigabytes', 'snapshots', 'snapshot_gigabytes', 'share_replicas', 'replica_gigabytes')
+
+
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """What is in use, and what running resizes will add to it."""
+
+    in_use: int = 0
+    reserved: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.in_use + self.reserved
+
+
+def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, int]:
+    """Return the limits in force: of the user or type if set, else the project's, its class's, the configured ones."""
+    return _merge(_rows(conn, project_id, user_id, share_type_id), conf, user_id, share_type_id)
+
+
+def _rows(conn: Connection, project_id: str, user_id: str, share_type_id: str) -> list[Any]:
+    wanted = {(('', '')), (user_id, ''), ('', share_type_id)}
+    own = sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
+        _quotas.c.project_id == project_id,
+        sa.or_(*(sa.and_(_quotas.c.user_id == user, _quotas.c.share_type_id == kind) for user, kind in sorted(wanted))))
+    default = sa.select(sa.literal('*'), sa.literal('*'), _classes.c.resource, _classes.c.hard_limit).where(
+        _classes.c.class_name == DEFAULT_CLASS)
+    return list(conn.execute(own.union_all(default)))
+
+
+def _merge(rows: list[Any], conf: Any, user_id: str, share_type_id: str) -> dict[str, int]:
+    found = {resource: conf.quota[resource] for resource in resources(conf)}
+    for scope in (('*', '*'), ('', ''), (user_id, share_type_id)):
+        found.update({row[2]: row[3] for row in rows if (row[0], row[1]) == scope})
+    return found
+
+
+def resources(conf: Any) -> list[str]:
+    """Return every resource that has a quota."""
+    return sorted(conf.quota)
+
+
+def class_limits(conn: Connection, conf: Any, class_name: str) -> dict[str, int]:
+    """Return the limits of a quota class; unset ones are the configured ones."""
+    found = {resource: conf.quota[resource] for resource in resources(conf)}
+    found.update(conn.execute(sa.select(_classes.c.resource, _classes.c.hard_limit)
+                              .where(_classes.c.class_name == class_name)).tuples().all())
+    return found
+
+
+def set_limits(conn: Connection, project_id: str, values: Mapping[str, int], *, user_id: str = '',
+               share_type_id: str = '') -> None:
+    """The project (or the user, or the type, in it) has these limits beside those it had."""
+    _put(conn, _quotas, {'project_id': project_id, 'user_id': user_id, 'share_type_id': share_type_id}, values)
+
+
+def set_class_limits(conn: Connection, class_name: str, values: Mapping[str, int]) -> None:
+    """The class has these limits beside those it had."""
+    _put(conn, _classes, {'class_name': class_name}, values)
+
+
+def _put(conn: Connection, table: sa.Table, key: dict[str, str], values: Mapping[str, int]) -> None:
+    if values:
+        conn.execute(table.delete().where(*(table.c[name] == value for name, value in key.items()),
+                                          table.c.resource.in_(tuple(values))))
+        conn.execute(table.insert(), [{**key, 'resource': name, 'hard_limit': value} for name, value in values.items()])
+
+
+def delete_limits(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> None:
+    """The defaults hold again; for a whole project that includes its users and types."""
+    query = _quotas.delete().where(_quotas.c.project_id == project_id)
+    if user_id or share_type_id:
+        query = query.where(_quotas.c.user_id == user_id, _quotas.c.share_type_id == share_type_id)
+    conn.execute(query)
+
+
+def lock(conn: Connection, project_id: str) -> None:
+    """No other transaction counts this project's usage until this one ends."""
+    turn = models.quota_locks.update().where(models.quota_locks.c.project_id == project_id).values(
+        turn=models.quota_locks.c.turn + 1)
+    if not conn.execute(turn).rowcount:
+        insert_ignore(conn, models.quota_locks, {'project_id': project_id, 'turn': 0})
+        conn.execute(turn)
+
+
+def usages(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, Usage]:
+    """Return what the project (or the user, or the type, in it) uses, by resource."""
+    scope = _Scope(project_id, user_id, share_type_id)
+    row = conn.execute(sa.select(*_columns([scope]))).one()
+    return _read(row, 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scope:
+    project_id: str
+    user_id: str = ''
+    share_type_id: str = ''
+
+
+def _columns(scopes: list[_Scope]) -> list[Any]:
+    columns: list[Any] = []
+    for index, scope in enumerate(scopes):
+        columns += _share_columns(scope, index) + _snapshot_columns(scope, index)
+    return columns
+
+
+def _share_columns(scope: _Scope, index: int) -> list[Any]:
+    where = [_shares.c.project_id == scope.project_id]
+    source: Any = _shares
+    if scope.user_id:
+        where.append(_shares.c.user_id == scope.user_id)
+    if scope.share_type_id:
+        source = _shares.join(_instances, _instances.c.share_id == _shares.c.id)
+        where.append(_instances.c.share_type_id == scope.share_type_id)
+    growth = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size - _shares.c.size), else_=0)
+    return [sa.select(value).select_from(source).where(*where).scalar_subquery().label(f'{name}_{index}') for name, value in (
+        ('shares', sa.func.count()), ('gigabytes', sa.func.coalesce(sa.func.sum(_shares.c.size), 0)),
+        ('growth', sa.func.coalesce(sa.func.sum(growth), 0)))]
+
+
+def _snapshot_columns(scope: _Scope, index: int) -> list[Any]:
+    where = [_snapshots.c.project_id == scope.project_id]
+    source: Any = _snapshots
+    if scope.user_id:
+        where.append(_snapshots.c.user_id == scope.user_id)
+    if scope.share_type_id:
+        source = _snapshots.join(_instances, _instances.c.share_id == _snapshots.c.share_id)
+        where.append(_instances.c.share_type_id == scope.share_type_id)
+    return [sa.select(value).select_from(source).where(*where).scalar_subquery().label(f'{name}_{index}') for name, value in (
+        ('snapshots', sa.func.count()), ('snapshot_gigabytes', sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)))]
+
+
+def _read(row: Any, index: int) -> dict[str, Usage]:
+    def number(name: str) -> int:
+        return int(getattr(row, f'{name}_{index}'))
+
+    return {'shares': Usage(number('shares')), 'gigabytes': Usage(number('gigabytes'), number('growth')),
+            'snapshots': Usage(number('snapshots')), 'snapshot_gigabytes': Usage(number('snapshot_gigabytes'))}
+
+
+def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
+          add: Mapping[str, int], one_share: int = 0) -> None:
+    """The project, the user in it and the type in it may use ``add`` more; the lock is held until the commit.
+
+    ``one_share``: the size in GiB that a single share will have.
+
+    :raises errors.OverQuota: one of them would go over; the message names resource, scope, limit and usage.
+    """
+    lock(conn, project_id)
+    rows = _rows(conn, project_id, user_id or '', share_type_id or '')
+    scopes = [_Scope(project_id)]
+    set_for = {(row[0], row[1]) for row in rows}
+    if user_id and (user_id, '') in set_for:
+        scopes.append(_Scope(project_id, user_id=user_id))
+    if share_type_id and ('', share_type_id) in set_for:
+        scopes.append(_Scope(project_id, share_type_id=share_type_id))
+    used = conn.execute(sa.select(*_columns(scopes))).one()
+    for index, scope in enumerate(scopes):
+        allowed = _merge(rows, conf, scope.user_id, scope.share_type_id)
+        usage = _read(used, index)
+        _check_one(scope, 'per_share_gigabytes', one_share, allowed['per_share_gigabytes'], 0)
+        for resource, amount in add.items():
+            _check_one(scope, resource, amount, allowed[resource], usage[resource].total)
+
+
+def _check_one(scope: _Scope, resource: str, amount: int, limit: int, used: int) -> None:
+    if limit < 0 or used + amount <= limit:
+        return
+    whose = (f'user {scope.user_id}' if scope.user_id else f'share type {scope.share_type_id}' if scope.share_type_id
+             else 'the project')
+    raise errors.OverQuota(f'Quota exceeded for {resource}: asked for {amount}, {used} of {limit} in use by {whose}.',
+                           code=f'over_quota_{resource}')

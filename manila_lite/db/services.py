@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zones, services and their heartbeats, and the pools that backends report."""
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db.engine import insert_ignore
+
+_services = models.services
+_zones = models.availability_zones
+_pools = models.pools
+_instances = models.share_instances
+
+
+def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
+    """Return the zone's id.
+
+    :raises errors.NotFound: there is no such zone, and ``create`` is off.
+    """
+    query = sa.select(_zones.c.id).where(_zones.c.name == name)
+    found = conn.execute(query).scalar()
+    if found is None and create:
+        insert_ignore(conn, _zones, {'id': uuidutils.generate_uuid(), 'name': name})
+        found = conn.execute(query).scalar()
+    if found is None:
+        raise errors.NotFound.of('availability zone', name)
+    return found
+
+
+def zones(conn: Connection) -> list[Row]:
+    """Return every zone that has a service, by name."""
+    used = sa.select(_services.c.availability_zone_id).where(_services.c.binary == 'manila-share')
+    return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
+
+
+def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: float) -> bool:
+    """Say whether a service lives: the one place where that is decided. By the age of its heartbeat."""
+    return bool(heartbeat_at and not stopped and not timeutils.is_older_than(heartbeat_at, down_time))
+
+
+def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
+    """The service is known and was alive just now, or has stopped."""
+    values = {'heartbeat_at': timeutils.utcnow(), 'stopped': stopped}
+    beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
+    if not conn.execute(beat).rowcount:
+        insert_ignore(conn, _services, {
+            'host': host, 'binary': binary, 'topic': binary, 'availability_zone_id': zone_id(conn, zone, create=True),
+            **values})
+
+
+def _select() -> sa.Select:
+    return sa.select(_services, _zones.c.name.label('zone')).outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
+
+
+def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> list[Row]:
+    """Return services with their ``zone``, filtered by equality on host, binary, zone, disabled or ensuring."""
+    query = _select().order_by(_services.c.id)
+    for key, value in (filters or {}).items():
+        query = query.where((_zones.c.name if key == 'zone' else _services.c[key]) == value)
+    return list(conn.execute(query))
+
+
+def get(conn: Connection, host: str, binary: str) -> Row:
+    """Return one service.
+
+    :raises errors.NotFound: there is none of that host and binary.
+    """
+    row = conn.execute(_select().where(_services.c.host == host, _services.c.binary == binary)).first()
+    if row is None:
+        raise errors.NotFound(f'Service {binary} on host {host} could not be found.', code='service_not_found')
+    return row
+
+
+def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reason: str | None) -> None:
+    """The service gets no new shares (or does again).
+
+    :raises errors.NotFound: there is none of that host and binary.
+    """
+    changed = conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == binary)
+                           .values(disabled=disabled, disabled_reason=reason)).rowcount
+    if not changed:
+        get(conn, host, binary)
+
+
+def pools(conn: Connection) -> list[Row]:
+    """Return every pool with its service's zone, ``heartbeat_at``, ``stopped`` and ``disabled``."""
+    return list(conn.execute(
+        sa.select(_pools, _zones.c.name.label('zone'), _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled)
+        .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
+        .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host)))
+
+
+def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]]) -> None:
+    """The backend has exactly these pools; what was allocated and claimed is counted afresh, so it never drifts."""
+    reports = list(reports)
+    for values in reports:
+        counted = _counted(values['host'])
+        fresh = {**values, **counted, 'reported_at': timeutils.utcnow()}
+        changed = conn.execute(_pools.update().where(_pools.c.host == values['host'])
+                               .values(generation=_pools.c.generation + 1, **fresh)).rowcount
+        if not changed:
+            insert_ignore(conn, _pools, {**fresh, 'backend_host': backend_host})
+    conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
+                                       _pools.c.host.not_in([values['host'] for values in reports])))
+
+
+def _counted(host: str) -> dict[str, Any]:
+    size = sa.func.coalesce(sa.func.sum(models.shares.c.size), 0)
+    on_pool = (sa.select(size).select_from(_instances.join(models.shares, models.shares.c.id == _instances.c.share_id))
+               .where(_instances.c.host == host))
+    allocated = on_pool.scalar_subquery()
+    unseen = on_pool.where(_instances.c.status == 'creating').scalar_subquery()
+    return {'allocated_gb': allocated, 'provisioned_gb': allocated, 'claimed_gb': unseen}
+
+
+def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
+    """``size`` GiB more are promised on the pool, unless that would go above ``most`` since this generation's report."""
+    return bool(conn.execute(
+        _pools.update()
+        .where(_pools.c.host == pool_host, _pools.c.generation == generation, _pools.c.claimed_gb + size <= most)
+        .values(claimed_gb=_pools.c.claimed_gb + size, allocated_gb=_pools.c.allocated_gb + size)).rowcount)
+
+
+def unclaim(conn: Connection, pool_host: str, size: float) -> None:
+    """The promise is taken back; the next report counts afresh anyway."""
+    conn.execute(_pools.update().where(_pools.c.host == pool_host, _pools.c.claimed_gb >= size)
+                 .values(claimed_gb=_pools.c.claimed_gb - size, allocated_gb=_pools.c.allocated_gb - size))

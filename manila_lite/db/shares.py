@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares with their instance: one row, one joined SELECT. Metadata and exports come by owner ids, in one more each."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, kinds
+from manila_lite.db import models, pairs, paging
+
+_shares = models.shares
+_instances = models.share_instances
+_types = models.share_types
+_zones = models.availability_zones
+_exports = models.export_locations
+
+#: What a share row has beside the columns of ``shares``.
+_JOINED = {
+    'instance_id': _instances.c.id,
+    'status': _instances.c.status,
+    'access_rules_status': _instances.c.access_rules_status,
+    'host': _instances.c.host,
+    'share_type_id': _instances.c.share_type_id,
+    'share_network_id': _instances.c.share_network_id,
+    'share_server_id': _instances.c.share_server_id,
+    'progress': _instances.c.progress,
+    'share_type_name': _types.c.name,
+    'availability_zone': _zones.c.name,
+}
+
+#: Everything a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
+            'display_name': _shares.c.name, 'display_description': _shares.c.description,
+            'share_type': _instances.c.share_type_id, 'availability_zone_id': _instances.c.availability_zone_id}
+
+
+def select() -> sa.Select:
+    """Return the SELECT of share rows."""
+    return (sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
+            .join(_instances, _instances.c.share_id == _shares.c.id)
+            .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
+            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool = False) -> Row:
+    """Return a share that the caller may see; ``own``: one of their project (or any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    query = select().where(_shares.c.id == ident)
+    if not ctx.is_admin:
+        mine = _shares.c.project_id == ctx.project_id
+        query = query.where(mine if own else sa.or_(mine, _shares.c.is_public))
+    row = conn.execute(query).first()
+    if row is None:
+        raise errors.NotFound.of('share', ident)
+    return row
+
+
+def by_instance(conn: Connection, instance_id: str) -> Row | None:
+    """Return the share of an instance, or nothing."""
+    return conn.execute(select().where(_instances.c.id == instance_id)).first()
+
+
+_EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'is_public', 'snapshot_id', 'share_group_id',
+                                                'is_soft_deleted', 'mount_point_name', 'description')},
+          **{name: _JOINED[name] for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id',
+                                              'availability_zone')},
+          'id': _shares.c.id}
+
+
+def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
+    where = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
+    for key, column in (('name~', _shares.c.name), ('description~', _shares.c.description)):
+        if filters.get(key) is not None:
+            where.append(column.contains(filters[key], autoescape=True))
+    if filters.get('host') is not None:
+        where.append(_on_host(filters['host']))
+    where += pairs.matching(models.share_metadata, _shares.c.id, filters.get('metadata') or {})
+    where += pairs.matching(models.share_type_extra_specs, _instances.c.share_type_id, filters.get('extra_specs') or {})
+    for key, column in (('export_location_id', _exports.c.id), ('export_location_path', _exports.c.path)):
+        if filters.get(key) is not None:
+            where.append(sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key]))
+    return where
+
+
+def _on_host(host: str) -> sa.ColumnElement[bool]:
+    """A host, a backend of it, or one pool, matches all that is below it."""
+    return sa.or_(_instances.c.host == host, *(
+        _instances.c.host.startswith(host + mark, autoescape=True) for mark in ('@', '#') if '#' not in host))
+
+
+def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,
+                public: bool = False) -> list[Row]:
+    """Return shares of a project (None: of all), with ``public`` those that others made public too."""
+    return list(conn.execute(page.apply(_listed(filters, project_id, public), SORTABLE, tie=_shares.c.id)))
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False) -> int:
+    """Return how many shares ``list_shares`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(
+        _listed(filters, project_id, public).with_only_columns(_shares.c.id).order_by(None).subquery())).scalar_one()
+
+
+def _listed(filters: dict[str, Any], project_id: str | None, public: bool) -> sa.Select:
+    query = select().where(*_conditions(filters))
+    if project_id is not None:
+        mine = _shares.c.project_id == project_id
+        query = query.where(sa.or_(mine, _shares.c.is_public) if public else mine)
+    return query
+
+
+def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
+    """The share's row and metadata exist; its instance follows by ``transitions.create``."""
+    conn.execute(_shares.insert().values(**values))
+    pairs.insert(conn, models.share_metadata, values['id'], metadata)
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """The share has these values. Never a status."""
+    if values:
+        conn.execute(_shares.update().where(_shares.c.id == ident).values(**values))
+
+
+def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
+    """The instance has these values. Never a status."""
+    conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """The share is gone with all that belongs to it."""
+    conn.execute(_shares.delete().where(_shares.c.id == ident))
+
+
+# Export locations -----------------------------------------------------------------------------
+
+def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the export locations of instances, by instance id, in the order in which clients shall try them."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
+             .order_by(_exports.c.share_instance_id, _exports.c.position))
+    for row in conn.execute(query):
+        found[row.share_instance_id].append(row)
+    return found
+
+
+def set_exports(conn: Connection, instance_id: str, locations: Iterable[kinds.ExportLocation]) -> None:
+    """The instance has exactly these export locations; a path that stays keeps its id."""
+    old = {row.path: row for row in exports(conn, (instance_id,)).get(instance_id, [])}
+    locations = list(locations)
+    gone = [row.id for path, row in old.items() if path not in {location.path for location in locations}]
+    if gone:
+        conn.execute(_exports.delete().where(_exports.c.id.in_(gone)))
+    fresh, pairs_of = [], []
+    for position, location in enumerate(locations):
+        values = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
+        row = old.get(location.path)
+        if row is None:
+            ident = uuidutils.generate_uuid()
+            fresh.append({'id': ident, 'share_instance_id': instance_id, 'path': location.path, **values})
+            pairs_of += [{'owner_id': ident, 'key': key, 'value': value} for key, value in location.metadata.items()]
+        elif (row.position, row.preferred, row.is_admin_only) != tuple(values.values()):
+            conn.execute(_exports.update().where(_exports.c.id == row.id).values(**values))
+    if fresh:
+        conn.execute(_exports.insert(), fresh)
+    if pairs_of:
+        conn.execute(models.export_location_metadata.insert(), pairs_of)
+
+
+def served_on(conn: Connection, backend_host: str, after: str, limit: int) -> list[Row]:
+    """Return shares of a backend that clients may be using, by instance id behind ``after``."""
+    return list(conn.execute(
+        select().where(_on_host(backend_host), _instances.c.id > after,
+                       _instances.c.status.not_in(('creating', 'deleting', 'error', 'error_deleting')))
+        .order_by(_instances.c.id).limit(limit)))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of shares."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models, pairs, paging, shares
+
+_snapshots = models.snapshots
+_shares = models.shares
+_instances = models.share_instances
+
+#: Everything a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _snapshots.c},
+            'display_name': _snapshots.c.name, 'display_description': _snapshots.c.description}
+
+
+def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a snapshot of the caller's project.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident, *_mine(ctx))).first()
+    if row is None:
+        raise errors.NotFound.of('snapshot', ident)
+    return row
+
+
+def count_of(conn: Connection, share_id: str) -> int:
+    """Return how many snapshots a share has."""
+    return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id)).scalar_one()
+
+
+def latest_of(conn: Connection, share_id: str) -> str | None:
+    """Return the id of a share's latest snapshot that was not a failure."""
+    return conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id, _snapshots.c.status != 'error')
+                        .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc()).limit(1)).scalar()
+
+
+_EQUAL = ('id', 'name', 'description', 'status', 'share_id', 'size', 'user_id', 'project_id')
+
+
+def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
+    query = sa.select(_snapshots)
+    if project_id is not None:
+        query = query.where(_snapshots.c.project_id == project_id)
+    for key in _EQUAL:
+        if filters.get(key) is not None:
+            query = query.where(_snapshots.c[key] == filters[key])
+    for key in ('name', 'description'):
+        if filters.get(f'{key}~') is not None:
+            query = query.where(_snapshots.c[key].contains(filters[f'{key}~'], autoescape=True))
+    used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)
+    if filters.get('usage') in ('used', 'unused'):
+        query = query.where(used if filters['usage'] == 'used' else ~used)
+    return query.where(*pairs.matching(models.snapshot_metadata, _snapshots.c.id, filters.get('metadata') or {}))
+
+
+def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return snapshots of a project (None: of all)."""
+    return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)))
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
+    """Return how many snapshots ``list_snapshots`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """The snapshot has these values. Never a status."""
+    if values:
+        conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
+
+
+def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
+    """Return a snapshot and its share's row, or nothing, whoever owns them."""
+    snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
+    if snapshot is None:
+        return None
+    share = conn.execute(shares.select().where(_shares.c.id == snapshot.share_id)).first()
+    return None if share is None else (snapshot, share)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only writer of status columns: one UPDATE whose WHERE names the statuses a verb starts from.
+
+No row changed means that somebody else was first, or the row is gone: ``errors.WrongState``.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from manila_lite import errors, states
+from manila_lite.db import models
+
+_TABLES = {
+    states.SHARE.noun: models.share_instances,
+    states.SNAPSHOT.noun: models.snapshots,
+    states.ACCESS.noun: models.access_rules,
+}
+
+
+def create(conn: Connection, machine: states.Machine, values: dict[str, Any]) -> dict[str, Any]:
+    """The row exists, in the status of the verb *create*. Returns its values."""
+    values = values | {machine.column: machine['create'].during}
+    conn.execute(_TABLES[machine.noun].insert().values(**values))
+    return values
+
+
+def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+    """The verb has begun: the row shows its *during* status, and ``values`` are set with it.
+
+    :raises errors.WrongState: the row is in none of the statuses that the verb starts from.
+    """
+    row = machine[verb]
+    if not _swap(conn, machine, (row_id,), row.allowed, row.during, values):
+        table = _TABLES[machine.noun]
+        now = conn.execute(sa.select(table.c[machine.column]).where(table.c.id == row_id)).scalar()
+        raise errors.WrongState(f'The {machine.noun} is {now or "gone"}; to {verb.replace("_", " ")} it, it must be '
+                                f'{" or ".join(sorted(row.allowed))}.')
+
+
+def begin_many(conn: Connection, machine: states.Machine, verb: str, row_ids: Iterable[str]) -> int:
+    """As ``begin``, for those of the rows that are in a status to start from; says how many were."""
+    return _swap(conn, machine, tuple(row_ids), machine[verb].allowed, machine[verb].during, {})
+
+
+def finish(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+    """The verb has worked: the row shows its *ok* status, or is deleted when there is none.
+
+    A row that left the *during* status meanwhile (an administrator's reset) is let be.
+    """
+    row = machine[verb]
+    if row.ok is None:
+        remove(conn, machine, (row_id,), row.during)
+    else:
+        _swap(conn, machine, (row_id,), {row.during}, row.ok, values)
+
+
+def fail(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+    """The verb has failed: the row shows its *fail* status."""
+    row = machine[verb]
+    _swap(conn, machine, (row_id,), {row.during}, row.fail, values)
+
+
+def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str, to: str,
+           **values: Any) -> int:
+    """Rows in a *during* status go to one of its ends ``to``; says how many did. For many rows at once."""
+    return _swap(conn, machine, tuple(row_ids), {during}, to, values)
+
+
+def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
+    """Rows in a *during* status are deleted; says how many were."""
+    table = _TABLES[machine.noun]
+    return conn.execute(table.delete().where(table.c.id.in_(tuple(row_ids)), table.c[machine.column] == during)).rowcount
+
+
+def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> None:
+    """An administrator sets the status by hand.
+
+    :raises errors.Invalid: the value is none that may be set.
+    """
+    if to not in machine.resettable:
+        raise errors.Invalid(f'status: {to!r} is not one of {", ".join(sorted(machine.resettable))}.')
+    table = _TABLES[machine.noun]
+    if not conn.execute(table.update().where(table.c.id == row_id).values({machine.column: to})).rowcount:
+        raise errors.NotFound.of(machine.noun, row_id)
+
+
+def rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
+    """The share instance shows ``status`` for its rules as a whole."""
+    table = models.share_instances
+    conn.execute(table.update().where(table.c.id == instance_id).values(access_rules_status=status.value))
+
+
+def task_state(conn: Connection, share_id: str, value: str | None) -> None:
+    """The share shows ``value`` as its task state."""
+    conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
+
+
+def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
+          values: dict[str, Any]) -> int:
+    table = _TABLES[machine.noun]
+    column = table.c[machine.column]
+    return conn.execute(sa.update(table).where(table.c.id.in_(row_ids), column.in_(tuple(allowed)))
+                        .values({machine.column: to, **values})).rowcount

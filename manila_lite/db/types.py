@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share types, their extra specs, and which projects may use the private ones."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection
+
+from manila_lite import context, errors
+from manila_lite.db import models, pairs
+
+_types = models.share_types
+_specs = models.share_type_extra_specs
+_projects = models.share_type_projects
+
+
+@dataclasses.dataclass(frozen=True)
+class ShareType:
+    """A share type with its extra specs."""
+
+    id: str
+    name: str
+    description: str | None
+    is_public: bool
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    extra_specs: Mapping[str, str]
+
+
+def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    if ctx.is_admin:
+        return []
+    mine = sa.exists().where(_projects.c.share_type_id == _types.c.id, _projects.c.project_id == ctx.project_id)
+    return [sa.or_(_types.c.is_public, mine)]
+
+
+def _load(conn: Connection, *where: Any) -> list[ShareType]:
+    rows = list(conn.execute(sa.select(_types).where(*where).order_by(_types.c.created_at, _types.c.id)))
+    specs = pairs.of_many(conn, _specs, [row.id for row in rows])
+    return [ShareType(extra_specs=specs.get(row.id, {}), **row._mapping) for row in rows]
+
+
+def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
+               extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
+    """Return the types that the caller may use; two statements however many there are."""
+    where = _visible(ctx) + pairs.matching(_specs, _types.c.id, extra_specs or {})
+    if is_public is not None:
+        where.append(_types.c.is_public == is_public)
+    return _load(conn, *where)
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> ShareType:
+    """Return a type by id.
+
+    :raises errors.NotFound: there is none, or the caller may not use it.
+    """
+    found = _load(conn, _types.c.id == ident, *_visible(ctx))
+    if not found:
+        raise errors.NotFound.of('share type', ident)
+    return found[0]
+
+
+def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> ShareType:
+    """Return a type by id or name.
+
+    :raises errors.NotFound: there is none, or the caller may not use it.
+    """
+    found = _load(conn, sa.or_(_types.c.id == name_or_id, _types.c.name == name_or_id), *_visible(ctx))
+    if not found:
+        raise errors.NotFound.of('share type', name_or_id)
+    return next((row for row in found if row.id == name_or_id), found[0])
+
+
+def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, description: str | None = None,
+           is_public: bool = True) -> str:
+    """The type exists. Returns its id.
+
+    :raises errors.Exists: the name is taken.
+    """
+    ident = uuidutils.generate_uuid()
+    try:
+        conn.execute(_types.insert().values(id=ident, name=name, description=description, is_public=is_public))
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'name: a share type named {name!r} exists already.') from None
+    pairs.insert(conn, _specs, ident, extra_specs)
+    return ident
+
+
+def update(conn: Connection, ident: str, values: dict[str, Any]) -> None:
+    """The type has these values (name, description, is_public).
+
+    :raises errors.Exists: the name is taken.
+    """
+    if not values:
+        return
+    try:
+        conn.execute(_types.update().where(_types.c.id == ident).values(**values))
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'name: a share type named {values["name"]!r} exists already.') from None
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """The type is gone, with its specs, project list and quotas.
+
+    :raises errors.Invalid: a share has it.
+    """
+    used = conn.execute(sa.select(models.share_instances.c.id)
+                        .where(models.share_instances.c.share_type_id == ident).limit(1)).first()
+    if used:
+        raise errors.Invalid(f'Share type {ident} is in use by shares and cannot be deleted.', code='share_type_in_use')
+    conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == ident))
+    conn.execute(_types.delete().where(_types.c.id == ident))
+
+
+def projects(conn: Connection, ident: str) -> list[str]:
+    """Return the ids of the projects that may use a private type."""
+    return list(conn.execute(sa.select(_projects.c.project_id).where(_projects.c.share_type_id == ident)
+                             .order_by(_projects.c.project_id)).scalars())
+
+
+def add_project(conn: Connection, ident: str, project_id: str) -> None:
+    """The project may use the type.
+
+    :raises errors.Exists: it could already.
+    """
+    try:
+        conn.execute(_projects.insert().values(share_type_id=ident, project_id=project_id))
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'project: {project_id} has access to share type {ident} already.') from None
+
+
+def remove_project(conn: Connection, ident: str, project_id: str) -> None:
+    """The project may no longer use the type.
+
+    :raises errors.NotFound: it could not.
+    """
+    if not conn.execute(_projects.delete().where(_projects.c.share_type_id == ident,
+                                                 _projects.c.project_id == project_id)).rowcount:
+        raise errors.NotFound(f'Project {project_id} has no access to share type {ident}.',
+                              code='share_type_access_not_found')

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every exception the product raises on purpose. Nothing of HTTP: see ``api/faults.py``.
+
+``code`` is a stable symbol that clients may match on; it never changes once released.
+"""
+
+
+class ManilaLiteError(Exception):
+    """Base of all: a message for people and a stable ``code`` for programs."""
+
+    code = 'internal_error'
+
+    def __init__(self, message: str = '', *, code: str | None = None):
+        super().__init__(message or self.__class__.__doc__)
+        if code:
+            self.code = code
+
+
+# What a request can be refused for ------------------------------------------------------------
+
+class NotFound(ManilaLiteError):
+    """The resource does not exist, or the caller may not see it."""
+
+    code = 'not_found'
+
+    @classmethod
+    def of(cls, noun: str, ident: object) -> 'NotFound':
+        """``NotFound.of('share', id)``: the usual sentence, and the code ``share_not_found``."""
+        return cls(f'{noun.capitalize()} {ident} could not be found.',
+                   code=noun.replace(' ', '_') + '_not_found')
+
+
+class Invalid(ManilaLiteError):
+    """A value of the request cannot be accepted."""
+
+    code = 'invalid_input'
+
+
+class Unprocessable(Invalid):
+    """The request lacks the entity that it is about."""
+
+    code = 'entity_missing'
+
+
+class Forbidden(ManilaLiteError):
+    """The caller may not do this."""
+
+    code = 'forbidden'
+
+
+class Unauthorized(ManilaLiteError):
+    """The caller did not say who they are."""
+
+    code = 'unauthorized'
+
+
+class Conflict(ManilaLiteError):
+    """The request does not fit the present state of things."""
+
+    code = 'conflict'
+
+
+class WrongState(Conflict):
+    """A compare-and-swap found the row in a status that the verb does not start from."""
+
+    code = 'wrong_state'
+
+
+class Exists(Conflict):
+    """There is one already."""
+
+    code = 'already_exists'
+
+
+class OverQuota(ManilaLiteError):
+    """A quota of the project, user or share type would be exceeded."""
+
+    code = 'over_quota'
+
+
+class NotAcceptable(ManilaLiteError):
+    """The microversion asked for is outside the range served."""
+
+    code = 'microversion_out_of_range'
+
+
+class Unavailable(ManilaLiteError):
+    """A service needed for the answer is down."""
+
+    code = 'service_unavailable'
+
+
+# What durable work can meet -------------------------------------------------------------------
+
+class Final(ManilaLiteError):
+    """Trying again cannot help: the operation is undone and ends in its failure state.
+
+    ``detail`` names the user message (``db/messages.py``) that tells the owner why.
+    """
+
+    code = 'final'
+
+    def __init__(self, message: str = '', *, detail: str | None = None):
+        super().__init__(message)
+        self.detail = detail
+
+
+class NoValidHost(Final):
+    """The scheduler found no pool; the message says which filter refused, and why."""
+
+    code = 'no_valid_host'
+
+
+class RefusedShrink(Final):
+    """The backend will not shrink the share: it holds more than the new size."""
+
+    code = 'refused_shrink'
+
+
+class Again(ManilaLiteError):
+    """Not done yet: run the same step once more after ``after`` seconds."""
+
+    code = 'again'
+
+    def __init__(self, after: float, message: str = ''):
+        super().__init__(message)
+        self.after = after
+
+
+class LostClaim(ManilaLiteError):
+    """Another worker took the operation over; this one must write nothing more."""
+
+    code = 'lost_claim'
+
+
+class BadConfig(ManilaLiteError):
+    """The configuration cannot work; the message is one line that names the option."""
+
+    code = 'bad_config'

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every status and every verb that moves a resource from one to another.
+
+A row of a table reads: verb, the statuses it starts from, the status while it runs, the status when
+it worked (``None``: the row is gone), the status when it failed, and what a crash half way means.
+``db/transitions.py`` is the only writer, by compare-and-swap from these tables.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Iterable
+
+
+class Crash(enum.Enum):
+    """What becomes of a transient status whose worker died."""
+
+    RETRY = 'the operation is claimed again and repeats its driver call, which is idempotent'
+    RESUME = 'the operation is claimed again and goes on at the step it had reached'
+
+
+@dataclasses.dataclass(frozen=True)
+class Verb:
+    """One way to move a resource. ``allowed`` empty: the verb makes the row."""
+
+    name: str
+    allowed: frozenset[str]
+    during: str
+    ok: str | None
+    fail: str
+    crash: Crash = Crash.RETRY
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """The life of one kind of resource: the column that holds its status, its verbs, and what an admin may set."""
+
+    noun: str
+    column: str
+    verbs: dict[str, Verb]
+    resettable: frozenset[str] = frozenset()
+
+    def __getitem__(self, verb: str) -> Verb:
+        return self.verbs[verb]
+
+    @property
+    def statuses(self) -> frozenset[str]:
+        """Every status the resource can show."""
+        found = set(self.resettable)
+        for verb in self.verbs.values():
+            found |= {verb.during, verb.fail, *verb.allowed}
+            if verb.ok:
+                found.add(verb.ok)
+        return frozenset(found)
+
+    @property
+    def transient(self) -> frozenset[str]:
+        """Statuses that an operation owns and will end."""
+        return frozenset(verb.during for verb in self.verbs.values())
+
+
+def _machine(noun: str, column: str, rows: Iterable[tuple], resettable: str = '') -> Machine:
+    verbs = {}
+    for name, allowed, during, ok, fail, *crash in rows:
+        verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)
+    return Machine(noun, column, verbs, frozenset(resettable.split()))
+
+
+_BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error'
+_ANY_SHARE = f'available creating creating_from_snapshot deleting extending shrinking reverting {_BROKEN}'
+
+SHARE = _machine('share', 'status', (
+    #  verb      from                      during       ok           fail
+    ('create',   '',                       'creating',  'available', 'error'),
+    ('delete',   f'available {_BROKEN}',   'deleting',  None,        'error_deleting'),
+    ('force_delete', _ANY_SHARE + ' migrating migrating_to server_migrating ensuring',
+     'deleting', None, 'error_deleting'),
+    ('extend',   'available',              'extending', 'available', 'extending_error'),
+    ('shrink',   'available',              'shrinking', 'available', 'shrinking_error'),
+    ('revert',   'available',              'reverting', 'available', 'reverting_error'),
+), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating')
+
+SNAPSHOT = _machine('snapshot', 'status', (
+    ('create',   '',                                 'creating',  'available', 'error'),
+    ('delete',   'available error error_deleting',   'deleting',  None,        'error_deleting'),
+    ('force_delete', 'available error error_deleting creating deleting restoring',
+     'deleting', None, 'error_deleting'),
+    ('restore',  'available',                        'restoring', 'available', 'available'),
+), resettable='available creating deleting error error_deleting')
+
+ACCESS = _machine('access rule', 'state', (
+    ('create', '',                'queued_to_apply', 'active', 'error'),
+    ('apply',  'queued_to_apply', 'applying',        'active', 'error'),
+    ('update', 'active error',    'queued_to_update', 'active', 'error'),
+    ('change', 'queued_to_update', 'updating',       'active', 'error'),
+    ('revoke', 'queued_to_apply applying active error queued_to_update updating', 'queued_to_deny', None, 'error'),
+    ('deny',   'queued_to_deny',  'denying',         None,     'error'),
+))
+
+#: Every machine, by noun; tests and the diagrams walk it.
+MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (SHARE, SNAPSHOT, ACCESS)}
+
+
+class Rules(enum.StrEnum):
+    """``access_rules_status`` of a share: derived from its rules' states, stored for the lists."""
+
+    ACTIVE = 'active'
+    SYNCING = 'syncing'
+    ERROR = 'error'

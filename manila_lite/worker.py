@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One queue's worth of life: heartbeat, bus endpoint, runner and timers of a scheduler or a backend."""
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import futurist
+from futurist import periodics
+from oslo_log import log
+
+from manila_lite import context, operations
+from manila_lite.db import services as rows
+from manila_lite.rpc import TOPICS
+from manila_lite.rpc.endpoint import Operations
+from manila_lite.rpc.server import Server
+
+LOG = log.getLogger(__name__)
+
+#: Threads for the timers of one worker: a slow one does not hold up the others.
+_TIMER_THREADS = 4
+
+
+class Worker:
+    """Serves the queue of ``topic`` and ``host``; known to others as service ``binary`` on ``identity``.
+
+    ``host`` may be empty for a queue that several processes share (the schedulers').
+    """
+
+    def __init__(self, services: context.Services, topic: str, host: str, identity: str, zone: str,
+                 plans: Iterable[operations.Plan], service: Any):
+        self.services = services
+        self.binary = TOPICS[topic]
+        self.identity = identity
+        self.zone = zone
+        self.runner = operations.Runner(services, topic, host, plans, service)
+        self._bus = Server(services.conf, self.binary, identity, [Operations(lambda ids: self.runner.wake())],
+                           services=services)
+        self._timers: list[tuple[float, Callable[[], None]]] = [(services.conf.report_interval, self._beat)]
+        self._periodic: periodics.PeriodicWorker | None = None
+        self._thread: threading.Thread | None = None
+        self._working = False
+
+    def every(self, seconds: float, do: Callable[[], None]) -> None:
+        """``do`` runs now and then every ``seconds``. To be said before ``start``."""
+        self._timers.append((seconds, do))
+
+    def start(self) -> None:
+        """The heart beats and the bus is heard. Work is claimed only after ``work``."""
+        self._beat()
+        self._bus.start()
+        timers = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
+        self._periodic = periodics.PeriodicWorker(
+            timers, executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=_TIMER_THREADS))
+        self._thread = threading.Thread(target=self._periodic.start, name=f'{self.binary}-timers', daemon=True)
+        self._thread.start()
+
+    def work(self) -> None:
+        """Operations of the queue are claimed and done."""
+        self.runner.start()
+        self._working = True
+
+    def stop(self) -> None:
+        """No timer runs, what was being worked on is done, and the service shows as stopped."""
+        if self._periodic is not None:
+            self._periodic.stop()
+            self._periodic.wait()
+        self._bus.stop()
+        if self._working:
+            self.runner.stop()
+        try:
+            self._beat(stopped=True)
+        except Exception:
+            LOG.exception('%s: could not say that it stops', self.identity)
+
+    def _beat(self, stopped: bool = False) -> None:
+        with self.services.db.writer() as conn:
+            rows.heartbeat(conn, self.identity, self.binary, self.zone, stopped=stopped)
+
+
+def _periodic(seconds: float, do: Callable[[], None]) -> Callable[[], None]:
+    @periodics.periodic(spacing=seconds, run_immediately=True)
+    def guarded() -> None:
+        try:
+            do()
+        except Exception:
+            LOG.exception('A timer failed; it runs again in %s s', seconds)
+    return guarded
