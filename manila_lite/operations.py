@@ -14,12 +14,13 @@ import dataclasses
 import os
 import socket
 import threading
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import psutil
 from oslo_log import log
-from sqlalchemy.engine import Connection
+from manila_lite.db.engine import Connection
 
 from manila_lite import context, errors
 from manila_lite.db import operations as rows
@@ -135,7 +136,8 @@ class Runner:
         self._more = False      # the last look found more than there were hands for
         self._stopped = threading.Event()
         self._poke = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._drained = threading.Event()
+        self._threads: dict[str, threading.Thread] = {}
 
     # Life -------------------------------------------------------------------------------------
 
@@ -147,16 +149,19 @@ class Runner:
         for target, name in ((self._poll, 'poll'), (self._renew, 'lease')):
             thread = threading.Thread(target=target, name=f'{self.topic}-{name}', daemon=True)
             thread.start()
-            self._threads.append(thread)
+            self._threads[name] = thread
 
     def stop(self) -> None:
         """No new work is claimed; what runs is finished."""
         self._stopped.set()
         self._poke.set()
+        if self._threads:
+            self._threads['poll'].join()
         for pool in self._pools.values():
             pool.shutdown(wait=True)
-        for thread in self._threads:
-            thread.join(timeout=5)
+        self._drained.set()     # until now leases were renewed
+        if self._threads:
+            self._threads['lease'].join()
 
     def free_dead_claims(self) -> None:
         """What processes of this host held when they died need not wait for the lease to run out."""
@@ -218,17 +223,17 @@ class Runner:
     def _take(self, entry: Any) -> None:
         try:
             with self.services.db.writer() as conn:
-                op = rows.claim(conn, entry.id, self.owner, self.topic, self.host, self.conf.lease)
+                values = rows.claim(conn, entry, self.owner, self.conf.lease)
         except Exception:
             self._drop(entry.id)
             raise
-        if op is None:
+        if values is None:
             self._drop(entry.id)
         else:
-            self._pools[entry.lane].submit(self._work, op)
+            self._pools[entry.lane].submit(self._work, types.SimpleNamespace(**values))
 
     def _renew(self) -> None:
-        while not self._stopped.wait(self.conf.lease / 3):
+        while not self._drained.wait(self.conf.lease / 3):
             with self._lock:
                 mine = tuple(self._running)
             if not mine:

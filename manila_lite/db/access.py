@@ -8,10 +8,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors, kinds
+from manila_lite import context, errors, kinds
 from manila_lite.db import models, pairs
 
 _rules = models.access_rules
+_shares = models.shares
+_instances = models.share_instances
 
 #: States of rules that are in force, or shall be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
@@ -19,12 +21,23 @@ _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updati
 _PENDING = ('queued_to_apply', 'applying', 'queued_to_update', 'updating', 'queued_to_deny', 'denying')
 
 
-def get(conn: Connection, ident: str) -> Row:
-    """Return a rule, whoever owns its share.
+def lock(conn: Connection, share_id: str) -> None:
+    """Nobody else changes the share's rules until the transaction ends. To be called before anything is read.
+
+    SQLite needs and knows no row locks: its writers queue up from their first statement on.
+    """
+    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a rule of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_rules).where(_rules.c.id == ident)).first()
+    query = sa.select(_rules).where(_rules.c.id == ident)
+    if not ctx.is_admin:
+        query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id)
+    row = conn.execute(query).first()
     if row is None:
         raise errors.NotFound.of('access rule', ident)
     return row
@@ -38,6 +51,12 @@ def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = N
             query = query.where(_rules.c[key] == filters[key])
     return list(conn.execute(query.where(
         *pairs.matching(models.access_rule_metadata, _rules.c.id, (filters or {}).get('metadata') or {}))))
+
+
+def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
+    """Return to whom the share's rules of a type are given."""
+    return list(conn.execute(sa.select(_rules.c.access_to).where(
+        _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
 
 
 def granted(conn: Connection, share_ids: Iterable[str]) -> dict[str, list[kinds.AccessRule]]:

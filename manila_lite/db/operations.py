@@ -49,22 +49,24 @@ def _free(now: datetime.datetime) -> sa.ColumnElement[bool]:
 
 
 def due(conn: Connection, topic: str, host: str, limit: int, skip: Iterable[str] = ()) -> list[Row]:
-    """Return (id, lane, serial) of operations that wait for this worker, oldest first, without those in ``skip``."""
+    """Return operations that wait for this worker, oldest first, without those in ``skip``."""
     return list(conn.execute(
-        sa.select(operations.c.id, operations.c.lane, operations.c.serial)
+        sa.select(operations)
         .where(operations.c.topic == topic, operations.c.host == host, _free(timeutils.utcnow()),
                operations.c.id.not_in(tuple(skip)))
         .order_by(operations.c.next_run_at).limit(limit)))
 
 
-def claim(conn: Connection, ident: str, owner: str, topic: str, host: str, lease: float) -> Row | None:
-    """The operation is this owner's for ``lease`` seconds. Returns the row, or nothing if it was not free."""
+def claim(conn: Connection, seen: Row, owner: str, lease: float) -> dict[str, Any] | None:
+    """The operation is this owner's for ``lease`` seconds. Returns its values, or nothing if it changed since ``seen``."""
     now = timeutils.utcnow()
+    held = {'owner': owner, 'lease_expires_at': now + datetime.timedelta(seconds=lease), 'attempts': seen.attempts + 1}
     won = conn.execute(operations.update()
-                       .where(operations.c.id == ident, operations.c.topic == topic, operations.c.host == host, _free(now))
-                       .values(owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease),
-                               attempts=operations.c.attempts + 1)).rowcount
-    return get(conn, ident) if won else None
+                       .where(operations.c.id == seen.id, operations.c.attempts == seen.attempts,
+                              operations.c.step == seen.step, operations.c.topic == seen.topic,
+                              operations.c.host == seen.host, _free(now))
+                       .values(**held)).rowcount
+    return {**seen._mapping, **held} if won else None
 
 
 def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
@@ -73,7 +75,7 @@ def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> 
                  .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
 
 
-def move(conn: Connection, ident: str, owner: str, **values: Any) -> None:
+def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
     """The owner's operation has new ``values`` and is still the owner's.
 
     :raises errors.LostClaim: somebody else took it over.
@@ -83,7 +85,7 @@ def move(conn: Connection, ident: str, owner: str, **values: Any) -> None:
         raise errors.LostClaim(f'Operation {ident} is no longer ours.')
 
 
-def release(conn: Connection, ident: str, owner: str, after: float = 0.0, **values: Any) -> None:
+def release(conn: Connection, ident: str, owner: str, /, after: float = 0.0, **values: Any) -> None:
     """The operation is free again and due in ``after`` seconds; ``values`` (topic, host, data ...) change with it."""
     move(conn, ident, owner, **{
         'owner': None, 'lease_expires_at': None,

@@ -90,9 +90,9 @@ def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reaso
 
 
 def pools(conn: Connection) -> list[Row]:
-    """Return every pool with its service's zone, ``heartbeat_at``, ``stopped`` and ``disabled``."""
+    """Return every pool with its service's zone, ``zone_id``, ``heartbeat_at``, ``stopped`` and ``disabled``."""
     return list(conn.execute(
-        sa.select(_pools, _zones.c.name.label('zone'), _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled)
+        sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled)
         .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
         .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host)))
 
@@ -112,12 +112,18 @@ def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]
 
 
 def _counted(host: str) -> dict[str, Any]:
-    size = sa.func.coalesce(sa.func.sum(models.shares.c.size), 0)
-    on_pool = (sa.select(size).select_from(_instances.join(models.shares, models.shares.c.id == _instances.c.share_id))
-               .where(_instances.c.host == host))
-    allocated = on_pool.scalar_subquery()
-    unseen = on_pool.where(_instances.c.status == 'creating').scalar_subquery()
-    return {'allocated_gb': allocated, 'provisioned_gb': allocated, 'claimed_gb': unseen}
+    """What the shares of a pool come to: ``claimed_gb`` is for what the backend's own figures may not show yet."""
+    shares = models.shares
+    growth = sa.case((shares.c.target_size > shares.c.size, shares.c.target_size - shares.c.size), else_=0)
+    new = _instances.c.status == 'creating'
+
+    def total(value: Any) -> Any:
+        return (sa.select(sa.func.coalesce(sa.func.sum(value), 0))
+                .select_from(_instances.join(shares, shares.c.id == _instances.c.share_id))
+                .where(_instances.c.host == host).scalar_subquery())
+
+    return {'allocated_gb': total(shares.c.size), 'provisioned_gb': total(sa.case((new, 0), else_=shares.c.size)),
+            'claimed_gb': total(sa.case((new, shares.c.size), else_=growth))}
 
 
 def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request for a share comes to under its share type: size, protocol, zone, hints and abilities."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import strutils
+
+from manila_lite import errors
+from manila_lite.context import RequestContext
+from manila_lite.db import services, shares
+from manila_lite.db.types import ShareType
+from manila_lite.policies import shares as policies
+
+#: Extra specs that a share keeps from its type.
+_ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
+              'mount_snapshot_support')
+
+_MIN, _MAX, _MAX_EXTEND = ('provisioning:min_share_size', 'provisioning:max_share_size',
+                           'provisioning:max_share_extend_size')
+
+#: Scheduler hints that name shares, and how the scheduler calls what they come to.
+_AFFINITY = {'same_host': 'same_hosts', 'different_host': 'different_hosts'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """What will be made."""
+
+    size: int
+    proto: str
+    zone: str | None
+    zone_id: str | None
+    hints: dict[str, Any]
+    abilities: dict[str, Any]
+    metadata: dict[str, str]
+
+
+def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any) -> Spec:
+    """Return the share that the request means.
+
+    :raises errors.Invalid: something does not fit the type, or the snapshot.
+    :raises errors.NotFound: the zone, or a share named in a hint, is not there.
+    """
+    size = _size(wanted, source)
+    check_type_limit(ctx, kind, size)
+    proto = _proto(ctx, wanted, source)
+    if _is_true(kind, 'driver_handles_share_servers'):
+        raise errors.Invalid('share_network_id: the share type needs a share network, and share networks are not '
+                             'served yet.')
+    if wanted.get('share_network_id'):
+        raise errors.Invalid('share_network_id: the share type makes no use of share networks '
+                             '(driver_handles_share_servers is False).')
+    zone = wanted.get('availability_zone')
+    zone_id = services.zone_id(conn, zone) if zone else None
+    allowed = [name.strip() for name in kind.extra_specs.get('availability_zones', '').split(',') if name.strip()]
+    if zone and allowed and zone not in allowed:
+        raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
+    metadata = dict(wanted.get('metadata') or {})
+    check_metadata_keys(ctx, metadata)
+    hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
+    abilities = {name: _is_true(kind, name) for name in _ABILITIES}
+    return Spec(size, proto, zone, zone_id, hints, abilities | {'replication_type': kind.extra_specs.get('replication_type')},
+                metadata | marks)
+
+
+def _size(wanted: Mapping[str, Any], source: Any) -> int:
+    size = wanted.get('size')
+    if source is None:
+        if size is None:
+            raise errors.Invalid('size: missing; give the size in GiB.')
+        return size
+    least = source[0].size
+    if size is not None and size < least:
+        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB of the snapshot.')
+    return least if size is None else size
+
+
+def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
+    proto = (wanted.get('share_proto') or (source[0].share_proto if source else '')).upper()
+    enabled = [name.upper() for name in ctx.conf.enabled_share_protocols]
+    if proto not in enabled:
+        raise errors.Invalid(f'share_proto: {proto or "none"} is not enabled; {", ".join(enabled)} is.')
+    if source and proto != source[0].share_proto:
+        raise errors.Invalid(f'share_proto: the snapshot is of a {source[0].share_proto} share.')
+    return proto
+
+
+def _is_true(kind: ShareType, key: str) -> bool:
+    return strutils.bool_from_string(kind.extra_specs.get(key, '').replace('<is>', '').strip())
+
+
+def check_type_limit(ctx: RequestContext, kind: ShareType, size: int, *, extending: bool = False) -> None:
+    """The type allows a share of ``size`` GiB.
+
+    :raises errors.Invalid: it does not.
+    """
+    least, most = kind.extra_specs.get(_MIN), kind.extra_specs.get(_MAX)
+    if extending and not ctx.is_admin:
+        most = kind.extra_specs.get(_MAX_EXTEND, most)
+    if least is not None and size < int(least):
+        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB that share type {kind.name} starts at.')
+    if most is not None and size > int(most):
+        raise errors.Invalid(f'size: {size} GiB is more than the {most} GiB that share type {kind.name} allows.')
+
+
+def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
+    """The caller may set these keys.
+
+    :raises errors.Forbidden: one of them is for administrators.
+    """
+    reserved = sorted(set(values) & set(ctx.conf.admin_only_metadata))
+    if reserved and not ctx.can(policies.UPDATE_ADMIN_METADATA):
+        raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(reserved)}.')
+
+
+def _hints(conn: Any, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the hints with shares replaced by the hosts they are on, and the metadata that remembers them."""
+    found: dict[str, Any] = {}
+    marks: dict[str, str] = {}
+    for key, name in _AFFINITY.items():
+        idents = [ident.strip() for ident in str(hints.get(key) or '').split(',') if ident.strip()]
+        if idents:
+            named = [shares.get(conn, ctx, ident) for ident in idents]
+            found[name] = sorted({share.host for share in named if share.host})
+            marks[f'__affinity_{key}'] = ','.join(idents)
+    if hints.get('only_host'):
+        if not ctx.is_admin:
+            raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
+        found['only_host'] = hints['only_host']
+    return found, marks

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of shares: check, write the row and its operation in one transaction, wake the worker."""
+
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.actions import share_specs
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import pairs, quotas, shares, snapshots, transitions, types
+from manila_lite.db.models import share_metadata
+from manila_lite.policies import shares as policies
+
+
+def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, str]]:
+    """A share stands in ``creating`` and will be placed and made. Returns its row and its metadata.
+
+    ``wanted``: size (GiB), share_proto, and any of name, description, share_type, snapshot_id, is_public,
+    metadata, availability_zone, scheduler_hints, mount_point_name.
+
+    :raises errors.Invalid: a value does not fit, or does not fit the share type.
+    :raises errors.NotFound: type, zone or snapshot is not there.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
+        raise errors.Forbidden('is_public: only administrators make public shares.')
+    with ctx.db.writer() as conn:
+        source = _source(conn, ctx, wanted)
+        kind = _type(conn, ctx, wanted, source)
+        spec = share_specs.resolve(conn, ctx, wanted, kind, source)
+        ident = uuidutils.generate_uuid()
+        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id, {'shares': 1, 'gigabytes': spec.size},
+                     one_share=spec.size)
+        shares.insert(conn, {
+            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+            'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
+            'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
+            'mount_point_name': wanted.get('mount_point_name'), **spec.abilities}, spec.metadata)
+        instance = transitions.create(conn, states.SHARE, {
+            'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
+            'availability_zone_id': spec.zone_id, 'access_rules_status': states.Rules.ACTIVE.value})
+        wake = operations.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
+                                open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone})
+        row = shares.get(conn, ctx, ident, own=True)
+    wake.send(ctx)
+    return row, spec.metadata
+
+
+def _source(conn: Any, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
+    if not wanted.get('snapshot_id'):
+        return None
+    snapshot = snapshots.get(conn, ctx, wanted['snapshot_id'])
+    if snapshot.status != 'available':
+        raise errors.Invalid(f'snapshot_id: snapshot {snapshot.id} is {snapshot.status}, not available.')
+    share = shares.get(conn, ctx.elevated(), snapshot.share_id)
+    if not share.create_share_from_snapshot_support:
+        raise errors.Invalid(f'snapshot_id: the share type of share {share.id} does not make shares from snapshots.')
+    return snapshot, share
+
+
+def _type(conn: Any, ctx: RequestContext, wanted: dict[str, Any], source: Any) -> types.ShareType:
+    name = wanted.get('share_type')
+    if source and not name:
+        return types.get(conn, ctx.elevated(), source[1].share_type_id)
+    if not name:
+        name = ctx.conf.default_share_type
+        if not name:
+            raise errors.Invalid('share_type: none was given, and no default share type is configured.')
+    try:
+        return types.find(conn, ctx, name)
+    except errors.NotFound:
+        if not wanted.get('share_type'):
+            raise errors.Invalid(f'share_type: the default share type {name!r} does not exist.') from None
+        raise
+
+
+def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
+    """The share has these values (name, description, is_public). Returns its row."""
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        if values.get('is_public') and not share.is_public and not ctx.can(policies.SET_PUBLIC):
+            raise errors.Forbidden('is_public: only administrators make shares public.')
+        shares.update(conn, ident, **values)
+        return shares.get(conn, ctx, ident, own=True)
+
+
+def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+    """The share stands in ``deleting`` and will go, with its rules; it counts against quota until it is gone.
+
+    :raises errors.WrongState: its status is none to delete from (``force``: any will do).
+    :raises errors.Forbidden: it has snapshots.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        count = snapshots.count_of(conn, ident)
+        if count:
+            raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
+        if force:
+            _supersede(conn, share)
+        transitions.begin(conn, states.SHARE, 'force_delete' if force else 'delete', share.instance_id)
+        wake = _to_backend(conn, ctx, 'share.delete', share)
+    wake.send(ctx)
+
+
+def _supersede(conn: Any, share: Any) -> None:
+    rows.drop_of(conn, share.id, ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete'))
+    shares.update(conn, share.id, target_size=None)
+
+
+def _to_backend(conn: Any, ctx: RequestContext, kind: str, share: Any, data: dict[str, Any] | None = None) -> operations.Wake:
+    """Begin an operation at the share's backend; a share that never got one is the scheduler's to clean up."""
+    return operations.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
+                            host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
+
+
+def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = False) -> None:
+    """The share stands in ``extending`` and will have ``new_size`` GiB; quota counts the growth from now on.
+
+    :raises errors.Invalid: it is not larger than now, or larger than the type allows.
+    :raises errors.WrongState: the share is not available.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        if new_size <= share.size:
+            raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {ident} has.')
+        kind = types.get(conn, ctx.elevated(), share.share_type_id)
+        share_specs.check_type_limit(ctx, kind, new_size, extending=True)
+        transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
+        quotas.check(conn, ctx.conf, share.project_id, share.user_id, kind.id, {'gigabytes': new_size - share.size},
+                     one_share=new_size)
+        shares.update(conn, ident, target_size=new_size)
+        wake = operations.begin(conn, ctx, 'share.extend', 'share', ident, topic='share' if force else 'scheduler',
+                                host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
+                                serial=share.instance_id, open_key=f'share:{ident}')
+    wake.send(ctx)
+
+
+def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
+    """The share stands in ``shrinking`` and will have ``new_size`` GiB if its data fits.
+
+    :raises errors.Invalid: it is not smaller than now, or smaller than the type allows.
+    :raises errors.WrongState: the share is not available.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        if new_size >= share.size:
+            raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {ident} has.')
+        share_specs.check_type_limit(ctx, types.get(conn, ctx.elevated(), share.share_type_id), new_size)
+        transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
+        shares.update(conn, ident, target_size=new_size)
+        wake = _to_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
+    wake.send(ctx)
+
+
+def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
+    """The share stands in ``reverting`` and will hold what its latest snapshot holds.
+
+    :raises errors.Invalid: the share cannot be reverted, or the snapshot is not its latest.
+    :raises errors.WrongState: share or snapshot is not available.
+    :raises errors.OverQuota: the snapshot's size is larger than the share's and does not fit.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        if not share.revert_to_snapshot_support:
+            raise errors.Invalid(f'Share {ident} cannot be reverted: its share type does not say so.')
+        snapshot = snapshots.get(conn, ctx, snapshot_id)
+        if snapshot.share_id != ident:
+            raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {ident}.')
+        if snapshots.latest_of(conn, ident) != snapshot_id:
+            raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {ident} can be reverted to.')
+        transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
+        transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
+        if snapshot.size > share.size:
+            quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
+                         {'gigabytes': snapshot.size - share.size})
+        shares.update(conn, ident, target_size=snapshot.size)
+        wake = _to_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
+    wake.send(ctx)
+
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The share shows ``status``; work that was open on it ends."""
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        _supersede(conn, share)
+        transitions.reset(conn, states.SHARE, share.instance_id, status)
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
+    """Return the share's metadata."""
+    with ctx.db.reader() as conn:
+        shares.get(conn, ctx, ident)
+        return pairs.of(conn, share_metadata, ident)
+
+
+def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
+    """The share has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+
+    :raises errors.Forbidden: a key is one that only administrators may set.
+    """
+    with ctx.db.writer() as conn:
+        shares.get(conn, ctx, ident, own=True)
+        share_specs.check_metadata_keys(ctx, values)
+        if replace:
+            keep = () if ctx.can(policies.UPDATE_ADMIN_METADATA) else ctx.conf.admin_only_metadata
+            pairs.replace(conn, share_metadata, ident, values, keep)
+        else:
+            pairs.merge(conn, share_metadata, ident, values)
+        return pairs.of(conn, share_metadata, ident)
+
+
+def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
+    """The pair is gone.
+
+    :raises errors.NotFound: the share has no such key.
+    """
+    with ctx.db.writer() as conn:
+        shares.get(conn, ctx, ident, own=True)
+        share_specs.check_metadata_keys(ctx, {key: ''})
+        pairs.remove(conn, share_metadata, ident, key)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The WSGI application: middleware around the one controller, composed in one function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pecan
+from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
+
+from manila_lite import context
+from manila_lite.api import auth, faults, memoise
+from manila_lite.api.dispatch import Root
+
+
+class _RequestId(request_id.RequestId):
+    """Answers carry the id under the name that older clients read, too."""
+
+    compat_headers = ['x-compute-request-id']
+
+
+def make(services: context.Services) -> Callable:
+    """Return the application.
+
+    :raises errors.BadConfig: the authentication strategy cannot work as configured.
+    """
+    memoise.install()
+    inner = pecan.make_app(Root(services), guess_content_type_from_ext=False, debug=False, wrap_app=None)
+    app = auth.protect(_sized(inner, services.conf.api.max_request_body_size), services.conf)
+    app = _healthcheck(app)
+    app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, {'enable_proxy_headers_parsing': True})
+    return _RequestId(app)
+
+
+def _sized(app: Callable, most: int) -> Callable:
+    """Bodies over the limit get a 413 in the API's shape."""
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        length = environ.get('CONTENT_LENGTH') or '0'
+        if not length.isdigit() or int(length) > most:
+            return faults.reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
+        return app(environ, start_response)
+    return wrapped
+
+
+def _healthcheck(app: Callable) -> Callable:
+    """``/healthcheck`` and nothing else is answered by oslo.middleware's health check."""
+    check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        exact = environ.get('PATH_INFO', '').rstrip('/') == '/healthcheck'
+        return (check if exact else app)(environ, start_response)
+    return wrapped

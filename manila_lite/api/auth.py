@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who calls: each strategy is a middleware that leaves Keystone's ``X-...`` headers in the request.
+
+Headers of that kind that the client sent itself are removed first; nobody becomes administrator by
+writing ``X-Roles: admin``.
+"""
+
+import hmac
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import webob
+import webob.exc
+from oslo_middleware import basic_auth
+from oslo_middleware import exceptions as oslo_exceptions
+
+from manila_lite import errors
+from manila_lite.api import discovery, faults
+
+Wsgi = Callable[[dict, Callable], Any]
+
+_IDENTITY = ('HTTP_X_USER_ID', 'HTTP_X_USER', 'HTTP_X_USER_NAME', 'HTTP_X_PROJECT_ID', 'HTTP_X_PROJECT_NAME',
+             'HTTP_X_TENANT_ID', 'HTTP_X_TENANT_NAME', 'HTTP_X_TENANT', 'HTTP_X_ROLES', 'HTTP_X_ROLE',
+             'HTTP_X_DOMAIN_ID', 'HTTP_X_USER_DOMAIN_ID', 'HTTP_X_PROJECT_DOMAIN_ID', 'HTTP_X_IS_ADMIN_PROJECT',
+             'HTTP_OPENSTACK_SYSTEM_SCOPE', 'HTTP_X_SERVICE_ROLES', 'HTTP_X_SERVICE_USER_ID', 'HTTP_X_SERVICE_PROJECT_ID',
+             'HTTP_X_IDENTITY_STATUS')
+
+
+def _set(environ: dict, user: str, project: str, roles: str) -> None:
+    for name in _IDENTITY:
+        environ.pop(name, None)
+    environ.update(HTTP_X_USER_ID=user, HTTP_X_PROJECT_ID=project, HTTP_X_ROLES=roles)
+
+
+def noauth(app: Wsgi, conf: Any) -> Wsgi:
+    """Everybody is administrator. A token of the form ``user:project[:role,role]`` says otherwise."""
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
+        if not project:
+            user, project = 'admin', conf.api.noauth_project
+        _set(environ, user, project, roles or 'admin,member,reader')
+        return app(environ, start_response)
+    return wrapped
+
+
+def http_basic(app: Wsgi, conf: Any) -> Wsgi:
+    """Users come from a password file; project and roles from ``[api] http_basic_accounts``."""
+    accounts = _accounts(conf.api.http_basic_accounts)
+    path = conf.api.http_basic_auth_user_file
+    try:
+        basic_auth.validate_auth_file(path)
+    except (oslo_exceptions.ConfigInvalid, webob.exc.HTTPException) as bad:
+        raise errors.BadConfig(f'[api] http_basic_auth_user_file: {path}: {bad}') from None
+    known = _Known()
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        header = environ.get('HTTP_AUTHORIZATION', '')
+        try:
+            user = known.user(header) or known.remember(header, _authenticate(path, environ))
+        except webob.exc.HTTPException:
+            return _refuse('The user or the password is wrong, or none was sent (HTTP Basic).')(environ, start_response)
+        project, roles = accounts.get(user, ('', ''))
+        _set(environ, user, project, roles)
+        return app(environ, start_response)
+    return wrapped
+
+
+def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
+    found = {}
+    for line in lines:
+        parts = line.split(':')
+        if len(parts) != 3 or not all(parts):
+            raise errors.BadConfig(f'[api] http_basic_accounts: {line!r} is not of the form user:project:role+role')
+        found[parts[0]] = (parts[1], parts[2].replace('+', ','))
+    return found
+
+
+def _authenticate(path: str, environ: dict) -> str:
+    user, password = basic_auth.parse_token(basic_auth.parse_header(environ))
+    try:
+        basic_auth.authenticate(path, user, password)
+    except ValueError:  # bcrypt refuses some passwords outright, such as those with a NUL
+        raise webob.exc.HTTPUnauthorized() from None
+    return user
+
+
+class _Known:
+    """Remembers for a minute whose header was right: bcrypt is slow on purpose."""
+
+    _SECONDS = 60.0
+
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+        self._users: dict[bytes, tuple[str, float]] = {}
+
+    def _digest(self, header: str) -> bytes:
+        return hmac.digest(self._key, header.encode('utf-8', 'surrogateescape'), 'sha256')
+
+    def user(self, header: str) -> str | None:
+        user, until = self._users.get(self._digest(header), (None, 0.0))
+        return user if until > time.monotonic() else None
+
+    def remember(self, header: str, user: str) -> str:
+        if len(self._users) > 1000:
+            self._users.clear()
+        self._users[self._digest(header)] = (user, time.monotonic() + self._SECONDS)
+        return user
+
+
+def _refuse(message: str) -> webob.Response:
+    return faults.reply(401, message, 'unauthorized', {'WWW-Authenticate': 'Basic realm="manila_lite"'})
+
+
+def keystone(app: Wsgi, conf: Any) -> Wsgi:
+    """Tokens are checked by keystonemiddleware, configured in ``[keystone_authtoken]``."""
+    from keystonemiddleware import auth_token
+    return auth_token.AuthProtocol(app, {'oslo_config_config': conf})
+
+
+STRATEGIES: dict[str, Callable[[Wsgi, Any], Wsgi]] = {'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
+
+
+def protect(app: Wsgi, conf: Any) -> Wsgi:
+    """Every path but the public ones asks who calls.
+
+    :raises errors.BadConfig: the strategy is unknown or lacks what it needs.
+    """
+    strategy = STRATEGIES.get(conf.auth_strategy)
+    if strategy is None:
+        raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
+    guarded = strategy(app, conf)
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        if environ.get('PATH_INFO', '') in discovery.PUBLIC:
+            return app(environ, start_response)
+        return guarded(environ, start_response)
+    return wrapped

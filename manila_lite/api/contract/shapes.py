@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes of values that many nouns share, each with the parser that reads what clients really send."""
+
+import ast
+import json
+from collections.abc import Callable
+from typing import Any
+
+from oslo_utils import strutils, timeutils
+
+MAX_INT = 2**31 - 1
+
+ID = {'type': 'string'}
+NULL_ID = {'type': ['string', 'null']}
+UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
+NULL_UUID = {'type': ['string', 'null'], 'format': 'uuid', 'maxLength': 36}
+TIME = {'type': 'string', 'format': 'date-time'}
+NULL_TIME = {'type': ['string', 'null'], 'format': 'date-time'}
+BOOLEAN = {'type': 'boolean'}
+NULL_STRING = {'type': ['string', 'null']}
+NAME = {'type': ['string', 'null'], 'maxLength': 255}
+TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+COUNT = {'type': 'integer', 'minimum': 0}
+SIZE = {'type': ['integer', 'string'], 'minimum': 1, 'maximum': MAX_INT, 'pattern': r'^0*[1-9][0-9]{0,9}$'}
+FLAG = {'type': ['boolean', 'string', 'integer'],
+        'enum': [True, False, 'true', 'false', 'True', 'False', 'TRUE', 'FALSE', '1', '0', 1, 0,
+                 'yes', 'no', 'on', 'off', 't', 'f', 'y', 'n']}
+NULL_FLAG = {'type': ['boolean', 'string', 'integer', 'null'], 'enum': [*FLAG['enum'], None]}
+METADATA = {'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 255},
+            'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023}}
+PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
+
+
+def integer(value: Any) -> int:
+    """``5`` and ``"5"`` are 5."""
+    number = int(value)
+    if abs(number) > MAX_INT:
+        raise ValueError(f'{value} is too large')
+    return number
+
+
+def flag(value: Any) -> bool:
+    """True, "true", 1, "on" ... are true; what is neither is refused."""
+    return strutils.bool_from_string(str(value), strict=True)
+
+
+def pairs(value: Any) -> dict[str, str]:
+    """``{"k": "v"}`` as JSON, or ``{'k': 'v'}`` as Python clients write it."""
+    if not isinstance(value, dict):
+        value = _literal(str(value))
+    if not isinstance(value, dict) or not all(isinstance(part, (str, int, bool)) for pair in value.items() for part in pair):
+        raise ValueError('must be key and value pairs, for instance {"key": "value"}')
+    return {str(key): str(part) for key, part in value.items()}
+
+
+def _literal(text: str) -> Any:
+    if len(text) > 4096:
+        raise ValueError('is too long')
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    raise ValueError('must be key and value pairs, for instance {"key": "value"}')
+
+
+def time(value: Any) -> Any:
+    """An ISO 8601 time, as naive UTC."""
+    try:
+        return timeutils.normalize_time(timeutils.parse_isotime(str(value)))
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return timeutils.parse_strtime(str(value), '%Y-%m-%d')
+    except ValueError:
+        raise ValueError(f'{value!r} is not a time such as 2026-01-31T12:00:00') from None
+
+
+def one_of(*values: str) -> Callable[[Any], str]:
+    """The value, which must be one of these; case does not matter."""
+    def parse(value: Any) -> str:
+        found = str(value).lower()
+        if found not in values:
+            raise ValueError(f'{value!r} is not one of {", ".join(values)}')
+        return found
+    return parse

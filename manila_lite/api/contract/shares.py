@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around shares."""
+
+from manila_lite import errors, states
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.fields import View
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
+from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
+from manila_lite.api.v2 import shares as v2
+from manila_lite.policies import shares as rules
+
+_STATUS = {'type': 'string', 'enum': sorted(states.SHARE.statuses)}
+
+FIELDS = (
+    Field('id', ID),
+    Field('size', {'type': 'integer'}),
+    Field('availability_zone', NULL_STRING),
+    Field('created_at', TIME),
+    Field('status', _STATUS),
+    Field('name', NAME),
+    Field('description', NAME),
+    Field('project_id', {'type': 'string'}),
+    Field('snapshot_id', NULL_STRING),
+    Field('share_network_id', NULL_STRING),
+    Field('share_proto', {'type': 'string'}),
+    Field('metadata', shapes.PAIRS, read=v2.metadata_of),
+    Field('share_type', NULL_STRING, until='2.5', read='share_type_name'),
+    Field('share_type', NULL_STRING, since='2.6', read='share_type_id'),
+    Field('share_type_name', NULL_STRING, since='2.6'),
+    Field('volume_type', NULL_STRING, read='share_type_name'),
+    Field('is_public', BOOLEAN),
+    Field('snapshot_support', BOOLEAN, since='2.2'),
+    Field('task_state', NULL_STRING, since='2.5'),
+    Field('export_location', NULL_STRING, until='2.8', read=v2.first_export),
+    Field('export_locations', {'type': 'array', 'items': {'type': 'string'}}, until='2.8', read=v2.exports_of),
+    Field('access_rules_status', {'type': 'string'}, since='2.10', read=v2.rules_status),
+    Field('replication_type', NULL_STRING, since='2.11'),
+    Field('has_replicas', BOOLEAN, since='2.11', read=lambda row, req: False),
+    Field('user_id', NULL_STRING, since='2.16'),
+    Field('create_share_from_snapshot_support', BOOLEAN, since='2.24'),
+    Field('revert_to_snapshot_support', BOOLEAN, since='2.27'),
+    Field('share_group_id', NULL_STRING, since='2.31'),
+    Field('source_share_group_snapshot_member_id', NULL_STRING, since='2.31', read=lambda row, req: None),
+    Field('mount_snapshot_support', BOOLEAN, since='2.32'),
+    Field('progress', NULL_STRING, since='2.54'),
+    Field('is_soft_deleted', BOOLEAN, since='2.69'),
+    Field('scheduled_to_be_deleted_at', shapes.NULL_TIME, since='2.69'),
+    Field('source_backup_id', NULL_STRING, since='2.80'),
+    Field('mount_point_name', NULL_STRING, since='2.84'),
+    Field('encryption_key_ref', NULL_STRING, since='2.90'),
+    Field('snapshot_inherit_share_access_support', BOOLEAN, since='2.99'),
+    Field('host', NULL_STRING, rule=rules.SHOW_HOST),
+    Field('share_server_id', NULL_STRING, rule=rules.SHOW_HOST),
+)
+
+SHARE = View('share', 'shares', FIELDS, 'shares')
+SUMMARY = View('share', 'shares', (Field('id', ID), Field('name', NAME)), 'shares')
+
+_HINTS = {'type': ['object', 'null'], 'additionalProperties': False, 'properties': {
+    'same_host': NULL_STRING, 'different_host': NULL_STRING, 'only_host': NULL_STRING}}
+
+CREATE = (
+    Field('size', {**shapes.SIZE, 'type': ['integer', 'string', 'null']}, parse=shapes.integer),
+    Field('share_proto', {'type': ['string', 'null'], 'maxLength': 32}),
+    Field('name', NAME, aliases=('display_name',)),
+    Field('description', NAME, aliases=('display_description',)),
+    Field('share_type', {'type': ['string', 'null'], 'maxLength': 255}, aliases=('volume_type', 'share_type_id')),
+    Field('snapshot_id', shapes.NULL_UUID),
+    Field('share_network_id', {'type': ['string', 'null'], 'maxLength': 36}),
+    Field('is_public', shapes.NULL_FLAG, parse=shapes.flag),
+    Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}),
+    Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
+    Field('share_group_id', {'type': 'null'}, since='2.31'),
+    Field('source_share_group_snapshot_member_id', {'type': 'null'}, since='2.31'),
+    Field('consistency_group_id', {'type': 'null'}),
+    Field('scheduler_hints', _HINTS, since='2.65'),
+    Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84'),
+    Field('encryption_key_ref', {'type': 'null'}, since='2.90'),
+)
+
+UPDATE = (
+    Field('name', NAME, aliases=('display_name',)),
+    Field('description', NAME, aliases=('display_description',)),
+    Field('is_public', shapes.FLAG, parse=shapes.flag),
+)
+
+FILTERS = (
+    Field('name', {'type': 'string'}, aliases=('display_name',)),
+    Field('description', {'type': 'string'}, aliases=('display_description',), since='2.36'),
+    Field('status', {'type': 'string'}),
+    Field('share_type_id', {'type': 'string'}),
+    Field('snapshot_id', {'type': 'string'}),
+    Field('host', {'type': 'string'}),
+    Field('share_network_id', {'type': 'string'}),
+    Field('share_server_id', {'type': 'string'}),
+    Field('is_public', shapes.FLAG, parse=shapes.flag),
+    Field('metadata', {'type': 'string'}, parse=shapes.pairs),
+    Field('extra_specs', {'type': 'string'}, parse=shapes.pairs),
+    Field('project_id', {'type': 'string'}),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    Field('share_group_id', {'type': 'string'}, since='2.31'),
+    Field('export_location_id', {'type': 'string'}, since='2.35'),
+    Field('export_location_path', {'type': 'string'}, since='2.35'),
+    Field('name~', {'type': 'string'}, since='2.36', aliases=('display_name~',)),
+    Field('description~', {'type': 'string'}, since='2.36', aliases=('display_description~',)),
+    Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.42'),
+    Field('is_soft_deleted', shapes.FLAG, parse=shapes.flag, since='2.69'),
+    Field('mount_point_name', {'type': 'string'}, since='2.84'),
+    Field('availability_zone', {'type': 'string'}, since='2.97'),
+    *PAGE,
+)
+
+_NEW_SIZE = Field('new_size', shapes.SIZE, parse=shapes.integer, required=True)
+_BUSY_DELETE = ((errors.WrongState, 403),)
+_BUSY = ((errors.WrongState, 400),)
+_METADATA = Body('metadata', free=shapes.METADATA)
+_ACTION = '/shares/{share_id}/action'
+_ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
+
+OPS = [
+    Op('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
+    Op('GET', '/shares/detail', v2.detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS),
+    Op('GET', '/shares/{share_id}', v2.show, rules.GET, One(SHARE)),
+    Op('POST', '/shares', v2.create, rules.CREATE, One(SHARE), body=Body('share', CREATE, missing=errors.Unprocessable)),
+    Op('PUT', '/shares/{share_id}', v2.update, rules.UPDATE, One(SHARE),
+       body=Body('share', UPDATE, missing=errors.Unprocessable)),
+    Op('DELETE', '/shares/{share_id}', v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE),
+    Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
+    Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
+       body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
+    Op('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend', states=(*_BUSY, (errors.OverQuota, 403)),
+       body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
+    Op('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,
+       body=Body('shrink', (_NEW_SIZE,))),
+    Op('POST', _ACTION, v2.revert, rules.REVERT, ok=202, action='revert', since='2.27',
+       states=((errors.WrongState, 409), (errors.OverQuota, 403)),
+       body=Body('revert', (Field('snapshot_id', shapes.UUID, required=True),))),
+    Op('GET', '/shares/{share_id}/metadata', v2.get_metadata, rules.GET_METADATA, Plain(_ANY_SIZE, 'metadata')),
+    Op('POST', '/shares/{share_id}/metadata', v2.merge_metadata, rules.UPDATE_METADATA, Plain(_ANY_SIZE, 'metadata'),
+       body=_METADATA),
+    Op('PUT', '/shares/{share_id}/metadata', v2.replace_metadata, rules.UPDATE_METADATA, Plain(_ANY_SIZE, 'metadata'),
+       body=_METADATA),
+    Op('GET', '/shares/{share_id}/metadata/{key}', v2.get_metadata_item, rules.GET_METADATA, Plain(_ANY_SIZE, 'meta')),
+    Op('POST', '/shares/{share_id}/metadata/{key}', v2.set_metadata_item, rules.UPDATE_METADATA, Plain(_ANY_SIZE, 'meta'),
+       body=Body('meta', free=shapes.METADATA, keys=('metadata',))),
+    Op('DELETE', '/shares/{share_id}/metadata/{key}', v2.delete_metadata, rules.DELETE_METADATA),
+]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the API says before anyone logs in: versions at ``/`` and ``/v2``, and names for clients without Keystone."""
+
+from typing import Any
+
+import orjson
+import webob
+
+from manila_lite.api import faults, versions
+
+_UPDATED = '2026-11-21T00:00:00Z'
+#: Paths that need no credentials.
+PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/'})
+
+
+def base(raw: webob.Request, conf: Any) -> str:
+    """Return the address under which the client reaches this service, without a trailing slash."""
+    return (conf.osapi_share_base_URL or raw.application_url).rstrip('/')
+
+
+def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
+    """Answer discovery and, without Keystone, the identity facade; nothing for every other path.
+
+    Version headers are not looked at here: clients ask before they know what is served.
+    """
+    try:
+        path = raw.path_info.rstrip('/')
+    except UnicodeDecodeError:
+        return None
+    if path == '':
+        return _versions(raw, conf, 300) if raw.method in ('GET', 'HEAD') else _method(raw)
+    if path == '/v2':
+        return _versions(raw, conf, 200) if raw.method in ('GET', 'HEAD') else _method(raw)
+    if path.startswith('/identity/') and conf.auth_strategy != 'keystone':
+        return _identity(raw, path.removeprefix('/identity/').split('/'))
+    return None
+
+
+def _method(raw: webob.Request) -> webob.Response:
+    return faults.reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+
+
+def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
+    entry = {'id': 'v2.0', 'status': 'CURRENT', 'version': versions.show(versions.MAX),
+             'min_version': versions.show(versions.MIN), 'updated': _UPDATED,
+             'links': [{'rel': 'self', 'href': f'{base(raw, conf)}/v2/'}],
+             'media-types': [{'base': 'application/json',
+                              'type': 'application/vnd.openstack.share+json;version=1'}]}
+    return _json({'versions': [entry]}, status)
+
+
+def _identity(raw: webob.Request, parts: list[str]) -> webob.Response:
+    """Answer the look-ups that the openstack client makes for projects and users: a name is its own id."""
+    noun = {'projects': 'project', 'users': 'user'}.get(parts[0])
+    if noun is None or raw.method != 'GET':
+        return faults.reply(404, 'Only projects and users can be looked up here.', 'no_such_path')
+    if len(parts) == 1:
+        name = raw.GET.get('name', '')
+        return _json({parts[0]: [{'id': name, 'name': name, 'links': {}}] if name else [], 'links': {}}, 200)
+    return _json({noun: {'id': parts[1], 'name': parts[1], 'links': {}}}, 200)
+
+
+def _json(document: dict[str, Any], status: int) -> webob.Response:
+    return webob.Response(orjson.dumps(document), status=status, content_type='application/json', charset='UTF-8')

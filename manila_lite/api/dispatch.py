@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one pecan controller: version, route, policy, body and query, the call, the view. In this order."""
+
+import functools
+from typing import Any
+
+import fastjsonschema
+import orjson
+import pecan
+import webob
+from oslo_policy import policy
+
+from manila_lite import context, errors
+from manila_lite.api import discovery, faults, versions
+from manila_lite.api.contract import OPS, fields
+from manila_lite.api.contract.op import Op
+from manila_lite.api.request import Request
+from manila_lite.api.routes import Match, Routes
+from manila_lite.db import engine
+
+_ROUTES = Routes(OPS)
+
+
+class Root:
+    """Serves every path below ``/``."""
+
+    def __init__(self, services: context.Services):
+        self.services = services
+
+    @pecan.expose()
+    def _route(self, args: Any, request: Any = None) -> tuple[Any, list]:
+        return self.handle, []
+
+    @pecan.expose()
+    def handle(self) -> webob.Response:
+        """Answer the request; every outcome is a response in the API's shape."""
+        raw = pecan.request
+        op: Op | None = None
+        version: int | None = None
+        try:
+            found = discovery.answer(raw, self.services.conf)
+            if found is not None:
+                return found
+            version = versions.asked(raw.headers.get(versions.HEADER))
+            req = self._request(raw, version)
+            op, answer = self._dispatch(req)
+            response = self._show(op, req, answer)
+        except Exception as error:
+            response = faults.response(error, op.states if op else getattr(error, 'op_states', ()))
+        return _stamped(response, version)
+
+    def _request(self, raw: webob.Request, version: int) -> Request:
+        ctx = context.RequestContext.from_environ(raw.environ, services=self.services, overwrite=False)
+        ctx.is_admin = bool(self.services.enforcer.enforce('context_is_admin', {}, ctx.to_policy_values()))
+        return Request(raw, ctx, version, discovery.base(raw, self.services.conf))
+
+    def _dispatch(self, req: Request) -> tuple[Op, Any]:
+        parts = _parts(req.raw)
+        match = _ROUTES.find(parts, req.version)
+        if match is None:
+            raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {versions.show(req.version)}.',
+                                  code='no_such_path')
+        document = _document(req.raw)
+        op = _choose(match, req, document)
+        req.params = match.params
+        try:
+            self._project(req)
+            if not req.may(op.policy):
+                raise policy.PolicyNotAuthorized(op.policy, {}, {})
+            req.query = _query(op, req)
+            body = op.body_at(req.version)
+            if body is not None:
+                req.body = body.parse(req.version, document)
+            return op, engine.retry(op.call)(req)
+        except Exception as error:
+            error.op_states = op.states
+            raise
+
+    def _project(self, req: Request) -> None:
+        given = req.params.get('project_id')
+        if given is None or given == req.ctx.project_id:
+            return
+        if self.services.conf.auth_strategy != 'noauth':
+            raise errors.Invalid(f'project_id: the URL names project {given}, and the caller is of another.')
+        req.ctx.project_id = given
+
+    def _show(self, op: Op, req: Request, answer: Any) -> webob.Response:
+        if op.view is None:
+            return webob.Response(status=op.ok, content_type='application/json', charset='UTF-8')
+        shown = op.view.render(answer, req)
+        if self.services.conf.api.response_validation:
+            _check_answer(op, req.version, shown)
+        return webob.Response(orjson.dumps(shown), status=op.ok, content_type='application/json', charset='UTF-8')
+
+
+def _stamped(response: webob.Response, version: int | None) -> webob.Response:
+    if version is not None:
+        response.headers[versions.HEADER] = versions.show(version)
+    response.headers['Vary'] = versions.HEADER
+    return response
+
+
+def _parts(raw: webob.Request) -> list[str]:
+    try:
+        path = raw.path_info
+    except UnicodeDecodeError:
+        raise errors.Invalid('path: is not UTF-8.') from None
+    if '\x00' in path:
+        raise errors.Invalid('path: holds a NUL character.')
+    parts = path.strip('/').split('/')
+    if parts[0] != 'v2':
+        raise errors.NotFound(f'{path} is not a path of this API; it is served below /v2/.', code='no_such_path')
+    return parts[1:]
+
+
+def _document(raw: webob.Request) -> Any:
+    """Return the body as JSON, or nothing when there is none.
+
+    :raises errors.Invalid: it is not JSON, or holds what no database can store.
+    """
+    text = raw.body
+    if not text.strip():
+        return None
+    kind = raw.content_type or 'application/json'
+    if kind not in ('application/json', 'application/octet-stream', 'application/x-www-form-urlencoded'):
+        raise _WrongMedia(f'Content-Type: {kind} is not understood; send application/json.')
+    if b'\\u0000' in text:
+        raise errors.Invalid('body: holds a NUL character.')
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as bad:
+        raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
+
+
+class _WrongMedia(errors.Invalid):
+    """The body is of a media type that the API does not read."""
+
+    code = 'wrong_media_type'
+
+
+class _WrongMethod(errors.Invalid):
+    """The path has no such method."""
+
+    code = 'wrong_method'
+
+
+faults.STATUS[_WrongMedia] = 415
+faults.STATUS[_WrongMethod] = 405
+
+
+def _choose(match: Match, req: Request, document: Any) -> Op:
+    """Return the one call among those of the path that the method, and for actions the body's key, mean."""
+    ops = [op for op in match.ops if op.method == req.raw.method]
+    if not ops:
+        raise _WrongMethod(f'{req.raw.method} is not served here; {", ".join(sorted({op.method for op in match.ops}))} is.')
+    experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
+    ops = [op for op in ops if experimental or not op.experimental_until
+           or req.version > versions.minor(op.experimental_until)]
+    if ops and ops[0].action is None:
+        return ops[0]
+    keys = list(document) if isinstance(document, dict) else []
+    for op in ops:
+        if op.action_at(req.version) in keys:
+            return op
+    if not keys:
+        raise errors.Invalid('body: must be an object with one action as its key.')
+    raise errors.NotFound(f'{keys[0]}: is not an action of this resource at {versions.show(req.version)}.',
+                          code='no_such_action')
+
+
+def _query(op: Op, req: Request) -> dict[str, Any]:
+    """Return the parsed query parameters that the call knows; others are ignored, as clients expect."""
+    known = _known(op, req.version)
+    try:
+        sent = req.raw.GET.items()
+        found = {}
+        for name, text in sent:
+            if '\x00' in text:
+                raise errors.Invalid(f'{name}: holds a NUL character.')
+            if name in known:
+                field, validate = known[name]
+                value = fields.parse(field, name, text)
+                if validate is not None:
+                    _check_query(name, validate, value)
+                found[field.name] = value
+        return found
+    except UnicodeDecodeError:
+        raise errors.Invalid('query: is not UTF-8.') from None
+
+
+def _check_query(name: str, validate: Any, value: Any) -> None:
+    try:
+        validate(value)
+    except fastjsonschema.JsonSchemaValueException as bad:
+        raise errors.Invalid(f'{name}: {bad.message.removeprefix("data").strip()}.') from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _known(op: Op, version: int) -> dict[str, Any]:
+    return {name: (field, fields.compiled(field.schema) if not _loose(field) else None)
+            for field in fields.living(op.query, version) for name in (field.name, *field.aliases)}
+
+
+def _loose(field: fields.Field) -> bool:
+    """A parser that changes the type has checked the value already."""
+    return field.parse is not None and field.schema.get('type') != 'integer'
+
+
+@functools.lru_cache(maxsize=4096)
+def _answer_schema(op: Op, version: int) -> Any:
+    return fields.compiled(op.view.schema(version))
+
+
+def _check_answer(op: Op, version: int, shown: Any) -> None:
+    try:
+        _answer_schema(op, version)(orjson.loads(orjson.dumps(shown)))
+    except fastjsonschema.JsonSchemaValueException as bad:
+        raise RuntimeError(f'{op.name} at {versions.show(version)} answers with what its schema forbids: {bad}') from bad

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exception class to HTTP status, looked up along the ancestry; the one place where errors become replies."""
+
+from typing import Any
+
+import orjson
+import webob
+from oslo_log import log
+from oslo_policy import policy
+
+from manila_lite import errors
+
+LOG = log.getLogger(__name__)
+
+STATUS: dict[type[BaseException], int] = {
+    errors.NotFound: 404,
+    errors.Unprocessable: 422,
+    errors.Invalid: 400,
+    errors.Forbidden: 403,
+    errors.Unauthorized: 401,
+    errors.Conflict: 409,
+    errors.OverQuota: 413,
+    errors.NotAcceptable: 406,
+    errors.Unavailable: 503,
+    policy.PolicyNotAuthorized: 403,
+    policy.InvalidScope: 403,
+}
+
+#: What the API calls each status; those without a name are a computeFault.
+NAMES = {400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNotFound', 405: 'badMethod',
+         406: 'notAcceptable', 409: 'conflictingRequest', 413: 'overLimit', 415: 'badMediaType', 429: 'overLimit',
+         501: 'notImplemented', 503: 'serviceUnavailable'}
+
+SCHEMA = {'type': 'object', 'minProperties': 1, 'maxProperties': 1, 'additionalProperties': {
+    'type': 'object', 'required': ['code', 'message'],
+    'properties': {'code': {'type': 'integer'}, 'message': {'type': 'string'}, 'reason': {'type': 'string'},
+                   'retryAfter': {'type': 'string'}}}}
+
+
+def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -> int:
+    """Return the status of an exception: what this call says of its class, else the table, else 500."""
+    table = {**STATUS, **dict(special)}
+    for cls in type(error).__mro__:
+        if cls in table:
+            return table[cls]
+    return 500
+
+
+def response(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -> webob.Response:
+    """Return the reply for an exception. One that is not in the table is a bug: logged, and said without details."""
+    status = status_of(error, special)
+    if status == 500:
+        LOG.exception('Unexpected error', exc_info=error)
+        return reply(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
+    if isinstance(error, errors.ManilaLiteError):
+        return reply(status, str(error), error.code)
+    return reply(status, "Policy doesn't allow this to be performed.", 'forbidden')
+
+
+def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
+    """Return an error in the API's shape; ``reason`` is our stable code."""
+    fault: dict[str, Any] = {'code': status, 'message': message, 'reason': reason}
+    extra = dict(headers or {})
+    if status == 413:
+        fault['retryAfter'] = extra['Retry-After'] = '0'
+    body = orjson.dumps({NAMES.get(status, 'computeFault'): fault})
+    return webob.Response(body, status=status, content_type='application/json', charset='UTF-8',
+                          headerlist=None if not extra else [('Content-Type', 'application/json'),
+                                                             *((key, value) for key, value in extra.items())])

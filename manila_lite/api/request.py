@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a handler gets: who asks, at which version, the parsed parts of the request, and how to make links."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import webob
+
+from manila_lite import context
+from manila_lite.db import paging
+
+
+class Request:
+    """One call of the API. ``params`` come from the path, ``query`` and ``body`` are parsed and checked."""
+
+    def __init__(self, raw: webob.Request, ctx: context.RequestContext, version: int, base: str):
+        self.raw = raw
+        self.ctx = ctx
+        self.version = version
+        self.base = base
+        self.params: dict[str, str] = {}
+        self.query: dict[str, Any] = {}
+        self.body: Any = None
+        #: The total that a counted list found, when the caller asked for it.
+        self.count: int | None = None
+        #: What belongs to the rows of the answer, by kind and then by row id.
+        self.related: dict[str, dict[str, Any]] = {}
+        self._allowed: dict[str, bool] = {}
+
+    def may(self, rule: str, target: dict[str, Any] | None = None) -> bool:
+        """Say whether policy lets the caller do ``rule`` (asked once per request without a target)."""
+        if target is not None:
+            return self.ctx.can(rule, target)
+        if rule not in self._allowed:
+            self._allowed[rule] = self.ctx.can(rule)
+        return self._allowed[rule]
+
+    def links(self, collection: str, ident: str) -> list[dict[str, str]]:
+        """Return the self and bookmark links of a resource."""
+        tail = f'{self._project()}/{collection}/{ident}'
+        return [{'rel': 'self', 'href': f'{self.base}/v2{tail}'}, {'rel': 'bookmark', 'href': f'{self.base}{tail}'}]
+
+    def _project(self) -> str:
+        return f'/{self.ctx.project_id}' if self.params.get('project_id') else ''
+
+    @property
+    def page(self) -> paging.Page:
+        """The page asked for; never more than ``osapi_max_limit`` items."""
+        most = self.ctx.conf.osapi_max_limit
+        limit = self.query.get('limit')
+        return paging.Page(limit=most if limit is None else min(limit, most), offset=self.query.get('offset') or 0,
+                           sort_key=self.query.get('sort_key') or 'created_at',
+                           descending=self.query.get('sort_dir') != 'asc')
+
+    def next_page(self, found: int) -> str | None:
+        """Return the address of the next page, if this one is full."""
+        limit = self.page.limit
+        if not limit or found < limit:
+            return None
+        query = {**self.raw.GET.mixed(), 'limit': limit, 'offset': self.page.offset + limit}
+        return f'{self.base}{self.raw.path_info}?{urlencode(query, doseq=True)}'

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares over HTTP: from the parsed request to an action or a query, and back."""
+
+from typing import Any
+
+from manila_lite import errors, states
+from manila_lite.actions import shares as actions
+from manila_lite.api import versions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import models, pairs, shares
+from manila_lite.policies import shares as rules
+
+
+# Reading rows -----------------------------------------------------------------------------------
+
+def metadata_of(row: Any, req: Request) -> dict[str, str]:
+    """Read a share's metadata, loaded for all rows at once."""
+    return req.related['metadata'].get(row.id, {})
+
+
+def exports_of(row: Any, req: Request) -> list[str]:
+    """Read a share's export paths, as versions below 2.9 show them."""
+    return [export.path for export in req.related.get('exports', {}).get(row.instance_id, ())
+            if not export.is_admin_only or req.ctx.is_admin]
+
+
+def first_export(row: Any, req: Request) -> str | None:
+    """Read the path to mount first."""
+    return next(iter(exports_of(row, req)), None)
+
+
+def rules_status(row: Any, req: Request) -> str:
+    """Read the state of the rules as a whole; ``syncing`` was ``out_of_sync`` once."""
+    if row.access_rules_status == states.Rules.SYNCING and req.version < versions.STATES_OF_RULES:
+        return 'out_of_sync'
+    return row.access_rules_status
+
+
+# Lists ------------------------------------------------------------------------------------------
+
+def index(req: Request) -> list[Any]:
+    """List ids and names."""
+    return _list(req, detail=False)
+
+
+def detail(req: Request) -> list[Any]:
+    """List shares in full."""
+    return _list(req, detail=True)
+
+
+def _list(req: Request, *, detail: bool) -> list[Any]:
+    filters = dict(req.query)
+    _guard(req, filters)
+    scope = _scope(req, filters)
+    public = filters.pop('is_public', None)
+    with req.ctx.db.reader() as conn:
+        found = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
+        if filters.get('with_count'):
+            req.count = shares.count(conn, filters, public=bool(public), **scope)
+        if detail:
+            related.load_for_shares(conn, req, found)
+    return found
+
+
+def _guard(req: Request, filters: dict[str, Any]) -> None:
+    for key, rule in (('host', rules.LIST_BY_HOST), ('share_server_id', rules.LIST_BY_SERVER)):
+        if filters.get(key) is not None and not req.may(rule):
+            raise errors.Forbidden(f'{key}: only administrators filter by it.')
+
+
+def _scope(req: Request, filters: dict[str, Any]) -> dict[str, str | None]:
+    """Say whose shares are listed: the caller's, or with ``all_tenants`` anybody's (or one project's)."""
+    everybody = filters.pop('all_tenants', False)
+    wanted = filters.pop('project_id', None)
+    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
+        raise errors.Forbidden('all_tenants: only administrators list the shares of all projects.')
+    return {'project_id': wanted if everybody else req.ctx.project_id}
+
+
+# One share --------------------------------------------------------------------------------------
+
+def show(req: Request) -> Any:
+    """Show one share."""
+    with req.ctx.db.reader() as conn:
+        row = shares.get(conn, req.ctx, req.params['share_id'])
+        related.load_for_shares(conn, req, [row])
+    return row
+
+
+def create(req: Request) -> Any:
+    """Create a share."""
+    row, metadata = actions.create(req.ctx, req.body)
+    req.related['metadata'] = {row.id: metadata}
+    return row
+
+
+def update(req: Request) -> Any:
+    """Change name, description or visibility."""
+    row = actions.update(req.ctx, req.params['share_id'], req.body)
+    with req.ctx.db.reader() as conn:
+        related.load_for_shares(conn, req, [row])
+    return row
+
+
+def delete(req: Request) -> None:
+    """Delete a share."""
+    actions.delete(req.ctx, req.params['share_id'])
+
+
+def force_delete(req: Request) -> None:
+    """Delete a share in any status."""
+    actions.delete(req.ctx, req.params['share_id'], force=True)
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['share_id'], req.body['status'])
+
+
+def extend(req: Request) -> None:
+    """Extend a share."""
+    force = bool(req.body.get('force'))
+    if force and not req.may(rules.FORCE_EXTEND):
+        raise errors.Forbidden("force: only administrators extend past the pool's capacity.")
+    actions.extend(req.ctx, req.params['share_id'], req.body['new_size'], force=force)
+
+
+def shrink(req: Request) -> None:
+    """Shrink a share."""
+    actions.shrink(req.ctx, req.params['share_id'], req.body['new_size'])
+
+
+def revert(req: Request) -> None:
+    """Put a share back to its latest snapshot."""
+    actions.revert(req.ctx, req.params['share_id'], req.body['snapshot_id'])
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def get_metadata(req: Request) -> dict[str, str]:
+    """Show all metadata."""
+    return actions.metadata(req.ctx, req.params['share_id'])
+
+
+def merge_metadata(req: Request) -> dict[str, str]:
+    """Set some metadata."""
+    return actions.set_metadata(req.ctx, req.params['share_id'], req.body, replace=False)
+
+
+def replace_metadata(req: Request) -> dict[str, str]:
+    """Set all metadata."""
+    return actions.set_metadata(req.ctx, req.params['share_id'], req.body, replace=True)
+
+
+def get_metadata_item(req: Request) -> dict[str, str]:
+    """Show one pair."""
+    with req.ctx.db.reader() as conn:
+        shares.get(conn, req.ctx, req.params['share_id'])
+        found = pairs.of(conn, models.share_metadata, req.params['share_id'])
+    key = req.params['key']
+    if key not in found:
+        raise errors.NotFound.of('metadata item', key)
+    return {key: found[key]}
+
+
+def set_metadata_item(req: Request) -> dict[str, str]:
+    """Set one pair."""
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
+    actions.set_metadata(req.ctx, req.params['share_id'], req.body, replace=False)
+    return req.body
+
+
+def delete_metadata(req: Request) -> None:
+    """Delete one pair."""
+    actions.delete_metadata(req.ctx, req.params['share_id'], req.params['key'])

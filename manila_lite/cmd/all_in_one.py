@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-lite``: API, scheduler and share managers as threads of one process, on one SQLite file by default."""
+
+import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+from manila_lite import context, errors
+from manila_lite.api import app
+from manila_lite.api.server import ApiServer
+from manila_lite.cmd import runner, setup
+from manila_lite.db import migrate
+from manila_lite.manager.service import ShareManager, check
+from manila_lite.scheduler.service import Scheduler
+
+
+class Api:
+    """The API on the built-in server."""
+
+    def __init__(self, services: context.Services):
+        self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
+                                 services.conf.osapi_share_listen_port, services.conf.api.threads,
+                                 max_body=services.conf.api.max_request_body_size)
+
+    @property
+    def port(self) -> int:
+        """The port in use."""
+        return self._server.port
+
+    def start(self) -> None:
+        """Requests are answered."""
+        self._server.start()
+
+    def stop(self) -> None:
+        """Requests under way were answered, and no further ones are taken."""
+        self._server.stop()
+
+
+def build(conf: cfg.ConfigOpts) -> list[Any]:
+    """Return the services of the process in the order in which they start. The database has its newest schema.
+
+    :raises errors.BadConfig: something cannot work; nothing has started.
+    """
+    try:
+        Path(conf.state_path).mkdir(parents=True, exist_ok=True)
+    except OSError as bad:
+        raise errors.BadConfig(f'state_path: {conf.state_path}: {bad.strerror}') from None
+    check(conf)
+    services = setup.services(conf)
+    managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
+    parts = [*managers, Scheduler(services), Api(services)]
+    migrate.upgrade(services.db)
+    return parts
+
+
+def main() -> int:
+    """Run until a signal ends it."""
+    return setup.run(_main)
+
+
+def _main(argv: Sequence[str]) -> int:
+    conf = setup.configure(argv, transport_url='inproc://')
+    return runner.run(build(conf))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-api``: the API on the built-in server, as ``osapi_share_workers`` processes."""
+
+import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+
+import sys
+from collections.abc import Sequence
+
+from manila_lite.cmd import processes, setup
+from manila_lite.cmd.all_in_one import Api
+
+
+def main() -> int:
+    """Run until a signal ends it."""
+    return setup.run(_main)
+
+
+def _main(argv: Sequence[str]) -> int:
+    conf = setup.configure(argv)
+    Api(setup.services(conf))  # refuses mistakes before anything forks
+    return processes.run(conf, [(lambda: Api(setup.services(conf)), conf.osapi_share_workers)])
+
+
+if __name__ == '__main__':
+    sys.exit(main())

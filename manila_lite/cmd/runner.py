@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs services as threads of this process until a signal ends it."""
+
+import faulthandler
+import logging
+import os
+import select
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from manila_lite import errors
+
+LOG = logging.getLogger(__name__)
+
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+class Service(Protocol):
+    """What the runner needs; ``reload()`` is called at SIGHUP where there is one."""
+
+    def start(self) -> None:
+        """It works when this returns. :raises BadConfig: it cannot, and the operator must do something."""
+
+    def stop(self) -> None:
+        """Nothing new is taken, and what was taken is done, when this returns."""
+
+
+class _Signals:
+    """The signals that came, in order.
+
+    Python runs handlers in the main thread only, and does not wake it if the kernel gave the signal to another; a
+    blocked ``queue.get()`` would then miss it. So the interpreter writes each number to a pipe, from any thread.
+    """
+
+    def __init__(self):
+        self._read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for signo in (*_ENDING, signal.SIGHUP):
+            signal.signal(signo, lambda _signo, _frame: None)
+
+    def has_end(self) -> bool:
+        """Say whether the end was asked for; other signals that came are forgotten. Does not block."""
+        while select.select([self._read], [], [], 0)[0]:
+            if self.get() in _ENDING:
+                return True
+        return False
+
+    def get(self) -> int:
+        """Return the next signal, when there is one."""
+        return os.read(self._read, 1)[0]
+
+
+def run(services: Sequence[Service], drain: int = 60) -> int:
+    """The services ran, started in order and stopped in reverse; returns the exit status.
+
+    SIGTERM and SIGINT end it; a second SIGINT, or ``drain`` seconds, end it at once, the latter with a print of what
+    each thread was at. The clock for that is not stopped on return, so that a thread that never ends cannot keep the
+    process: exit now.
+    """
+    signals = _Signals()
+    started: list[Service] = []
+    try:
+        if _start(services, started, signals):
+            _serve(services, signals)
+        status = 0
+    except errors.BadConfig as error:
+        print(f'Cannot start: {error}', file=sys.stderr, flush=True)
+        status = 1
+    except Exception:
+        LOG.exception('Cannot start')
+        status = 1
+    return _stop(started, drain) or status
+
+
+def _start(services: Sequence[Service], started: list[Service], signals: _Signals) -> bool:
+    for service in services:
+        if signals.has_end():
+            return False
+        service.start()
+        started.append(service)
+    return True
+
+
+def _serve(services: Sequence[Service], signals: _Signals) -> None:
+    while True:
+        signo = signals.get()
+        if signo in _ENDING:
+            LOG.info('%s: draining', signal.Signals(signo).name)
+            return
+        if signo == signal.SIGHUP:
+            for service in services:
+                _reload(service)
+
+
+def _reload(service: Any) -> None:
+    reload = getattr(service, 'reload', None)
+    if reload is None:
+        return
+    try:
+        reload()
+    except Exception:
+        LOG.exception('%s: goes on as it was, reload failed', _name(service))
+
+
+def _stop(started: list[Service], drain: int) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    faulthandler.dump_traceback_later(drain, exit=True, file=2)     # needs neither the main thread nor the lock
+    status = 0
+    for service in reversed(started):
+        LOG.debug('%s: stopping', _name(service))
+        try:
+            service.stop()
+        except Exception:
+            LOG.exception('%s: failed to stop', _name(service))
+            status = 1
+    return status
+
+
+def _name(service: Any) -> str:
+    return getattr(service, 'name', type(service).__name__)

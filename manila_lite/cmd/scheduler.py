@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-scheduler``: places shares. Any number of them may run."""
+
+import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+
+import sys
+from collections.abc import Sequence
+
+from manila_lite.cmd import processes, setup
+from manila_lite.scheduler.service import Scheduler
+
+
+def main() -> int:
+    """Run until a signal ends it."""
+    return setup.run(_main)
+
+
+def _main(argv: Sequence[str]) -> int:
+    conf = setup.configure(argv)
+    return processes.run(conf, [(lambda: Scheduler(setup.services(conf)), 1)])
+
+
+if __name__ == '__main__':
+    sys.exit(main())

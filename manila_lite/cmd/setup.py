@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every process does first: read the configuration, set up logging, refuse mistakes in one line."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from oslo_config import cfg
+from oslo_log import log
+
+import manila_lite.conf
+from manila_lite import context, errors, policies
+from manila_lite.db.engine import Database
+from manila_lite.rpc import transport
+from manila_lite.rpc.clients import Bus
+
+_QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
+          'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING']
+
+
+def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
+    """The configuration is read and logging runs. ``transport_url``: default of a process that is alone.
+
+    :raises errors.BadConfig: the files or the arguments cannot be read.
+    """
+    conf = manila_lite.conf.register(conf or cfg.CONF)
+    log.register_options(conf)
+    log.set_defaults(default_log_levels=log.get_default_log_levels() + _QUIET)
+    transport.set_defaults(conf, transport_url)
+    try:
+        conf(list(argv), project='manila_lite', default_config_files=None)
+    except (cfg.Error, OSError) as bad:
+        raise errors.BadConfig(' '.join(str(bad).split())) from None
+    if not conf.database.connection:
+        conf.set_default('connection', f'sqlite:///{conf.state_path}/manila_lite.sqlite', 'database')
+    log.setup(conf, 'manila_lite')
+    return conf
+
+
+def services(conf: cfg.ConfigOpts) -> context.Services:
+    """Return what this process answers requests with."""
+    return context.Services(conf=conf, db=Database(conf), bus=Bus(conf), enforcer=policies.make_enforcer(conf))
+
+
+def run(body: Callable[[Sequence[str]], int]) -> int:
+    """Run a command; a mistake in the configuration is one clear line on stderr and exit status 1."""
+    try:
+        return body(sys.argv[1:])
+    except errors.BadConfig as bad:
+        print(f'manila_lite: {bad}', file=sys.stderr)
+        return 1

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-share``: a process for every backend in ``enabled_share_backends``."""
+
+import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from oslo_config import cfg
+from manila_lite.cmd import processes, setup
+from manila_lite.manager.service import ShareManager, check
+
+
+def main() -> int:
+    """Run until a signal ends it."""
+    return setup.run(_main)
+
+
+def _main(argv: Sequence[str]) -> int:
+    conf = setup.configure(argv)
+    check(conf)
+    return processes.run(conf, [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])
+
+
+def _manager(conf: cfg.ConfigOpts, name: str) -> ShareManager:
+    return ShareManager(setup.services(conf), name)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver without storage that keeps every promise of the contract, and breaks those that a test orders it to."""
+
+import ipaddress
+import os
+from collections.abc import Mapping, Sequence
+
+from oslo_utils import netutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.drivers.dummy import options, report
+from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
+from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
+
+_LEVELS = ('rw', 'ro')
+
+
+class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts):
+    """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest."""
+
+    OPTIONS = options.OPTIONS
+    PROTOCOLS = frozenset({'NFS', 'CIFS'})
+
+    def __init__(self, backend: interface.Backend):
+        super().__init__(backend)
+        self.conf = backend.conf
+        self.store = Store(backend.state_dir)
+        self.knobs = Knobs(backend.state_dir, self.conf.dummy_knobs)
+        self.PROTOCOLS = frozenset(proto.upper() for proto in self.conf.dummy_protocols)
+
+    @classmethod
+    def check(cls, backend: interface.Backend) -> Sequence[kinds.Problem]:
+        """Return what of the options makes no sense, and whether the state directory cannot be written."""
+        problems = [kinds.Problem(f'{name} is empty', 'name at least one')
+                    for name in ('dummy_pools', 'dummy_protocols', 'dummy_export_ips') if not backend.conf[name]]
+        for text in backend.conf.dummy_knobs:
+            try:
+                Knob.parse(text)
+            except ValueError as wrong:
+                problems.append(kinds.Problem('dummy_knobs', str(wrong)))
+        there = next(path for path in (backend.state_dir, *backend.state_dir.absolute().parents) if path.exists())
+        if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+            problems.append(kinds.Problem(f'{there} is no directory that can be written',
+                                          'give it to the user that runs the service'))
+        return problems
+
+    @knobbed
+    def setup(self) -> None:
+        self.store.prepare()
+
+    def shutdown(self) -> None:
+        self.knobs.closing.set()
+
+    @knobbed
+    def report(self) -> Sequence[kinds.Pool]:
+        with self.store.locked():
+            shares = self.store.shares.all()
+        return report.pools(self.conf, shares, interface.abilities_of(self))
+
+    @knobbed
+    def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
+        return self._create(share)
+
+    @knobbed
+    def create_share_from_snapshot(self, share: kinds.Share,
+                                   snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
+        return self._create(share, snapshot)
+
+    @knobbed
+    def delete_share(self, share: kinds.Share) -> None:
+        with self.store.locked():
+            self.store.shares.drop(share.id)
+
+    @knobbed
+    def update_access(self, share: kinds.Share,
+                      rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
+        with self.store.locked():
+            if not rules and self.store.shares.get(share.id) is None:
+                return {}
+            return self._enforce(self.store.share(share.id), rules)
+
+    @knobbed
+    def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
+        return {target.share.id: self._ensure(target) for target in targets}
+
+    @knobbed
+    def extend_share(self, share: kinds.Share, new_size: int) -> None:
+        with self.store.locked():
+            record = self.store.share(share.id)
+            self._need_room(record.pool, new_size - record.size)
+            record.size = new_size
+            self.store.shares.put(record)
+
+    @knobbed
+    def shrink_share(self, share: kinds.Share, new_size: int) -> None:
+        with self.store.locked():
+            record = self.store.share(share.id)
+            if record.used > new_size:
+                raise errors.RefusedShrink(f'Share {share.id} holds {record.used} GiB, more than {new_size}.')
+            record.size = new_size
+            self.store.shares.put(record)
+
+    @knobbed
+    def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
+        with self.store.locked():
+            if self.store.snapshots.get(snapshot.id) is None:
+                source = self.store.share(snapshot.share.id)
+                self.store.snapshots.put(
+                    SnapshotRecord(snapshot.id, source.id, source.size, source.content, source.used))
+        return f'/snapshots/{snapshot.id}'
+
+    @knobbed
+    def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
+        with self.store.locked():
+            self.store.snapshots.drop(snapshot.id)
+
+    @knobbed
+    def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
+        with self.store.locked():
+            past = self.store.snapshot(snapshot.id)
+            record = self.store.share(snapshot.share.id)
+            record.content, record.used, record.size = past.content, past.used, snapshot.share.size
+            self.store.shares.put(record)
+
+    def write(self, share_id: str, content: str, used: float | None = None) -> None:
+        """The share holds ``content`` and, if given, seems to be filled with ``used`` GiB: what a client would do."""
+        with self.store.locked():
+            record = self.store.share(share_id)
+            record.content = content
+            record.used = record.used if used is None else used
+            self.store.shares.put(record)
+
+    def read(self, share_id: str) -> str:
+        """Return what the share holds."""
+        return self.store.share(share_id).content
+
+    def lose_exports(self) -> None:
+        """No share is exported and no rule is in force: what a reboot would do."""
+        with self.store.locked():
+            for record in self.store.shares.all():
+                record.exported, record.rules = False, {}
+                self.store.shares.put(record)
+
+    def _create(self, share: kinds.Share, snapshot: kinds.Snapshot | None = None) -> list[kinds.ExportLocation]:
+        with self.store.locked():
+            record = self.store.shares.get(share.id)
+            if record is None:
+                record = self._new(share)
+                if snapshot:
+                    past = self.store.snapshot(snapshot.id)
+                    record.content, record.used = past.content, past.used
+                self.store.shares.put(record)
+        return self._locations(record)
+
+    def _new(self, share: kinds.Share) -> ShareRecord:
+        """:raises errors.Final: the backend does not serve the protocol, has no such pool, or it is full."""
+        if share.pool not in self.conf.dummy_pools:
+            raise errors.Final(f'This backend has no pool {share.pool}.')
+        if share.proto.upper() not in self.PROTOCOLS:
+            raise errors.Final(f'This backend does not serve {share.proto}.')
+        self._need_room(share.pool, share.size)
+        return ShareRecord(share.id, share.pool, share.size, share.proto.upper(), share.mount_point_name or share.id)
+
+    def _need_room(self, pool: str, more: int) -> None:
+        """:raises errors.Final: the pool cannot promise ``more`` GiB."""
+        room = report.promise(self.conf) - self.store.allocated(pool)
+        if more > max(room, 0):
+            raise errors.Final(f'Pool {pool} has room for {max(room, 0):g} GiB, not for {more}.',
+                               detail='FILTER_CAPACITY')
+
+    def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
+        with self.store.locked():
+            record = self.store.shares.get(target.share.id)
+            if record is None:
+                return kinds.EnsureResult(error='The data of the share is missing.')
+            results = self._enforce(record, target.rules)
+        return kinds.EnsureResult(tuple(self._locations(record)), results)
+
+    def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule]) -> dict[str, kinds.RuleResult]:
+        results = {rule.id: kinds.RuleResult(error=self._objection(rule)) for rule in rules}
+        record.exported = True
+        record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
+        self.store.shares.put(record)
+        return results
+
+    def _objection(self, rule: kinds.AccessRule) -> str | None:
+        """Return why a rule cannot be in force, or nothing."""
+        if rule.type not in self.conf.dummy_access_types:
+            return f'Access of type {rule.type} is not supported.'
+        if rule.level not in _LEVELS:
+            return f'There is no access level {rule.level}.'
+        if rule.type == 'ip':
+            try:
+                ipaddress.ip_network(rule.to, strict=False)
+            except ValueError:
+                return f'{rule.to} is no address.'
+        return None
+
+    def _locations(self, record: ShareRecord) -> list[kinds.ExportLocation]:
+        form = '\\\\{}\\{}' if record.proto == 'CIFS' else '{}:/shares/{}'
+        places = [(address, index == 0, False) for index, address in enumerate(self.conf.dummy_export_ips)]
+        if self.conf.dummy_admin_export_ip:
+            places.append((self.conf.dummy_admin_export_ip, False, True))
+        return [kinds.ExportLocation(form.format(netutils.escape_ipv6(address), record.path), preferred, admin)
+                for address, preferred, admin in places]

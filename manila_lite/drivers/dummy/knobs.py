@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults to order: the dummy can be slow, fail, hang, answer in part or die at a named call.
+
+A knob reads ``method:action[_after][=seconds][@once|@times=N]``, for instance ``create_share:delay=2``,
+``delete_share:fail@once``, ``create_snapshot:die_after@once``, ``*:delay=0.1``. Without ``_after`` the fault comes
+before the work, with it after, even if that ended in an error; ``partial`` is about the answer. Knobs come from the
+option ``dummy_knobs`` and, read anew at each call, one a line from the file ``knobs`` in the state directory.
+"""
+
+import collections
+import dataclasses
+import functools
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.drivers import interface
+
+_TEXT = re.compile(r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after|_before)?'
+                   r'(?:=(?P<seconds>\d+(?:\.\d+)?))?(?:@(?:(?P<once>once)|times=(?P<times>\d+)))?')
+_POLL = 0.05
+
+#: Every method that has knobs: all that the contract makes a driver write.
+METHODS = frozenset(name for base in (interface.ShareDriver, *interface.ABILITIES)
+                    for name in base.__abstractmethods__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Knob:
+    """One fault. ``times`` is how often it happens; nothing means always."""
+
+    text: str
+    method: str
+    action: str
+    after: bool = False
+    seconds: float = 0.0
+    times: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> 'Knob':
+        """Return the knob that a text describes.
+
+        :raises ValueError: it describes none.
+        """
+        found = _TEXT.fullmatch(text.strip())
+        if found is None or found['action'] not in ACTIONS:
+            raise ValueError(f'{text!r} is no knob: write method:action[_after][=seconds][@once|@times=N] with an '
+                             f'action of {", ".join(sorted(ACTIONS))}')
+        if found['method'] not in {'*', *METHODS}:
+            raise ValueError(f'{text!r} is no knob: the methods are {", ".join(sorted(METHODS))}')
+        times = 1 if found['once'] else int(found['times']) if found['times'] else None
+        return cls(text.strip(), found['method'], found['action'], found['after'] == '_after',
+                   float(found['seconds'] or 0), times)
+
+
+class Knobs:
+    """The knobs of one backend. How often one was used is kept on disk too: a death must not bring it back."""
+
+    def __init__(self, state_dir: Path, fixed: Iterable[str] = ()):
+        self.file = state_dir / 'knobs'
+        self.used = state_dir / 'knobs_used'
+        self.closing = threading.Event()
+        self._fixed = tuple(map(Knob.parse, fixed))
+        self._lock = threading.Lock()
+
+    def turn(self, *texts: str) -> None:
+        """The file holds exactly these knobs, all of them unused.
+
+        :raises ValueError: one is no knob; the file is as before.
+        """
+        wanted = {Knob.parse(text).text for text in texts}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self._lock:
+            self.used.write_text(''.join(f'{line}\n' for line in _lines(self.used) if line not in wanted))
+            draft = self.file.with_suffix('.new')
+            draft.write_text(''.join(f'{text}\n' for text in texts))
+            draft.replace(self.file)
+
+    def live(self, method: str) -> list[Knob]:
+        """Return the knobs that are set for a method now, used up or not."""
+        knobs = (*self._fixed, *map(Knob.parse, _lines(self.file)))
+        return [knob for knob in knobs if knob.method in ('*', method)]
+
+    def meet(self, method: str, *, after: bool) -> None:
+        """Whatever the knobs want to happen at this moment has happened."""
+        for knob in self.live(method):
+            if knob.after == after and knob.action != 'partial' and self._take(knob):
+                ACTIONS[knob.action](self, method, knob)
+
+    def cut(self, method: str, answer: Any) -> Any:
+        """Return the answer, or only its first half when a knob says ``partial``."""
+        if not any(knob.action == 'partial' and self._take(knob) for knob in self.live(method)):
+            return answer
+        if isinstance(answer, Mapping):
+            return dict(list(answer.items())[:len(answer) // 2])
+        return answer[:len(answer) // 2] if isinstance(answer, (list, tuple)) else None
+
+    def _take(self, knob: Knob) -> bool:
+        if knob.times is None:
+            return True
+        with self._lock:
+            if collections.Counter(_lines(self.used))[knob.text] >= knob.times:
+                return False
+            with self.used.open('a') as used:
+                used.write(f'{knob.text}\n')
+            return True
+
+    def delay(self, method: str, knob: Knob) -> None:
+        """``seconds`` have passed, or the driver is shutting down."""
+        self.closing.wait(knob.seconds)
+
+    def fail(self, method: str, knob: Knob) -> None:
+        """:raises ConnectionError: which callers take for "perhaps still running"."""
+        raise ConnectionError(f'{method} lost touch with the backend: {knob.text}')
+
+    def fail_final(self, method: str, knob: Knob) -> None:
+        """:raises errors.Final: as ordered."""
+        raise errors.Final(f'{method} cannot be done: {knob.text}')
+
+    def refuse(self, method: str, knob: Knob) -> None:
+        """:raises errors.RefusedShrink: as ordered."""
+        raise errors.RefusedShrink(f'{method} is refused: {knob.text}')
+
+    def hang(self, method: str, knob: Knob) -> None:
+        """The knob is gone.
+
+        :raises ConnectionError: the driver is shutting down.
+        """
+        while knob in self.live(method):
+            if self.closing.wait(_POLL):
+                raise ConnectionError(f'{method} was still hanging at shutdown')
+
+    def die(self, method: str, knob: Knob) -> None:
+        """The process is no more, at once and without any clean-up."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+#: What a knob can do. ``partial`` is done by ``cut``.
+ACTIONS: dict[str, Callable[[Knobs, str, Knob], None]] = {
+    'delay': Knobs.delay,
+    'fail': Knobs.fail,
+    'fail_final': Knobs.fail_final,
+    'refuse': Knobs.refuse,
+    'hang': Knobs.hang,
+    'die': Knobs.die,
+    'partial': lambda knobs, method, knob: None,
+}
+
+
+def knobbed(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of a driver with ``knobs`` and ``store`` is counted, and meets its knobs before and after its work."""
+    name = method.__name__
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.store.note_call(name, _idents(args))
+        self.knobs.meet(name, after=False)
+        try:
+            answer = method(self, *args, **kwargs)
+        finally:
+            self.knobs.meet(name, after=True)
+        return self.knobs.cut(name, answer)
+
+    return call
+
+
+def _idents(args: tuple[Any, ...]) -> list[str]:
+    """Return the ids that a call is about: that of its first argument, or of each of its targets."""
+    if not args:
+        return []
+    targets = [item.share for item in args[0]] if isinstance(args[0], (list, tuple)) else [args[0]]
+    return [target.id for target in targets]
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return [line.strip() for line in file.read_text().splitlines() if line.strip()]
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the dummy says of its pools."""
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Any
+
+from oslo_utils import strutils
+
+from manila_lite import kinds
+from manila_lite.drivers.dummy.store import ShareRecord
+
+#: The capability that says whether a backend has an ability.
+_FLAGS = {
+    kinds.Ability.SNAPSHOT: 'snapshot_support',
+    kinds.Ability.CREATE_FROM_SNAPSHOT: 'create_share_from_snapshot_support',
+    kinds.Ability.REVERT: 'revert_to_snapshot_support',
+}
+
+
+def promise(conf: Any) -> float:
+    """Return how many GiB a pool may promise to its shares together."""
+    ratio = conf.dummy_max_over_subscription_ratio if conf.dummy_thin_provisioning else 1.0
+    return float(conf.dummy_pool_size_gb * ratio)
+
+
+def pools(conf: Any, shares: Iterable[ShareRecord], abilities: frozenset[kinds.Ability]) -> list[kinds.Pool]:
+    """Return every pool of the options with the room that the shares leave."""
+    thin = conf.dummy_thin_provisioning
+    total = conf.dummy_pool_size_gb
+    shares = list(shares)
+    answer = []
+    for name in conf.dummy_pools:
+        mine = [share for share in shares if share.pool == name]
+        allocated = float(sum(share.size for share in mine))
+        taken = sum(share.used for share in mine) if thin else allocated
+        answer.append(kinds.Pool(
+            name, total_gb=total, free_gb=max(total - taken, 0.0), allocated_gb=allocated,
+            reserved_percentage=conf.dummy_reserved_percentage, thin_provisioning=thin,
+            max_over_subscription_ratio=conf.dummy_max_over_subscription_ratio if thin else 1.0,
+            capabilities=capabilities(conf, abilities)))
+    return answer
+
+
+def capabilities(conf: Any, abilities: frozenset[kinds.Ability]) -> dict[str, Any]:
+    """Return what is true of the dummy, overruled by the option ``dummy_capabilities``."""
+    versions = {ipaddress.ip_address(address).version for address in conf.dummy_export_ips}
+    return {
+        'storage_protocol': '_'.join(proto.upper() for proto in conf.dummy_protocols),
+        'vendor_name': 'manila_lite',
+        'driver_handles_share_servers': False,
+        'mount_snapshot_support': False,
+        'mount_point_name_support': True,
+        'ipv4_support': 4 in versions,
+        'ipv6_support': 6 in versions,
+        **{flag: ability in abilities for ability, flag in _FLAGS.items()},
+        **{key: _value(text) for key, text in conf.dummy_capabilities.items()},
+    }
+
+
+def _value(text: str) -> Any:
+    """Return the boolean that a word means, or the word."""
+    return strutils.bool_from_string(text) if text.lower() in ('true', 'false') else text

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the dummy holds, on disk: one file for each share and snapshot, so that no restart or kill loses any."""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from manila_lite import errors
+
+#: No way out of a folder, and no draft.
+_SAFE = re.compile(r'[A-Za-z0-9_-][A-Za-z0-9_.-]*')
+
+
+@dataclasses.dataclass
+class ShareRecord:
+    """A share. ``size`` and ``used`` in GiB; ``rules`` are those in force: id to type, to, level.
+
+    ``exported`` and ``rules`` are what a reboot would lose; ``content`` stands for all its files.
+    """
+
+    id: str
+    pool: str
+    size: int
+    proto: str
+    path: str
+    content: str = ''
+    used: float = 0.0
+    exported: bool = True
+    rules: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class SnapshotRecord:
+    """A snapshot: what its share held when it was taken."""
+
+    id: str
+    share_id: str
+    size: int
+    content: str
+    used: float
+
+
+Record = TypeVar('Record', ShareRecord, SnapshotRecord)
+
+
+class Records(Generic[Record]):
+    """One folder of records. A record is there in full or not at all."""
+
+    def __init__(self, folder: Path, kind: type[Record]):
+        self.folder = folder
+        self.kind = kind
+        self._seen: dict[str, tuple[tuple[int, int], Record]] = {}
+
+    def get(self, ident: str) -> Record | None:
+        """Return the record, or nothing."""
+        try:
+            return self._read(self._file(ident))
+        except FileNotFoundError:
+            return None
+
+    def put(self, record: Record) -> None:
+        """The record is on disk."""
+        target = self._file(record.id)
+        with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
+            json.dump(dataclasses.asdict(record), draft)
+        os.replace(draft.name, target)
+        self._seen.pop(record.id, None)
+
+    def drop(self, ident: str) -> None:
+        """There is no such record."""
+        self._file(ident).unlink(missing_ok=True)
+
+    def all(self) -> list[Record]:
+        """Return every record, to a caller that holds the lock; only those that changed are read again."""
+        seen = {}
+        for entry in os.scandir(self.folder):
+            if entry.name.startswith('.'):
+                continue
+            seen[entry.name] = self._fresh(entry)
+        self._seen = seen
+        return [record for _mark, record in seen.values()]
+
+    def _fresh(self, entry: os.DirEntry[str]) -> tuple[tuple[int, int], Record]:
+        stat = entry.stat()
+        mark = (stat.st_ino, stat.st_mtime_ns)
+        known = self._seen.get(entry.name)
+        if known and known[0] == mark:
+            return known
+        return mark, self._read(Path(entry.path))
+
+    def _read(self, file: Path) -> Record:
+        record: Record = self.kind(**json.loads(file.read_text()))
+        return record
+
+    def _file(self, ident: str) -> Path:
+        """:raises errors.Final: the id is not safe as a file name."""
+        if not _SAFE.fullmatch(ident):
+            raise errors.Final(f'{ident!r} is no id of a share or snapshot')
+        return self.folder / ident
+
+
+class Store:
+    """Everything below a backend's state directory. Safe for threads, and for a test's process beside the service's."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self.shares = Records(root / 'shares', ShareRecord)
+        self.snapshots = Records(root / 'snapshots', SnapshotRecord)
+
+    def prepare(self) -> None:
+        """The folders exist, and drafts of a killed process are gone."""
+        for records in (self.shares, self.snapshots):
+            records.folder.mkdir(parents=True, exist_ok=True)
+            with self.locked():
+                for draft in records.folder.glob('.*'):
+                    draft.unlink()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else, thread or process, changes a record. Let go by the kernel when the process dies."""
+        with (self.root / 'lock').open('a') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def share(self, ident: str) -> ShareRecord:
+        """Return a share that must be there.
+
+        :raises errors.Final: it is not.
+        """
+        found = self.shares.get(ident)
+        if found is None:
+            raise errors.Final(f'Share {ident} is not on this backend.')
+        return found
+
+    def snapshot(self, ident: str) -> SnapshotRecord:
+        """Return a snapshot that must be there.
+
+        :raises errors.Final: it is not.
+        """
+        found = self.snapshots.get(ident)
+        if found is None:
+            raise errors.Final(f'Snapshot {ident} is not on this backend.')
+        return found
+
+    def allocated(self, pool: str) -> int:
+        """Return how many GiB the shares of the pool may fill."""
+        return sum(record.size for record in self.shares.all() if record.pool == pool)
+
+    def note_call(self, method: str, idents: Sequence[str]) -> None:
+        """The call is one more line of the file ``calls``."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / 'calls').open('a') as calls:
+            calls.write(f'{method} {",".join(idents) or "-"}\n')
+
+    def calls(self, method: str | None = None) -> list[tuple[str, str]]:
+        """Return the calls so far as (method, ids), all of them or those of one method."""
+        try:
+            lines = (self.root / 'calls').read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        pairs = (line.partition(' ') for line in lines)
+        return [(name, idents) for name, _space, idents in pairs if method in (None, name)]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds drivers by their entry point and makes them from a backend's section of the configuration."""
+
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+from stevedore import driver as stevedore_driver
+from stevedore import exception, extension
+
+from manila_lite import errors
+from manila_lite.drivers.interface import Backend, ShareDriver
+
+NAMESPACE = 'manila_lite.share.drivers'
+
+
+def names() -> list[str]:
+    """Return the names of all installed drivers, in order."""
+    return sorted(extension.ExtensionManager(NAMESPACE).entry_points_names())
+
+
+def load_class(name: str) -> type[ShareDriver]:
+    """Return the driver class behind an entry point; nothing of it has run.
+
+    :raises errors.BadConfig: there is no such driver, it cannot be imported, or it is no driver.
+    """
+    try:
+        cls: Any = stevedore_driver.DriverManager(NAMESPACE, name).driver
+    except exception.NoMatches:
+        raise errors.BadConfig(f'driver = {name}: no such driver; known: {", ".join(names()) or "none"}') from None
+    except (exception.MultipleMatches, ImportError, AttributeError) as broken:
+        raise errors.BadConfig(f'driver = {name}: cannot be loaded: {broken}') from broken
+    if not (isinstance(cls, type) and issubclass(cls, ShareDriver)):
+        raise errors.BadConfig(f'driver = {name}: {cls!r} is not a ShareDriver')
+    return cls
+
+
+def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_dir: Path) -> ShareDriver:
+    """Return a driver for the backend: its options are registered and read, and the machine has what it needs.
+
+    ``setup`` was not called yet.
+
+    :raises errors.BadConfig: with one line for each thing that is wrong, and what to do about it.
+    """
+    cls = load_class(name)
+    conf.register_opts(cls.OPTIONS, group=backend_name)
+    wrong = _unreadable(cls, backend_name, conf)
+    if not wrong:
+        backend = Backend(backend_name, host, conf[backend_name], state_dir)
+        wrong = [f'[{backend_name}] {problem.what}: {problem.hint}' for problem in cls.check(backend)]
+    if wrong:
+        raise errors.BadConfig('\n'.join(wrong))
+    return cls(backend)
+
+
+def _unreadable(cls: type[ShareDriver], backend_name: str, conf: cfg.ConfigOpts) -> list[str]:
+    """Return a line for each option whose value cannot be read; oslo.config would only say so when it is used."""
+    wrong = []
+    for option in cls.OPTIONS:
+        try:
+            value = conf[backend_name][option.dest]
+        except ValueError as refused:
+            wrong.append(f'[{backend_name}] {option.name}: {refused}')
+        else:
+            if option.required and value is None:
+                wrong.append(f'[{backend_name}] {option.name}: missing; {option.help}')
+    return wrong

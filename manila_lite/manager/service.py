@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The share manager of one backend: its driver, its queue, its reports."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import context, errors
+from manila_lite.conf import backend as backend_conf
+from manila_lite.db import services as rows
+from manila_lite.drivers import load
+from manila_lite.manager import access, shares, snapshots, startup
+from manila_lite.worker import Worker
+
+LOG = log.getLogger(__name__)
+
+PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS]
+
+#: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
+_RETRY, _RETRY_MOST = 1.0, 60.0
+
+
+def check(conf: Any) -> None:
+    """Every enabled backend can be started as configured. Nothing has started.
+
+    :raises errors.BadConfig: one cannot; one line says why.
+    """
+    if not conf.enabled_share_backends:
+        raise errors.BadConfig('enabled_share_backends: names no backend')
+    for name in conf.enabled_share_backends:
+        _driver(conf, name)
+
+
+def _driver(conf: Any, name: str) -> Any:
+    backend_conf.register_backend(conf, name)
+    section = conf[name]
+    if not section.driver:
+        raise errors.BadConfig(f'[{name}] driver: missing; name a driver, for instance "linux" or "dummy"')
+    driver = load.make(section.driver, name, f'{conf.host}@{name}', conf, Path(conf.state_path) / name)
+    if section.driver_handles_share_servers != driver.HANDLES_SHARE_SERVERS:
+        raise errors.BadConfig(f'[{name}] driver_handles_share_servers: the driver {section.driver} needs '
+                               f'{driver.HANDLES_SHARE_SERVERS}')
+    return driver
+
+
+class ShareManager:
+    """Everything that happens at one backend.
+
+    :raises errors.BadConfig: the backend's section cannot work; one line says why.
+    """
+
+    def __init__(self, services: context.Services, name: str):
+        conf = services.conf
+        self.services = services
+        self.name = name
+        self.host = f'{conf.host}@{name}'
+        self.driver = _driver(conf, name)
+        self.section = conf[name]
+        zone = self.section.backend_availability_zone or conf.storage_availability_zone
+        self.worker = Worker(services, 'share', self.host, self.host, zone, PLANS, self)
+        self.worker.every(conf.capability_interval, self._report)
+        self._ready = threading.Event()
+        self._stopping = threading.Event()
+        self._reporting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """The service is known and heard; the backend becomes ready in the background, however long that takes."""
+        self.worker.start()
+        self._thread = threading.Thread(target=self._make_ready, name=f'{self.name}-startup', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """What was being worked on is done; shares stay served."""
+        self._stopping.set()
+        self.worker.stop()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+        self.driver.shutdown()
+
+    def _make_ready(self) -> None:
+        delay = _RETRY
+        while not self._stopping.is_set():
+            try:
+                self.driver.setup()
+                break
+            except Exception:
+                LOG.exception('[%s] the backend is not ready; next try in %s s', self.name, delay)
+            self._stopping.wait(delay)
+            delay = min(delay * 2, _RETRY_MOST)
+        if self._stopping.is_set():
+            return
+        self._ready.set()
+        self._report()
+        self.worker.work()
+        startup.restore(self)
+
+    def report_soon(self) -> None:
+        """The scheduler learns shortly how much room there is now."""
+        threading.Thread(target=self._report_quietly, name=f'{self.name}-report', daemon=True).start()
+
+    def _report_quietly(self) -> None:
+        try:
+            self._report()
+        except Exception:
+            LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
+
+    def _report(self) -> None:
+        if not self._ready.is_set():
+            return
+        with self._reporting:
+            pools = [self._as_row(pool) for pool in self.driver.report()]
+            with self.services.db.writer() as conn:
+                rows.report(conn, self.host, pools)
+
+    def _as_row(self, pool: Any) -> dict[str, Any]:
+        capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
+                        'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
+                        'pool_name': pool.name, **pool.capabilities}
+        return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
+                'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
+                'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of a share's life at its backend."""
+
+import dataclasses
+
+from oslo_log import log
+from oslo_utils import timeutils
+from manila_lite.db.engine import Connection
+
+from manila_lite import errors, kinds, states
+from manila_lite.db import services, shares, transitions
+from manila_lite.db.messages import Action, Detail
+from manila_lite.manager.task import load_share, load_snapshot, share_instance, tell, verb_plan
+from manila_lite.operations import Plan, Work
+
+LOG = log.getLogger(__name__)
+
+
+def create(work: Work) -> None:
+    """The share exists at the backend and its exports are known."""
+    share = load_share(work)
+    if share.snapshot_id:
+        exports = work.service.driver.create_share_from_snapshot(share, load_snapshot(work, share.snapshot_id))
+    else:
+        exports = work.service.driver.create_share(share)
+    work.data['exports'] = [_plain(export) for export in exports]
+
+
+def _plain(export: kinds.ExportLocation) -> dict:
+    return {'path': export.path, 'preferred': export.preferred, 'is_admin_only': export.is_admin_only,
+            'metadata': dict(export.metadata)}
+
+
+def try_elsewhere(work: Work) -> None:
+    """Nothing of the share is left here, and the scheduler looks for another pool."""
+    share = load_share(work)
+    try:
+        work.service.driver.delete_share(share)
+    except Exception:
+        LOG.exception('%s: what was left of the failed creation could not be deleted', share.share_id)
+    with work.ctx.db.writer() as conn:
+        row = shares.by_instance(conn, share.id)
+        services.unclaim(conn, row.host, share.size)
+        failed_on = row.host
+        shares.update_instance(conn, share.id, host=None)
+    work.data.setdefault('excluded', {})[failed_on] = str(work.error) or 'the backend failed to create the share'
+    work.send = ('scheduler', '')
+
+
+def created(conn: Connection, work: Work, ident: str) -> dict:
+    """The exports are stored and the share counts as launched."""
+    shares.set_exports(conn, ident, [kinds.ExportLocation(**export) for export in work.data['exports']])
+    return {'progress': '100%', 'launched_at': timeutils.utcnow()}
+
+
+def delete(work: Work) -> None:
+    """The share is gone at the backend."""
+    try:
+        share = load_share(work)
+    except errors.Final:
+        return
+    work.service.driver.delete_share(share)
+
+
+def deleted(conn: Connection, work: Work, ident: str) -> None:
+    """The share's row is gone, unless an administrator gave it another status meanwhile."""
+    if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['delete'].during):
+        shares.delete(conn, work.resource_id)
+    work.service.report_soon()
+
+
+def extend(work: Work) -> None:
+    """The share has its new size at the backend."""
+    work.service.driver.extend_share(load_share(work), work.data['new_size'])
+
+
+def shrink(work: Work) -> None:
+    """The share has its new size at the backend."""
+    work.service.driver.shrink_share(load_share(work), work.data['new_size'])
+
+
+def revert(work: Work) -> None:
+    """The share holds what the snapshot holds."""
+    work.service.driver.revert_to_snapshot(
+        load_snapshot(work, work.data['snapshot_id'], size=work.data['new_size']))
+
+
+def resized(conn: Connection, work: Work, ident: str) -> None:
+    """The new size is the size."""
+    shares.update(conn, work.resource_id, size=work.data['new_size'], target_size=None)
+
+
+def not_resized(conn: Connection, work: Work, ident: str) -> None:
+    """The old size holds; quota no longer counts the growth."""
+    shares.update(conn, work.resource_id, target_size=None)
+
+
+def reverted(conn: Connection, work: Work, ident: str) -> None:
+    """The share has the snapshot's size, and the snapshot is available again."""
+    resized(conn, work, ident)
+    transitions.finish(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
+
+
+def not_reverted(conn: Connection, work: Work, ident: str) -> None:
+    """The snapshot is available again."""
+    not_resized(conn, work, ident)
+    transitions.fail(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
+
+
+def _shrink_ends(plan: Plan) -> Plan:
+    """A backend that refuses to shrink has changed nothing: the share is available as before."""
+    def failed(conn: Connection, work: Work, error: Exception) -> None:
+        if not isinstance(error, errors.RefusedShrink):
+            plan.failed(conn, work, error)
+            return
+        instance = share_instance(conn, work)
+        if instance:
+            not_resized(conn, work, instance)
+            transitions.finish(conn, states.SHARE, 'shrink', instance)
+        tell(conn, work, 'SHARE', Action.SHRINK, Detail.DRIVER_REFUSED_SHRINK, error)
+    return dataclasses.replace(plan, failed=failed)
+
+
+PLANS = [
+    verb_plan('share.create', states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
+              row_id=share_instance, action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
+    verb_plan('share.delete', states.SHARE, 'delete', delete, on_done=deleted,
+              row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
+    verb_plan('share.extend', states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
+              row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
+    _shrink_ends(verb_plan('share.shrink', states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,
+                           row_id=share_instance, action=Action.SHRINK, detail=Detail.DRIVER_FAILED_SHRINK)),
+    verb_plan('share.revert', states.SHARE, 'revert', revert, on_done=reverted, on_failed=not_reverted,
+              row_id=share_instance, action=Action.REVERT_TO_SNAPSHOT, detail=Detail.UNKNOWN_ERROR),
+]

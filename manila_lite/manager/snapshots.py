@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of a snapshot's life at its share's backend."""
+
+from manila_lite.db.engine import Connection
+
+from manila_lite import errors, states
+from manila_lite.db import snapshots
+from manila_lite.db.messages import Action, Detail
+from manila_lite.manager.task import load_snapshot, verb_plan
+from manila_lite.operations import Work
+
+
+def _row(conn: Connection, work: Work) -> str | None:
+    return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
+
+
+def create(work: Work) -> None:
+    """The snapshot exists at the backend."""
+    work.data['location'] = work.service.driver.create_snapshot(load_snapshot(work, work.resource_id))
+
+
+def created(conn: Connection, work: Work, ident: str) -> dict:
+    """Where the backend keeps it is remembered."""
+    return {'provider_location': work.data['location'], 'progress': '100%'}
+
+
+def delete(work: Work) -> None:
+    """The snapshot is gone at the backend."""
+    try:
+        snapshot = load_snapshot(work, work.resource_id)
+    except errors.Final:
+        return
+    work.service.driver.delete_snapshot(snapshot)
+
+
+def deleted(conn: Connection, work: Work, ident: str) -> None:
+    """The room it took is reported."""
+    work.service.report_soon()
+
+
+PLANS = [
+    verb_plan('snapshot.create', states.SNAPSHOT, 'create', create, on_done=created, row_id=_row,
+              action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
+    verb_plan('snapshot.delete', states.SNAPSHOT, 'delete', delete, on_done=deleted, row_id=_row,
+              action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
+]

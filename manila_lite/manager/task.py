@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heart of the share manager: how an operation becomes a driver call and its result a status.
+
+``verb_plan`` makes the plan of a verb of ``states.py``: one idempotent step, and a status and perhaps a
+user message written in the transaction that ends the operation.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite.db.engine import Connection
+
+from manila_lite import errors, kinds, states
+from manila_lite.db import messages, pairs, shares, snapshots, transitions
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.operations import Plan, Step, Work
+
+#: Writes what changes with the end of an operation on the row of this id; may return values to set with its status.
+Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
+
+
+def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work], None], *,
+              row_id: Callable[[Connection, Work], str | None], action: messages.Action, detail: messages.Detail,
+              on_done: Ending | None = None, on_failed: Ending | None = None,
+              undo: Callable[[Work], None] | None = None) -> Plan:
+    """Return the plan of one verb: ``do`` at the backend, then the verb's *ok* or *fail* status.
+
+    ``on_done`` and ``on_failed`` write what else changes; ``detail`` is the message's when the error names none.
+    """
+    def done(conn: Connection, work: Work) -> None:
+        ident = row_id(conn, work)
+        if ident is None:
+            return
+        values = on_done(conn, work, ident) if on_done else None
+        transitions.finish(conn, machine, verb, ident, **values or {})
+
+    def failed(conn: Connection, work: Work, error: Exception) -> None:
+        ident = row_id(conn, work)
+        if ident is None:
+            return
+        values = on_failed(conn, work, ident) if on_failed else None
+        transitions.fail(conn, machine, verb, ident, **values or {})
+        tell(conn, work, machine.noun.upper(), action, detail, error)
+
+    return Plan(kind, (Step(do, undo),), done, failed)
+
+
+def tell(conn: Connection, work: Work, resource_type: str, action: messages.Action, detail: messages.Detail,
+         error: Exception) -> None:
+    """The owner of the operation's resource can read why it failed."""
+    named = getattr(error, 'detail', None)
+    text = str(error) if isinstance(error, errors.ManilaLiteError) else ''
+    messages.create(conn, work.ctx, resource_type, work.resource_id, action,
+                    messages.Detail.named(named) if named else detail, text)
+
+
+def share_row(conn: Connection, work: Work) -> Any:
+    """Return the row of the share that the operation is about.
+
+    :raises errors.Final: it is gone.
+    """
+    try:
+        return shares.get(conn, work.ctx, work.resource_id)
+    except errors.NotFound as gone:
+        raise errors.Final(str(gone)) from None
+
+
+def share_instance(conn: Connection, work: Work) -> str | None:
+    """Return the instance id of the operation's share, or nothing when it is gone."""
+    try:
+        return shares.get(conn, work.ctx, work.resource_id).instance_id
+    except errors.NotFound:
+        return None
+
+
+def as_share(conn: Connection, row: Any, *, size: int | None = None) -> kinds.Share:
+    """Return a share row as drivers see it, with its type's extra specs and its export locations."""
+    specs = pairs.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
+    exports = shares.exports(conn, (row.instance_id,)).get(row.instance_id, [])
+    return to_kind(row, specs, exports, size=size)
+
+
+def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None) -> kinds.Share:
+    """Return a share row, its specs and export rows as one value."""
+    return kinds.Share(
+        id=row.instance_id, share_id=row.id, project_id=row.project_id, size=size or row.size, proto=row.share_proto,
+        pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
+        mount_point_name=row.mount_point_name, extra_specs=specs,
+        export_locations=tuple(kinds.ExportLocation(export.path, export.preferred, export.is_admin_only)
+                               for export in exports))
+
+
+def load_share(work: Work, *, size: int | None = None) -> kinds.Share:
+    """Return the operation's share as drivers see it."""
+    with work.ctx.db.reader() as conn:
+        return as_share(conn, share_row(conn, work), size=size)
+
+
+def load_snapshot(work: Work, ident: str, *, size: int | None = None) -> kinds.Snapshot:
+    """Return a snapshot as drivers see it.
+
+    :raises errors.Final: it is gone.
+    """
+    with work.ctx.db.reader() as conn:
+        found = snapshots.with_share(conn, ident)
+        if found is None:
+            raise errors.Final(f'Snapshot {ident} is gone.')
+        row, share = found
+        return kinds.Snapshot(id=row.id, share=as_share(conn, share, size=size), size=row.size,
+                              provider_location=row.provider_location)
+
+
+__all__ = ['as_share', 'load_share', 'load_snapshot', 'share_instance', 'share_row', 'tell', 'to_kind', 'verb_plan']

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what: one file per noun, each with ``RULES``. What no rule allows is denied."""
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterator
+
+from oslo_config import cfg
+from oslo_policy import opts, policy
+
+from manila_lite.policies import base
+
+
+def list_rules() -> Iterator[policy.RuleDefault]:
+    """Yield every rule, for the enforcer and for the sample generator."""
+    yield from base.PERSONAS
+    for info in pkgutil.iter_modules(__path__):
+        if info.name != 'base':
+            yield from importlib.import_module(f'manila_lite.policies.{info.name}').RULES
+
+
+def make_enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
+    """Return an enforcer with all rules registered; the operator's policy file, if any, goes over them."""
+    opts.set_defaults(conf, policy_file='policy.yaml')
+    enforcer = policy.Enforcer(conf)
+    enforcer.register_defaults(list_rules())
+    enforcer.load_rules()
+    return enforcer
+
+
+def get_enforcer() -> policy.Enforcer:
+    """Return an enforcer for oslopolicy-* tools."""
+    conf = cfg.CONF
+    conf([arg for arg in sys.argv[1:] if arg.startswith('--config')], project='manila_lite')
+    return make_enforcer(conf)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules of shares."""
+
+from manila_lite.policies.base import MEMBER, READER, rule
+
+ALLOW = 'share:allow_access'
+DENY = 'share:deny_access'
+ACTION_LIST = 'share:access_get_all'
+INDEX = 'share_access_rule:index'
+GET = 'share_access_rule:get'
+UPDATE = 'share_access_rule:update'
+UPDATE_METADATA = 'share_access_metadata:update'
+DELETE_METADATA = 'share_access_metadata:delete'
+
+RULES = [
+    rule(ALLOW, MEMBER, 'Let somebody mount a share.', 'POST /shares/{share_id}/action'),
+    rule(DENY, MEMBER, 'Take an access rule away.', 'POST /shares/{share_id}/action'),
+    rule(ACTION_LIST, READER, 'List access rules, in versions before 2.45.', 'POST /shares/{share_id}/action'),
+    rule(INDEX, READER, 'List the access rules of a share.', 'GET /share-access-rules?share_id={share_id}'),
+    rule(GET, READER, 'See an access rule.', 'GET /share-access-rules/{access_id}'),
+    rule(UPDATE, MEMBER, 'Change the level of an access rule.', 'PUT /share-access-rules/{access_id}'),
+    rule(UPDATE_METADATA, MEMBER, "Set an access rule's metadata.", 'PUT /share-access-rules/{access_id}/metadata'),
+    rule(DELETE_METADATA, MEMBER, "Delete an access rule's metadata.",
+         'DELETE /share-access-rules/{access_id}/metadata/{key}'),
+]

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The personas that rules are written with, and a short way to write a rule."""
+
+from oslo_policy import policy
+
+CONTEXT_IS_ADMIN = 'context_is_admin'
+ADMIN = 'rule:admin_api'
+MEMBER = 'rule:admin_or_project_member'
+READER = 'rule:admin_or_project_reader'
+SERVICE = 'rule:admin_or_service'
+
+PERSONAS = [
+    policy.RuleDefault(CONTEXT_IS_ADMIN, 'role:admin', 'Whoever passes is an administrator everywhere.'),
+    policy.RuleDefault('admin_api', 'rule:context_is_admin', 'Administrators.'),
+    policy.RuleDefault('project_member', 'role:member and project_id:%(project_id)s', 'Members of the project.'),
+    policy.RuleDefault('project_reader', '(role:reader or role:member) and project_id:%(project_id)s',
+                       'Whoever may look at the project.'),
+    policy.RuleDefault('service_role', 'role:service', 'Other services of the cloud.'),
+    policy.RuleDefault('admin_or_project_member', 'rule:admin_api or rule:project_member',
+                       'Administrators and members of the project.'),
+    policy.RuleDefault('admin_or_project_reader', 'rule:admin_api or rule:project_reader',
+                       'Administrators and readers of the project.'),
+    policy.RuleDefault('admin_or_service', 'rule:admin_api or rule:service_role', 'Administrators and other services.'),
+    policy.RuleDefault('default', '!', 'What no rule names is denied.'),
+]
+
+
+def rule(name: str, check: str, description: str, *calls: str) -> policy.DocumentedRuleDefault:
+    """Return a documented rule; each of ``calls`` is ``'METHOD /path'``."""
+    operations = [{'method': call.partition(' ')[0], 'path': call.partition(' ')[2]} for call in calls]
+    return policy.DocumentedRuleDefault(name=name, check_str=check, description=description, operations=operations,
+                                        scope_types=['project'])

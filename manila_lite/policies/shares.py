@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares."""
+
+from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
+
+CREATE = 'share:create'
+CREATE_PUBLIC = 'share:create_public_share'
+GET = 'share:get'
+GET_ALL = 'share:get_all'
+LIST_ALL_PROJECTS = 'share:list_all_projects'
+LIST_BY_HOST = 'share:list_by_host'
+LIST_BY_SERVER = 'share:list_by_share_server_id'
+LIST_DELETED = 'share:list_shares_in_deferred_deletion_states'
+UPDATE = 'share:update'
+SET_PUBLIC = 'share:set_public_share'
+DELETE = 'share:delete'
+FORCE_DELETE = 'share:force_delete'
+RESET_STATUS = 'share:reset_status'
+EXTEND = 'share:extend'
+FORCE_EXTEND = 'share:force_extend'
+SHRINK = 'share:shrink'
+REVERT = 'share:revert_to_snapshot'
+GET_METADATA = 'share:get_share_metadata'
+UPDATE_METADATA = 'share:update_share_metadata'
+DELETE_METADATA = 'share:delete_share_metadata'
+UPDATE_ADMIN_METADATA = 'share:update_admin_only_metadata'
+SHOW_HOST = 'share:show_host'
+
+RULES = [
+    rule(CREATE, MEMBER, 'Create a share.', 'POST /shares'),
+    rule(CREATE_PUBLIC, ADMIN, 'Create a share that every project can see.', 'POST /shares'),
+    rule(GET, READER, 'See a share.', 'GET /shares/{share_id}'),
+    rule(GET_ALL, READER, 'List shares.', 'GET /shares', 'GET /shares/detail'),
+    rule(LIST_ALL_PROJECTS, ADMIN, 'List the shares of all projects.', 'GET /shares?all_tenants=1'),
+    rule(LIST_BY_HOST, ADMIN, 'List shares by host.', 'GET /shares?host='),
+    rule(LIST_BY_SERVER, ADMIN, 'List shares by share server.', 'GET /shares?share_server_id='),
+    rule(LIST_DELETED, ADMIN, 'See shares whose deletion is deferred.', 'GET /shares'),
+    rule(UPDATE, MEMBER, 'Change name, description or visibility of a share.', 'PUT /shares/{share_id}'),
+    rule(SET_PUBLIC, ADMIN, 'Make a share visible to every project.', 'PUT /shares/{share_id}'),
+    rule(DELETE, MEMBER, 'Delete a share.', 'DELETE /shares/{share_id}'),
+    rule(FORCE_DELETE, ADMIN, 'Delete a share in any status.', 'POST /shares/{share_id}/action'),
+    rule(RESET_STATUS, ADMIN, "Set a share's status by hand.", 'POST /shares/{share_id}/action'),
+    rule(EXTEND, MEMBER, 'Extend a share.', 'POST /shares/{share_id}/action'),
+    rule(FORCE_EXTEND, ADMIN, "Extend a share without asking for the pool's capacity.", 'POST /shares/{share_id}/action'),
+    rule(SHRINK, MEMBER, 'Shrink a share.', 'POST /shares/{share_id}/action'),
+    rule(REVERT, MEMBER, 'Put a share back to its latest snapshot.', 'POST /shares/{share_id}/action'),
+    rule(GET_METADATA, READER, "See a share's metadata.", 'GET /shares/{share_id}/metadata'),
+    rule(UPDATE_METADATA, MEMBER, "Set a share's metadata.", 'PUT /shares/{share_id}/metadata',
+         'POST /shares/{share_id}/metadata'),
+    rule(DELETE_METADATA, MEMBER, "Delete a share's metadata.", 'DELETE /shares/{share_id}/metadata/{key}'),
+    rule(UPDATE_ADMIN_METADATA, ADMIN, 'Set or delete metadata keys that only administrators may.',
+         'PUT /shares/{share_id}/metadata'),
+    rule(SHOW_HOST, ADMIN, 'See the host and share server of a share.', 'GET /shares/{share_id}'),
+]

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``inproc://``: oslo.messaging inside one process, without polling.
+
+It behaves as a broker does: a message goes through JSON, so sender and receiver share no object; a queue exists from
+the first time somebody listened on it, and then keeps messages while nobody does; what has no queue is dropped.
+``inproc:///name`` is a bus of its own for each name. Nothing is kept across processes or forks.
+"""
+
+import collections
+import dataclasses
+import logging
+import os
+import queue
+import threading
+import time
+from typing import Any
+
+import oslo_messaging
+from oslo_messaging._drivers import base
+from oslo_messaging._drivers import common as wire
+from oslo_serialization import jsonutils
+
+LOG = logging.getLogger(__name__)
+
+#: Messages that a queue without a listener keeps; the oldest go first.
+BACKLOG = 1000
+
+_STOPPED = object()
+
+Address = tuple[str, str, str | None]       # exchange, topic, server or None for "any"
+
+
+@dataclasses.dataclass
+class Letter:
+    """One message on its way: JSON text, and where the answer goes if one is wanted."""
+
+    text: str
+    reply_to: queue.SimpleQueue | None = None
+    expires: float | None = None
+
+    def is_late(self) -> bool:
+        """Say whether the caller no longer waits."""
+        return self.expires is not None and time.monotonic() > self.expires
+
+
+class Route:
+    """All who listen on one address take turns; without any, letters wait."""
+
+    def __init__(self):
+        self.inboxes: collections.deque[queue.SimpleQueue] = collections.deque()
+        self.waiting: collections.deque[Letter] = collections.deque(maxlen=BACKLOG)
+
+    def add(self, inbox: queue.SimpleQueue) -> None:
+        """``inbox`` takes its turn from now on, and gets what waited."""
+        self.inboxes.append(inbox)
+        while self.waiting:
+            inbox.put(self.waiting.popleft())
+
+    def deliver(self, letter: Letter) -> None:
+        """The next listener in turn has ``letter``, or it waits for one."""
+        if not self.inboxes:
+            self.waiting.append(letter)
+            return
+        self.inboxes[0].put(letter)
+        self.inboxes.rotate(-1)
+
+
+class Bus:
+    """The routes of one URL."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._routes: dict[Address, Route] = {}
+
+    def attach(self, addresses: list[Address], inbox: queue.SimpleQueue) -> None:
+        """``inbox`` receives what is sent to any of ``addresses``."""
+        with self._lock:
+            for address in addresses:
+                self._routes.setdefault(address, Route()).add(inbox)
+
+    def detach(self, addresses: list[Address], inbox: queue.SimpleQueue) -> None:
+        """Nothing more is put into ``inbox`` once this returns, after a last mark that says so."""
+        with self._lock:
+            for address in addresses:
+                route = self._routes[address]
+                if inbox in route.inboxes:
+                    route.inboxes.remove(inbox)
+            inbox.put(_STOPPED)
+
+    def deliver(self, address: Address, letter: Letter, fanout: bool) -> bool:
+        """Put ``letter`` on its way; say whether there was any queue for it."""
+        with self._lock:
+            routes = self._servers_of(address) if fanout else [r for r in [self._routes.get(address)] if r]
+            for route in routes:
+                route.deliver(letter)
+            return bool(routes)
+
+    def _servers_of(self, address: Address) -> list[Route]:
+        # what goes to all is not kept for those who are away
+        return [route for (exchange, topic, server), route in self._routes.items()
+                if (exchange, topic) == address[:2] and server is not None and route.inboxes]
+
+
+_buses: dict[str, Bus] = {}
+_buses_lock = threading.Lock()
+
+
+def _bus(name: str) -> Bus:
+    with _buses_lock:
+        return _buses.setdefault(name, Bus())
+
+
+def _forget_after_fork() -> None:
+    global _buses_lock  # noqa: PLW0603  another thread may have held it at the fork
+    _buses_lock = threading.Lock()
+    _buses.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+class Incoming(base.RpcIncomingMessage):
+    """A letter in the hands of a server."""
+
+    def __init__(self, letter: Letter, inbox: queue.SimpleQueue):
+        content = jsonutils.loads(letter.text)
+        super().__init__(content['ctxt'], content['message'])
+        self._letter = letter
+        self._inbox = inbox
+
+    def reply(self, reply: Any = None, failure: tuple | None = None) -> None:
+        """The caller has its answer, or the exception of the exc_info tuple ``failure``."""
+        if self._letter.reply_to is None:
+            return
+        if failure:
+            failure = wire.serialize_remote_exception(failure)
+        self._letter.reply_to.put(jsonutils.dumps({'result': reply, 'failure': failure}))
+
+    def requeue(self) -> None:
+        """The message is received again."""
+        self._inbox.put(self._letter)
+
+    def heartbeat(self) -> None:
+        """Nothing: a server that died took its callers along."""
+
+
+class Listener(base.PollStyleListener):
+    """Blocks on one inbox, whatever number of addresses feed it: an idle listener costs nothing."""
+
+    def __init__(self, bus: Bus, addresses: list[Address]):
+        super().__init__()
+        self._bus = bus
+        self._addresses = addresses
+        self._inbox: queue.SimpleQueue = queue.SimpleQueue()
+        bus.attach(addresses, self._inbox)
+
+    @base.batch_poll_helper
+    def poll(self, timeout: float | None = None) -> Incoming | None:
+        """Return the next message; None after ``timeout`` seconds, or at once when stopped and empty."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                letter = self._inbox.get(timeout=left)
+            except queue.Empty:
+                return None
+            if letter is _STOPPED:
+                self._inbox.put(_STOPPED)       # each later poll must find it as well
+                return None
+            if not letter.is_late():
+                return Incoming(letter, self._inbox)
+
+    def stop(self) -> None:
+        """New messages go elsewhere; ``poll`` hands out what is here and then no longer blocks."""
+        self._bus.detach(self._addresses, self._inbox)
+
+
+class InprocDriver(base.BaseDriver):
+    """The oslo.messaging driver ``inproc``."""
+
+    def __init__(self, conf: Any, url: Any, default_exchange: str | None = None,
+                 allowed_remote_exmods: list[str] | None = None):
+        super().__init__(conf, url, default_exchange, allowed_remote_exmods)
+        self._name = url.virtual_host or ''
+
+    def _address(self, target: Any, topic: str, server: str | None) -> Address:
+        return (target.exchange or self._default_exchange or '', topic, server)
+
+    def send(self, target: Any, ctxt: dict, message: dict, wait_for_reply: bool | None = None,
+             timeout: float | None = None, call_monitor_timeout: float | None = None, retry: int | None = None,
+             transport_options: Any = None) -> Any:
+        """Deliver a message and, if asked to, return the answer to it.
+
+        :raises MessagingTimeout: no answer within ``timeout`` seconds, or at once when nobody ever listened there.
+        :raises MessageUndeliverable: ``at_least_once`` was asked for, and nobody ever listened there.
+        """
+        del call_monitor_timeout, retry         # both guard against a broker or a peer that is gone
+        letter = Letter(jsonutils.dumps({'ctxt': ctxt, 'message': message}))
+        if wait_for_reply:
+            letter.reply_to = queue.SimpleQueue()
+            letter.expires = None if timeout is None else time.monotonic() + timeout
+        address = self._address(target, target.topic, target.server)
+        if not _bus(self._name).deliver(address, letter, bool(target.fanout)):
+            self._undelivered(address, wait_for_reply, transport_options)
+        return self._answer(letter.reply_to, timeout, target.topic) if wait_for_reply else None
+
+    @staticmethod
+    def _undelivered(address: Address, wait_for_reply: bool | None, transport_options: Any) -> None:
+        exchange, topic, server = address
+        if getattr(transport_options, 'at_least_once', False):
+            raise oslo_messaging.MessageUndeliverable(Exception('no queue'), exchange, topic, server)
+        if wait_for_reply:
+            raise oslo_messaging.MessagingTimeout(f'Nobody ever listened on topic {topic}, server {server or "any"}')
+        LOG.debug('Dropped a message: nobody ever listened on topic %s, server %s', topic, server or 'any')
+
+    def _answer(self, reply_to: queue.SimpleQueue, timeout: float | None, topic: str) -> Any:
+        try:
+            answer = jsonutils.loads(reply_to.get(timeout=timeout))
+        except queue.Empty:
+            raise oslo_messaging.MessagingTimeout(f'No answer on topic {topic} within {timeout} s') from None
+        if answer['failure']:
+            raise wire.deserialize_remote_exception(answer['failure'], self._allowed_remote_exmods)
+        return answer['result']
+
+    def send_notification(self, target: Any, ctxt: dict, message: dict, version: float,
+                          retry: int | None = None) -> None:
+        """A listener of the topic has the notification."""
+        del version
+        self.send(target, ctxt, message, retry=retry)
+
+    def listen(self, target: Any, batch_size: int, batch_timeout: float | None) -> base.Listener:
+        """The server of ``target`` receives what is sent to it alone, to its topic, and by fanout."""
+        servers = dict.fromkeys((None, target.server))
+        addresses = [self._address(target, target.topic, server) for server in servers]
+        return self._adapter(addresses, batch_size, batch_timeout)
+
+    def listen_for_notifications(self, targets_and_priorities: list, pool: str | None, batch_size: int,
+                                 batch_timeout: float | None) -> base.Listener:
+        """Each target is listened on with its priority. Pools are not told apart."""
+        if pool:
+            raise NotImplementedError('inproc:// has no notification pools')
+        addresses = [self._address(target, f'{target.topic}.{priority}', None)
+                     for target, priority in targets_and_priorities]
+        return self._adapter(addresses, batch_size, batch_timeout)
+
+    def _adapter(self, addresses: list[Address], batch_size: int, batch_timeout: float | None) -> base.Listener:
+        return base.PollStyleListenerAdapter(Listener(_bus(self._name), addresses), batch_size, batch_timeout)
+
+    def cleanup(self) -> None:
+        """Nothing is held here: queues live as long as the process, as they would on a broker."""

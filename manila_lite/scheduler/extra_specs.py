@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The little language of extra specs: which values of a capability satisfy what a share type asks.
+
+``<is> True``, ``<in> part``, ``<or> a <or> b``, ``<all-in> a b``, numbers (``= == != <= >= < >``; ``=`` is at least,
+as everywhere in OpenStack), text (``s== s!= s< s<= s> s>=``), or a plain value. Of a capability that is a list, one
+element must match. oslo.utils' matcher knows no lists and no booleans, and stops at what is no number.
+"""
+
+import dataclasses
+import functools
+import math
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+_SCOPE = 'capabilities:'
+_BOOLEANS = ('true', 'false')
+_OPERATOR = re.compile(r'(<[a-z-]+>|s[=!<>]=|s[<>]|[=!<>]=|[=<>])\s*(.*)', re.DOTALL)
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    '==': operator.eq, '!=': operator.ne, '<=': operator.le, '>=': operator.ge, '<': operator.lt, '>': operator.gt}
+
+Test = Callable[[Any], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Requirement:
+    """What one extra spec asks. ``wrong`` says why it cannot be read; then nothing satisfies it."""
+
+    test: Test
+    wrong: str | None = None
+
+
+def number(value: Any) -> float | None:
+    """Return the number that a report or an extra spec means; None for 'unknown' and what is no number."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and value.lower() == 'infinite':
+        return math.inf
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return None if math.isnan(found) else found
+
+
+def capability_specs(extra_specs: Mapping[str, str]) -> dict[str, str]:
+    """Return the extra specs that ask for capabilities, without their scope; other scopes are a driver's matter."""
+    bare = ((key.removeprefix(_SCOPE), text) for key, text in extra_specs.items())
+    return {key: text for key, text in bare if ':' not in key}
+
+
+def matches(value: Any, text: str) -> bool:
+    """Say whether a capability of this value satisfies the extra spec."""
+    return requirement(text).test(value)
+
+
+def unmet(key: str, text: str, reported: Mapping[str, Any]) -> str | None:
+    """Return None if what is reported satisfies the extra spec, or the sentence that says why not."""
+    asks = f'the share type asks {key}={text!r}'
+    if wrong := requirement(text).wrong:
+        return f'{asks}, which cannot be read: {wrong}'
+    if reported.get(key) is None:
+        return f'{asks}, the pool reports no {key}'
+    return None if matches(reported[key], text) else f'{asks}, the pool reports {reported[key]!r}'
+
+
+@functools.lru_cache(maxsize=4096)
+def requirement(text: str) -> Requirement:
+    """Return what the extra spec asks for."""
+    found = _OPERATOR.match(text.strip())
+    try:
+        return Requirement(_parse(*found.groups()) if found else _any(_equals(text.strip())))
+    except ValueError as error:
+        return Requirement(lambda _value: False, str(error))
+
+
+def _parse(sign: str, rest: str) -> Test:
+    if sign not in _PARSERS:
+        raise ValueError(f'there is no operator {sign}')
+    if not rest.strip():
+        raise ValueError(f'{sign} has no value')
+    return _PARSERS[sign](rest.strip())
+
+
+def elements(value: Any) -> Collection[Any]:
+    """Return the elements of a reported list, or the only value."""
+    return value if isinstance(value, list | tuple | set | frozenset) else (value,)
+
+
+def _any(test: Test) -> Test:
+    return lambda held: any(test(value) for value in elements(held))
+
+
+def _equals(text: str) -> Test:
+    low, figure = text.lower(), number(text)
+
+    def test(value: Any) -> bool:
+        if isinstance(value, bool) or low in _BOOLEANS:
+            return str(value).lower() == low
+        return value == figure if isinstance(value, int | float) else str(value) == text
+    return test
+
+
+def _is(text: str) -> Test:
+    if text.lower() not in _BOOLEANS:
+        raise ValueError(f'{text} is neither True nor False')
+    return _any(_equals(text))
+
+
+def _in(text: str) -> Test:
+    return _any(lambda value: text in str(value))
+
+
+def _or(text: str) -> Test:
+    tests = [_equals(part.strip()) for part in text.split('<or>')]
+    return _any(lambda value: any(test(value) for test in tests))
+
+
+def _all_in(text: str) -> Test:
+    words = text.split()
+
+    def test(held: Any) -> bool:
+        # A single value is searched, as by <in>; of a list, every word must be an element.
+        where = str(held) if elements(held) is not held else {str(value) for value in held}
+        return all(word in where for word in words)
+    return test
+
+
+def _figures(compare: Callable[[Any, Any], bool]) -> Callable[[str], Test]:
+    def parse(text: str) -> Test:
+        asked = number(text)
+        if asked is None:
+            raise ValueError(f'{text} is not a number')
+
+        def test(value: Any) -> bool:
+            held = number(value)
+            return held is not None and compare(held, asked)
+        return _any(test)
+    return parse
+
+
+def _texts(compare: Callable[[Any, Any], bool]) -> Callable[[str], Test]:
+    return lambda text: _any(lambda value: compare(str(value), text))
+
+
+def _named(prefix: str, make: Callable[[Any], Any]) -> Iterable[tuple[str, Any]]:
+    return ((prefix + sign, make(compare)) for sign, compare in _COMPARE.items())
+
+
+_PARSERS: dict[str, Callable[[str], Test]] = {
+    '<is>': _is, '<in>': _in, '<or>': _or, '<all-in>': _all_in, '=': _figures(operator.ge),
+    **dict(_named('', _figures)), **dict(_named('s', _texts))}

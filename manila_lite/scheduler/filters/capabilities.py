@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the share type asks of a pool."""
+
+from manila_lite.scheduler import extra_specs
+from manila_lite.scheduler.interface import Filter, PoolState, Request
+
+#: Extra specs that do not mean "the pool reports this": they have a filter of their own, or are for the API.
+NOT_CAPABILITIES = frozenset({'driver_handles_share_servers', 'availability_zones', 'default_qos_type'})
+
+
+class Capabilities(Filter):
+    """The pool reports every capability that the share type asks for."""
+
+    name = 'CapabilitiesFilter'
+    detail = 'FILTER_CAPABILITIES'
+    static = True
+
+    def check(self, request: Request, pool: PoolState) -> str | None:
+        """Return the first extra spec, by name, that the pool does not satisfy."""
+        asked = extra_specs.capability_specs(request.extra_specs)
+        reasons = (extra_specs.unmet(key, asked[key], pool.reported) for key in sorted(asked.keys() - NOT_CAPABILITIES))
+        return next(filter(None, reasons), None)

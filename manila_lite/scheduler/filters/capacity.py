@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether there is room, and how much of it may be promised."""
+
+import math
+
+from manila_lite.scheduler import extra_specs
+from manila_lite.scheduler.interface import Filter, PoolState, Request
+
+#: More GiB than there are. SQL cannot compare with infinity everywhere.
+UNLIMITED = 1e15
+
+
+class Capacity(Filter):
+    """The request fits in what may still be promised of the pool."""
+
+    name = 'CapacityFilter'
+    detail = 'FILTER_CAPACITY'
+
+    def check(self, request: Request, pool: PoolState) -> str | None:
+        """Return how much is asked for and how much there is."""
+        left = headroom(request, pool)
+        if request.size <= left:
+            return None
+        asked = f'{request.size} GiB asked for, {left:g} GiB left'
+        facts = [f'free {_gib(pool.free_gb)} of {_gib(pool.total_gb)}', f'{pool.reserved_percentage:g} % reserved',
+                 f'{pool.claimed_gb:g} GiB promised since the last report']
+        if is_thin(request, pool):
+            facts += [f'{pool.provisioned_gb:g} GiB provisioned before',
+                      f'over-subscription ratio {pool.max_over_subscription_ratio:g}']
+        return f'{asked}: {", ".join(facts)}'
+
+
+def headroom(request: Request, pool: PoolState) -> float:
+    """Return how many GiB more may be claimed; never negative.
+
+    ``claimed_gb + headroom`` follows from the report alone, so it holds for the pool's whole generation, however
+    much others claim meanwhile: ``SET claimed = claimed + size WHERE claimed + size <= claimed_gb + headroom AND
+    generation = ...`` never promises too much. A total or free space that is unknown or infinite limits nothing.
+    """
+    total, free = (_limit(value) for value in (pool.total_gb, pool.free_gb))
+    reserved = total * pool.reserved_percentage / 100 if math.isfinite(total) else 0.0
+    most = free - reserved
+    if is_thin(request, pool):
+        # What is free limits it too, or a full pool would go on taking shares.
+        by_ratio = _times(total - reserved, pool.max_over_subscription_ratio) - pool.provisioned_gb
+        most = min(by_ratio, _times(most, pool.max_over_subscription_ratio))
+    return min(max(most - pool.claimed_gb, 0.0), UNLIMITED)
+
+
+def is_thin(request: Request, pool: PoolState) -> bool:
+    """Say whether the share will take up space only as it fills: the pool can, and the type does not forbid it."""
+    asked = extra_specs.capability_specs(request.extra_specs).get('thin_provisioning')
+    return pool.thin_provisioning and (asked is None or extra_specs.matches(True, asked))
+
+
+def _limit(value: float | str) -> float:
+    found = extra_specs.number(value)
+    return math.inf if found is None else found
+
+
+def _times(space: float, ratio: float) -> float:
+    return space * ratio if math.isfinite(space) else space
+
+
+def _gib(value: float | str) -> str:
+    return value if isinstance(value, str) else f'{value:g} GiB'

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools that were tried for this very request, and failed."""
+
+from manila_lite.scheduler.interface import Filter, PoolState, Request
+
+
+class Excluded(Filter):
+    """The pool did not fail for this request before."""
+
+    # Not FILTER_RETRY: clients that roll back would leave the share behind. See design, clients, fact 5.
+    name = 'RetryFilter'
+    detail = 'NO_VALID_HOST'
+
+    def applies(self, request: Request) -> bool:
+        """Only after a failure."""
+        return bool(request.excluded)
+
+    def check(self, request: Request, pool: PoolState) -> str | None:
+        """Return how the pool, or its whole backend, failed."""
+        failed = next((place for place in pool.places if place in request.excluded), None)
+        return None if failed is None else f'it was tried before and failed: {request.excluded[failed]}'

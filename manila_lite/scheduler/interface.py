@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scheduler asks and is asked: a request, the state of a pool, filters and weighers. No I/O.
+
+Sizes are in GiB.
+"""
+
+import abc
+import dataclasses
+import functools
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+
+def places(host: str) -> tuple[str, str, str]:
+    """Return the pool, the backend and the machine that a host string ``machine@backend#pool`` names."""
+    backend = host.partition('#')[0]
+    return host, backend, backend.partition('@')[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What needs room. ``size`` is what is to be added: all of a new share, the difference when one grows.
+
+    Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this
+    request to the reason. ``source_host`` is where the share of the snapshot is that this one is made from;
+    ``source_domain``, its replication domain, is found by the filter that needs it.
+    """
+
+    size: int
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    proto: str = 'NFS'
+    project_id: str | None = None
+    availability_zone: str | None = None
+    same_hosts: frozenset[str] = frozenset()
+    different_hosts: frozenset[str] = frozenset()
+    only_host: str | None = None
+    source_host: str | None = None
+    source_domain: str | None = None
+    excluded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    new_share: bool = True
+
+    @functools.cached_property
+    def static_key(self) -> Hashable:
+        """All of the request that a static filter may look at."""
+        return frozenset(self.extra_specs.items()), self.proto, self.availability_zone
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolState:
+    """What a pool last reported, and what was promised since. Never changed: a new report is a new value.
+
+    ``free_gb`` and ``total_gb`` may be 'infinite' or 'unknown'. ``claimed_gb`` is what the report of this
+    ``generation`` does not show yet; ``provisioned_gb``, the sizes of all other shares, does not contain it.
+    """
+
+    host: str
+    availability_zone: str | None = None
+    capabilities: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    total_gb: float | str = 0.0
+    free_gb: float | str = 0.0
+    reserved_percentage: float = 0
+    allocated_gb: float = 0.0
+    claimed_gb: float = 0.0
+    thin_provisioning: bool = False
+    max_over_subscription_ratio: float = 1.0
+    provisioned_gb: float = 0.0
+    generation: int = 0
+    up: bool = True
+    disabled: bool = False
+
+    @property
+    def backend(self) -> str:
+        """The host string without the pool."""
+        return self.places[1]
+
+    @functools.cached_property
+    def places(self) -> tuple[str, str, str]:
+        """The pool, its backend and its machine: the names that a hint may call it by."""
+        return places(self.host)
+
+    @functools.cached_property
+    def reported(self) -> Mapping[str, Any]:
+        """What extra specs are matched with."""
+        return {'thin_provisioning': self.thin_provisioning, **self.capabilities}
+
+    @functools.cached_property
+    def signature(self) -> str:
+        """Equal for two pools that every static filter treats alike, unless it looks at ``pool_name``."""
+        shared = {key: value for key, value in self.reported.items() if key != 'pool_name'}
+        return json.dumps([self.availability_zone, self.thin_provisioning, shared], sort_keys=True, default=repr)
+
+
+class Filter(abc.ABC):
+    """Refuses pools, each for a reason that can be told. One instance serves all requests and threads.
+
+    A ``static`` filter looks at nothing but ``extra_specs``, ``proto`` and ``availability_zone`` of the
+    request and ``availability_zone``, ``thin_provisioning`` and ``capabilities`` of the pool: its answers
+    are kept, and given again for every pool with the same signature. That holds for ``applies`` too, and
+    ``prepare`` is not asked.
+    """
+
+    #: What people read in messages.
+    name: ClassVar[str]
+    #: The user message, as in ``db/messages.py``, when this filter took the last pool.
+    detail: ClassVar[str] = 'NO_VALID_HOST'
+    static: ClassVar[bool] = False
+
+    def applies(self, request: Request) -> bool:
+        """Say whether the request is any business of this filter; if not, it is not asked about pools."""
+        return True
+
+    def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
+        """Return the request with what ``check`` needs to know of the other pools. Only if it applies."""
+        return request
+
+    @abc.abstractmethod
+    def check(self, request: Request, pool: PoolState) -> str | None:
+        """Return None if the pool will do, or why not: what was asked and what the pool has, not its name."""
+
+
+class Weigher(abc.ABC):
+    """Says which of the pools that will do is best. Only the order and the distances count: see ``placement``."""
+
+    def __init__(self, multiplier: float = 1.0):
+        self.multiplier = multiplier
+
+    @abc.abstractmethod
+    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+        """Return one number for each pool, in order; the highest is the best."""

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses the pools for a request: static filters once per kind of pool, the others on what is left, then weights."""
+
+import collections
+import dataclasses
+import heapq
+import math
+import random
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from manila_lite.scheduler import extra_specs
+from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
+
+#: Candidates are a first choice and replacements for when it fails; nobody tries more.
+MOST_CANDIDATES = 50
+#: When this many pools passed, no more are asked: the best of so many, taken at random, is good enough.
+ENOUGH = 500
+
+_START = 'No storage could be allocated for this share request: '
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """How many pools a filter refused, with the reason for one of them. ``detail`` names the user message."""
+
+    filter: str
+    detail: str
+    pools: int
+    reason: str
+    example: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """The pools that will do, best first, and what became of the others of the ``asked`` ones.
+
+    Refusals are in the order in which filters are asked.
+    """
+
+    candidates: list[PoolState]
+    refusals: list[Refusal]
+    asked: int
+
+
+class Groups:
+    """Pools by signature. Whoever keeps it from one request to the next saves the sorting."""
+
+    def __init__(self, pools: Iterable[PoolState]):
+        self.by_signature: dict[str, list[PoolState]] = collections.defaultdict(list)
+        self.count = 0
+        for pool in pools:
+            self.by_signature[pool.signature].append(pool)
+            self.count += 1
+
+    def __iter__(self) -> Iterator[PoolState]:
+        return (pool for members in self.by_signature.values() for pool in members)
+
+    def alike(self, request: Request) -> Iterable[tuple[Hashable, list[PoolState]]]:
+        """Return pools that static filters treat alike, with what they have in common."""
+        if 'pool_name' not in extra_specs.capability_specs(request.extra_specs):
+            return self.by_signature.items()
+        return (((pool.signature, pool.capabilities.get('pool_name')), [pool]) for pool in self)
+
+
+class Placement:
+    """Filters and weighers at work. Safe for many threads; what it keeps is only what static filters said."""
+
+    def __init__(self, filters: Sequence[Filter], weighers: Sequence[Weigher], *, rng: random.Random | None = None,
+                 cached_requests: int = 256, cached_signatures: int = 20_000):
+        self._static = [item for item in filters if item.static]
+        self._dynamic = [item for item in filters if not item.static]
+        self._weighers = [item for item in weighers if item.multiplier]
+        self._rng = rng or random.Random()
+        self._verdicts = _Verdicts(cached_requests, cached_signatures)
+
+    def place(self, request: Request, pools: Iterable[PoolState] | Groups) -> Result:
+        """Return the best pools for the request, the best first; of equals, any may be first."""
+        groups = pools if isinstance(pools, Groups) else Groups(pools)
+        tally = _Tally()
+        left = self._pass_static(request, groups, tally)
+        left = self._pass_dynamic(request, groups, left, tally)
+        refusals = tally.refusals((*self._static, *self._dynamic))
+        return Result(self._best(request, left), refusals, groups.count)
+
+    def _pass_static(self, request: Request, groups: Groups, tally: '_Tally') -> list[PoolState]:
+        filters = [item for item in self._static if item.applies(request)]
+        known = self._verdicts.of(request.static_key)
+        left: list[PoolState] = []
+        for signature, members in groups.alike(request):
+            if signature not in known:
+                known[signature] = _ask(filters, request, members[0])
+            verdict = known[signature]
+            if verdict is None:
+                left.extend(members)
+            else:
+                tally.add(*verdict, members[0], len(members))
+        return left
+
+    def _pass_dynamic(self, request: Request, groups: Groups, pools: list[PoolState],
+                      tally: '_Tally') -> list[PoolState]:
+        filters = [item for item in self._dynamic if item.applies(request)]
+        for item in filters:
+            request = item.prepare(request, groups)
+        if len(pools) > ENOUGH:
+            self._rng.shuffle(pools)
+        left: list[PoolState] = []
+        for pool in pools:
+            verdict = _ask(filters, request, pool)
+            if verdict is not None:
+                tally.add(*verdict, pool)
+                continue
+            left.append(pool)
+            if len(left) == ENOUGH:
+                break
+        return left
+
+    def _best(self, request: Request, pools: list[PoolState]) -> list[PoolState]:
+        scores = [0.0] * len(pools)
+        for weigher in self._weighers:
+            weights = normalised(weigher.weigh(request, pools))
+            scores = [score + weigher.multiplier * weight for score, weight in zip(scores, weights, strict=True)]
+        # The second number spreads equals; the third is never compared but keeps pools out of it.
+        order = ((score, self._rng.random(), index) for index, score in enumerate(scores))
+        return [pools[index] for _score, _chance, index in heapq.nlargest(MOST_CANDIDATES, order)]
+
+
+def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
+    """Return the sentence that says why there is no candidate, and the name of the user message that fits.
+
+    ``for_admin`` off leaves out the pool and its values, which are not for the eyes of every user.
+    """
+    if not result.asked:
+        return f'{_START}no backend has reported a pool yet.', 'NO_BACKEND_READY'
+    if not result.refusals:
+        raise ValueError('some pools will do')
+    *earlier, last = result.refusals
+    before = ', '.join(f'{item.filter} {item.pools}' for item in earlier)
+    text = f'{_START}{last.filter} refused {"the last " if before else ""}{last.pools} of {_count(result.asked)}'
+    if for_admin:
+        text += f' (pool {last.example}: {last.reason})'
+    return f'{text}{f", after {before}" if before else ""}.', last.detail
+
+
+def normalised(numbers: Sequence[float]) -> list[float]:
+    """Return the numbers moved to 0..1, all 0 if they are equal; infinity is as far above the rest as they are wide."""
+    finite = [value for value in numbers if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    top = high + (high - low or 1.0) if math.inf in numbers and finite else high
+    return [(_clip(value, low, top) - low) / (top - low) if top > low else 0.0 for value in numbers]
+
+
+def _clip(value: float, low: float, top: float) -> float:
+    return value if math.isfinite(value) else top if value > 0 else low
+
+
+def _count(pools: int) -> str:
+    return '1 pool' if pools == 1 else f'{pools} pools'
+
+
+Verdict = tuple[Filter, str] | None
+
+
+def _ask(filters: Sequence[Filter], request: Request, pool: PoolState) -> Verdict:
+    for item in filters:
+        reason = item.check(request, pool)
+        if reason is not None:
+            return item, reason
+    return None
+
+
+class _Tally:
+    """Counts refusals by filter, and keeps the first reason of each."""
+
+    def __init__(self) -> None:
+        self._pools: collections.Counter[Filter] = collections.Counter()
+        self._first: dict[Filter, tuple[str, str]] = {}
+
+    def add(self, item: Filter, reason: str, pool: PoolState, pools: int = 1) -> None:
+        self._pools[item] += pools
+        self._first.setdefault(item, (reason, pool.host))
+
+    def refusals(self, filters: Sequence[Filter]) -> list[Refusal]:
+        return [Refusal(item.name, item.detail, self._pools[item], *self._first[item])
+                for item in filters if item in self._first]
+
+
+class _Verdicts:
+    """What static filters said, by request and signature; the longest unused requests are forgotten."""
+
+    def __init__(self, requests: int, signatures: int):
+        self._requests = requests
+        self._signatures = signatures
+        self._lock = threading.Lock()
+        self._known: collections.OrderedDict[Hashable, dict[Hashable, Verdict]] = collections.OrderedDict()
+
+    def of(self, key: Hashable) -> dict[Hashable, Verdict]:
+        """Return the verdicts for such requests, to be read and added to; a verdict is right for ever."""
+        with self._lock:
+            found = self._known.get(key)
+            if found is None or len(found) > self._signatures:
+                found = self._known[key] = {}
+            self._known.move_to_end(key)
+            if len(self._known) > self._requests:
+                self._known.popitem(last=False)
+        return found

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Places shares: picks a pool, claims its room by a conditional UPDATE, and passes the operation on to its backend."""
+
+import datetime
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+from manila_lite.db.engine import Connection
+
+from manila_lite import context, errors, states
+from manila_lite.db import messages, operations, pairs, shares, snapshots, transitions
+from manila_lite.db import services as rows
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.operations import Plan, Step, Work
+from manila_lite.scheduler import filters, hosts, weighers
+from manila_lite.scheduler.filters.capacity import headroom
+from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.placement import Placement, why_none
+from manila_lite.worker import Worker
+
+LOG = log.getLogger(__name__)
+
+#: Rounds of "best pool, claim it" before the request waits a moment: each lost round means that pools changed.
+_ROUNDS = 3
+_PURGE_EVERY = 3600.0
+
+
+def place(work: Work) -> None:
+    """The share has a pool whose room is claimed, and the operation goes to its backend.
+
+    :raises errors.NoValidHost: no pool will do.
+    :raises errors.Again: others were faster at every pool that would.
+    """
+    with work.ctx.db.writer() as conn:
+        share = _share(conn, work)
+        request = _request(conn, work, share)
+        for _ in range(_ROUNDS):
+            known, zones = hosts.pools(conn, work.ctx.conf)
+            result = work.service.placement.place(request, known)
+            if not result.candidates:
+                message, detail = why_none(result)
+                raise errors.NoValidHost(message, detail=detail)
+            chosen = _claim(conn, result.candidates, request)
+            if chosen:
+                shares.update_instance(conn, share.instance_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
+                                       availability_zone_id=zones[chosen.host])
+                work.send = ('share', chosen.host)
+                LOG.info('%s: placed on %s', share.id, chosen.host)
+                return
+    raise errors.Again(0.2)
+
+
+def _share(conn: Connection, work: Work) -> Any:
+    try:
+        return shares.get(conn, work.ctx, work.resource_id)
+    except errors.NotFound as gone:
+        raise errors.Final(str(gone)) from None
+
+
+def _request(conn: Connection, work: Work, share: Any) -> Request:
+    hints = work.data.get('hints') or {}
+    source = snapshots.with_share(conn, share.snapshot_id) if share.snapshot_id else None
+    return Request(
+        size=share.size, proto=share.share_proto, project_id=share.project_id,
+        extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id),
+        availability_zone=work.data.get('zone'), same_hosts=frozenset(hints.get('same_hosts', ())),
+        different_hosts=frozenset(hints.get('different_hosts', ())), only_host=hints.get('only_host'),
+        source_host=source[1].host if source else None, excluded=work.data.get('excluded', {}), new_share=True)
+
+
+def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:
+    for pool in candidates:
+        if rows.claim(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
+            return pool
+    return None
+
+
+def not_placed(conn: Connection, work: Work, error: Exception) -> None:
+    """The share is in error, and its owner is told which filter refused and why."""
+    try:
+        share = shares.get(conn, work.ctx, work.resource_id)
+    except errors.NotFound:
+        return
+    transitions.fail(conn, states.SHARE, 'create', share.instance_id)
+    messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.ALLOCATE_HOST,
+                    messages.Detail.named(getattr(error, 'detail', None)), str(error))
+
+
+def grow(work: Work) -> None:
+    """The room that the share grows by is claimed on its pool, and the operation goes to its backend.
+
+    :raises errors.NoValidHost: the pool has no room for it.
+    """
+    more = work.data['new_size'] - work.data['size']
+    with work.ctx.db.writer() as conn:
+        share = _share(conn, work)
+        request = Request(size=more, proto=share.share_proto, project_id=share.project_id, new_share=False,
+                          extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id))
+        pool = next((pool for pool in hosts.pools(conn, work.ctx.conf)[0] if pool.host == share.host), None)
+        if pool is None:
+            raise errors.NoValidHost(f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST')
+        if not _claim(conn, [pool], request):
+            raise errors.NoValidHost(f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY')
+    work.send = ('share', share.host)
+
+
+def not_grown(conn: Connection, work: Work, error: Exception) -> None:
+    """The share is available as before: nothing was changed. Its owner is told why."""
+    try:
+        share = shares.get(conn, work.ctx, work.resource_id)
+    except errors.NotFound:
+        return
+    shares.update(conn, share.id, target_size=None)
+    transitions.finish(conn, states.SHARE, 'extend', share.instance_id)
+    messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.EXTEND,
+                    messages.Detail.named(getattr(error, 'detail', None)), str(error))
+
+
+def _nothing(work: Work) -> None:
+    """A share that never had a backend leaves nothing behind."""
+
+
+def removed(conn: Connection, work: Work) -> None:
+    """The share's row is gone."""
+    shares.delete(conn, work.resource_id)
+
+
+def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> None:
+    """Operations that were passed on end elsewhere."""
+
+
+PLANS = [
+    Plan('share.create', (Step(place),), _no_end, not_placed),
+    Plan('share.extend', (Step(grow),), _no_end, not_grown),
+    Plan('share.delete', (Step(_nothing),), removed, _no_end),
+]
+
+
+class Scheduler:
+    """One of any number of schedulers; all work off the same queue."""
+
+    def __init__(self, services: context.Services):
+        conf = services.conf
+        self.services = services
+        self.placement = Placement(filters.load(conf.scheduler.filters), weighers.load(conf.scheduler.weighers, {
+            'capacity': conf.scheduler.capacity_weight_multiplier,
+            'goodness': conf.scheduler.goodness_weight_multiplier,
+            'host_affinity': conf.scheduler.host_affinity_weight_multiplier}))
+        self.worker = Worker(services, 'scheduler', '', conf.host, conf.storage_availability_zone, PLANS, self)
+        self.worker.every(_PURGE_EVERY, self._purge)
+
+    def start(self) -> None:
+        """Requests are placed."""
+        self.worker.start()
+        self.worker.work()
+
+    def stop(self) -> None:
+        """What was being placed is placed."""
+        self.worker.stop()
+
+    def _purge(self) -> None:
+        with self.services.db.writer() as conn:
+            kept = datetime.timedelta(hours=self.services.conf.operations.keep_finished)
+            operations.purge(conn, timeutils.utcnow() - kept)
+            messages.expire(conn)

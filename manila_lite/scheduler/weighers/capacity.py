@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers the pool with the most room."""
+
+import math
+from collections.abc import Sequence
+
+from manila_lite.scheduler import extra_specs
+from manila_lite.scheduler.filters import capacity
+from manila_lite.scheduler.interface import PoolState, Request, Weigher
+
+
+class Capacity(Weigher):
+    """The best pool has the most GiB left to promise; a negative multiplier fills pools up one after the other."""
+
+    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+        """Return the GiB left; infinity if there is no limit, and nothing if the pool does not know."""
+        return [_left(request, pool) for pool in pools]
+
+
+def _left(request: Request, pool: PoolState) -> float:
+    if extra_specs.number(pool.free_gb) is None:
+        return 0.0
+    left = capacity.headroom(request, pool)
+    return math.inf if left >= capacity.UNLIMITED else left

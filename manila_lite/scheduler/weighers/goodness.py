@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers the pool that thinks well of itself."""
+
+from collections.abc import Sequence
+
+from manila_lite.scheduler import extra_specs
+from manila_lite.scheduler.interface import PoolState, Request, Weigher
+
+_KEYS = ('goodness_function', 'goodness')
+
+
+class Goodness(Weigher):
+    """The best pool reports the highest goodness, from 0 to 100; one that reports none, or no number, has 0."""
+
+    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+        """Return the goodness of each pool."""
+        return [_goodness(pool) for pool in pools]
+
+
+def _goodness(pool: PoolState) -> float:
+    found = (extra_specs.number(pool.capabilities.get(key)) for key in _KEYS)
+    return min(max(next((value for value in found if value is not None), 0.0), 0.0), 100.0)

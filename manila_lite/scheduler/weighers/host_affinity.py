@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers to stay where the source is."""
+
+from collections.abc import Sequence
+
+from manila_lite.scheduler.interface import PoolState, Request, Weigher, places
+
+
+class HostAffinity(Weigher):
+    """The best pool is the one that holds the snapshot, then one of its backend, then one of its machine."""
+
+    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+        """Return how many of machine, backend and pool are the source's; 0 for all if there is no source."""
+        source = places(request.source_host) if request.source_host else ()
+        return [float(sum(mine == its for mine, its in zip(pool.places, source, strict=False))) for pool in pools]

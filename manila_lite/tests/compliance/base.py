@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What any driver is tried on. A driver of a third party runs it like ``test_dummy.py``: bind, then name the classes.
+
+A binding says how to configure the driver, and does from outside what clients and accidents do: write into a
+share, fill it, lose power. Everything else goes through the contract alone.
+"""
+
+import dataclasses
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import fixtures
+import testtools
+from oslo_config import cfg
+from oslo_utils import uuidutils
+
+from manila_lite import kinds
+from manila_lite.drivers import load
+from manila_lite.drivers.interface.base import ShareDriver
+
+NAME = 'compliance'
+HOST = f'here@{NAME}'
+#: Seconds until a call is taken for stuck.
+STUCK = 60
+
+
+def make_driver(name: str, config_file: str, state_dir: str) -> ShareDriver:
+    """Return a driver made as the manager makes it; also what the process that will be killed does."""
+    conf = cfg.ConfigOpts()
+    conf([], project='manila_lite', default_config_files=[config_file])
+    return load.make(name, NAME, HOST, conf, Path(state_dir))
+
+
+class Binding(testtools.TestCase):
+    """A driver on a fresh backend. Subclasses say which, and how its storage is reached behind its back."""
+
+    #: The driver's entry point.
+    DRIVER = ''
+    #: Rules that the driver can express, as (type, to, level).
+    GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'))
+    OTHER = (('ip', '10.3.0.7', 'rw'), ('ip', '10.1.0.5', 'ro'))
+    #: Rules that it cannot.
+    BAD = (('telepathy', 'joe', 'rw'), ('ip', '10.4.0.1', 'admin'), ('ip', 'no address; }', 'rw'))
+    #: When a call is killed: seconds after it began, or whatever ``kill`` understands.
+    MOMENTS: tuple = (0.0, 0.02, 0.2)
+
+    def options(self) -> dict[str, str]:
+        """Return the backend's section of the configuration."""
+        raise NotImplementedError
+
+    def write(self, share: kinds.Share, text: str) -> None:
+        """The share holds ``text`` and nothing else."""
+        raise NotImplementedError
+
+    def read(self, share: kinds.Share) -> str:
+        """Return what was written into the share, '' when nothing was."""
+        raise NotImplementedError
+
+    def fill(self, share: kinds.Share, gib: float) -> None:
+        """``gib`` of the share are in use."""
+        raise NotImplementedError
+
+    def limit(self, share: kinds.Share) -> float:
+        """Return the size in GiB that the backend enforces."""
+        raise NotImplementedError
+
+    def in_force(self, share: kinds.Share) -> set[tuple[str, str, str]]:
+        """Return the rules in force as (type, to, level); none when the share is not exported."""
+        raise NotImplementedError
+
+    def lose_power(self) -> None:
+        """Whatever does not outlive a reboot is gone. Leaves ``self.driver`` made anew and set up."""
+        raise NotImplementedError
+
+    def setUp(self):
+        super().setUp()
+        self.root = Path(self.useFixture(fixtures.TempDir()).path)
+        self.state_dir = self.root / 'state'
+        self.config_file = self.root / 'manila.conf'
+        lines = [f'{name} = {value}' for name, value in self.options().items()]
+        self.config_file.write_text('\n'.join([f'[{NAME}]', *lines, '']))
+        self.driver = self.new_driver()
+        self.addCleanup(self.shut_down)
+        self.driver.setup()
+
+    def new_driver(self) -> ShareDriver:
+        return make_driver(self.DRIVER, str(self.config_file), str(self.state_dir))
+
+    def shut_down(self) -> None:
+        self.driver.shutdown()
+
+    def restart(self) -> None:
+        """The process was stopped and started; the machine stayed up."""
+        self.driver.shutdown()
+        self.driver = self.new_driver()
+        self.driver.setup()
+
+    def kill(self, method: str, args: tuple, moment: float) -> None:
+        """A process in which the call ran was killed ``moment`` seconds after the call began."""
+        victim = self.victim(method, args)
+        time.sleep(moment)
+        victim.kill()
+        victim.communicate(timeout=STUCK)
+
+    def victim(self, method: str, args: tuple) -> subprocess.Popen:
+        """Return a process of its own that has just begun the call."""
+        victim = subprocess.Popen(
+            [sys.executable, '-m', f'{__package__}.victim', self.DRIVER, str(self.config_file), str(self.state_dir)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(victim.kill)
+        victim.stdin.write(pickle.dumps((method, args)))
+        victim.stdin.close()
+        victim.stdin = None
+        if victim.stdout.readline() != b'begun\n':
+            self.fail(victim.communicate(timeout=STUCK)[1].decode())
+        return victim
+
+    def needs(self, ability: type | None) -> None:
+        if ability and not isinstance(self.driver, ability):
+            self.skipTest(f'{self.DRIVER} is no {ability.__name__}')
+
+    def a_share(self, size: int = 1, **changes) -> kinds.Share:
+        """Return a share that is not on the backend yet, and will not be when the test ends."""
+        ident = uuidutils.generate_uuid()
+        share = kinds.Share(**{'id': ident, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
+                               'project_id': 'a-project', 'pool': self.driver.report()[0].name} | changes)
+        self.addCleanup(lambda: self.driver.delete_share(share))
+        return share
+
+    def made_share(self, size: int = 1, content: str = 'first', rules: Iterable = ()) -> kinds.Share:
+        """Return a share that is on the backend and holds ``content``, with its export locations."""
+        share = self.a_share(size)
+        share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
+        if rules:
+            self.driver.update_access(share, self.rules(rules))
+        self.write(share, content)
+        return share
+
+    def a_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
+        """Return a snapshot that was not taken yet, and will not be there when the test ends."""
+        snapshot = kinds.Snapshot(uuidutils.generate_uuid(), share, share.size)
+        self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
+        return snapshot
+
+    def made_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
+        """Return a snapshot that was taken."""
+        snapshot = self.a_snapshot(share)
+        return dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
+
+    def rules(self, rows: Iterable) -> list[kinds.AccessRule]:
+        """Return rules with ids of their own."""
+        return [kinds.AccessRule(uuidutils.generate_uuid(), *row) for row in rows]
+
+    def assert_locations(self, locations) -> None:
+        """There are some, all different, in the order of the API: preferred, others, for administrators only."""
+        self.assertTrue(locations)
+        ranks = [(location.is_admin_only, not location.preferred) for location in locations]
+        self.assertEqual(sorted(ranks), ranks)
+        self.assertEqual(len(locations), len({location.path for location in locations}))
+
+    def ensured(self, share: kinds.Share, rules: Iterable = ()) -> kinds.EnsureResult:
+        """Return what the driver finds out about one share."""
+        return self.driver.ensure_shares([kinds.EnsureTarget(share, tuple(self.rules(rules)))])[share.id]
+
+
+class Background(threading.Thread):
+    """Work beside the test, whose error is the test's."""
+
+    def __init__(self, work, *args):
+        super().__init__(daemon=True)
+        self.work, self.args, self.answer, self.error = work, args, None, None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.answer = self.work(*self.args)
+        except Exception as error:
+            self.error = error
+
+    def ended(self):
+        """Return the answer once the work is done."""
+        self.join(STUCK)
+        if self.is_alive():
+            raise AssertionError(f'{self.work} is stuck')
+        if self.error:
+            raise self.error
+        return self.answer

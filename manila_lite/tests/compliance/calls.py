@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each call of ``cases.py``, made once, twice, across a restart, after a death, and beside a change of access."""
+
+import testscenarios
+
+from manila_lite.tests.compliance import base, cases
+
+
+class EveryCall(testscenarios.WithScenarios):
+    """For a class that is a ``base.Binding`` too."""
+
+    scenarios = [(case.__name__, {'case_class': case}) for case in cases.CASES]
+
+    def setUp(self):
+        super().setUp()
+        self.needs(self.case_class.ABILITY)
+        self.case = self.case_class(self)
+
+    def _verify(self, answer) -> None:
+        self.case.verify_kept()
+        self.case.verify(answer)
+
+    def test_once(self):
+        self.case.arrange()
+        self._verify(self.case.call())
+
+    def test_twice(self):
+        self.case.arrange()
+        first = self.case.call()
+        second = self.case.call()
+        self.assertEqual(first, second)
+        self._verify(second)
+
+    def test_again_after_a_restart(self):
+        self.case.arrange()
+        first = self.case.call()
+        self.restart()
+        second = self.case.call()
+        self.assertEqual(first, second)
+        self._verify(second)
+
+    def test_again_after_a_death(self):
+        for moment in self.MOMENTS:
+            self.case.arrange()
+            self.driver.shutdown()
+            self.kill(self.case.METHOD, self.case.args, moment)
+            self.restart()
+            self._verify(self.case.call())
+
+
+class BesideAccess(testscenarios.WithScenarios):
+    """``update_access`` may run beside any other call for the same share. For a class that is a ``base.Binding`` too."""
+
+    scenarios = [(case.__name__, {'case_class': case}) for case in cases.CASES if case.BESIDE]
+    ROUNDS = 6
+
+    def setUp(self):
+        super().setUp()
+        self.needs(self.case_class.ABILITY)
+        self.case = self.case_class(self)
+
+    def _change(self) -> None:
+        for number in range(self.ROUNDS):
+            self.driver.update_access(self.case.share, self.rules((self.OTHER, self.GOOD)[number % 2]))
+
+    def test_beside_update_access(self):
+        self.case.arrange()
+        changes = base.Background(self._change)
+        answer = self.case.call()
+        if self.case.METHOD == 'delete_share':
+            changes.join(base.STUCK)   # rules of a share that is gone may be refused in any way
+        else:
+            changes.ended()
+            self.driver.update_access(self.case.share, self.rules(self.GOOD))
+            self.case.verify_kept()
+        self.case.verify(answer)

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every call of the contract: what there is before it, and what must be true after it, however often it was made."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+
+
+class Case:
+    """One call. ``arrange`` sets ``args`` and ``share``, the share that the call works on."""
+
+    METHOD: ClassVar[str]
+    ABILITY: ClassVar[type | None] = None
+    #: What every call ends with, if not with an answer.
+    RAISES: ClassVar[type[Exception] | None] = None
+    #: Whether ``share`` is there before the call, so that its rules can change beside it.
+    BESIDE: ClassVar[bool] = True
+
+    args: tuple
+    share: kinds.Share
+
+    def __init__(self, test: Any):
+        self.test = test
+
+    def arrange(self) -> None:
+        raise NotImplementedError
+
+    def call(self) -> Any:
+        """Return the answer of one call to the driver that the test has now."""
+        method = getattr(self.test.driver, self.METHOD)
+        if self.RAISES:
+            self.test.assertRaises(self.RAISES, method, *self.args)
+            return None
+        return method(*self.args)
+
+    def verify(self, answer: Any) -> None:
+        """What the contract promises is true; ``answer`` is that of the last call."""
+        raise NotImplementedError
+
+    def verify_kept(self) -> None:
+        """Rules and exports that are no business of the call are as before."""
+
+
+class _Keeps(Case):
+    """A call that leaves the rules and the exports of the share alone."""
+
+    SIZE = 1
+
+    def arrange(self) -> None:
+        self.share = self.test.made_share(self.SIZE, rules=self.test.GOOD)
+
+    def verify_kept(self) -> None:
+        self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
+        found = self.test.ensured(self.share, self.test.GOOD)
+        self.test.assertEqual(self.share.export_locations, tuple(found.export_locations))
+
+
+class CreateShare(Case):
+    METHOD = 'create_share'
+    BESIDE = False
+
+    def arrange(self) -> None:
+        self.share = self.test.a_share()
+        self.args = (self.share,)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assert_locations(answer)
+        self.test.assertEqual('', self.test.read(self.share))
+        self.test.assertEqual(1, self.test.limit(self.share))
+        self.test.assertEqual(set(), self.test.in_force(self.share))
+        self.test.assertEqual(tuple(answer), tuple(self.test.ensured(self.share).export_locations))
+
+
+class DeleteShare(Case):
+    METHOD = 'delete_share'
+
+    def arrange(self) -> None:
+        self.share = self.test.made_share(rules=self.test.GOOD)
+        self.bystander = self.test.made_share(rules=self.test.OTHER)
+        self.args = (self.share,)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNotNone(self.test.ensured(self.share).error)
+        self.test.assertEqual('first', self.test.read(self.bystander))
+        self.test.assertEqual(set(self.test.OTHER), self.test.in_force(self.bystander))
+
+
+class UpdateAccess(Case):
+    METHOD = 'update_access'
+
+    def arrange(self) -> None:
+        self.share = self.test.made_share(rules=self.test.OTHER)
+        self.good = self.test.rules(self.test.GOOD)
+        self.bad = self.test.rules(self.test.BAD)
+        self.args = (self.share, [self.bad[0], *self.good, *self.bad[1:]])
+
+    def verify(self, answer: Any) -> None:
+        refused = {ident for ident, result in answer.items() if result.error}
+        self.test.assertEqual({rule.id for rule in self.args[1]}, set(answer))
+        self.test.assertEqual({rule.id for rule in self.bad}, refused)
+
+    def verify_kept(self) -> None:
+        self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
+        self.test.assertEqual('first', self.test.read(self.share))
+
+
+class EnsureShares(Case):
+    METHOD = 'ensure_shares'
+
+    def arrange(self) -> None:
+        self.share = self.test.made_share(rules=self.test.GOOD)
+        self.second = self.test.made_share(content='second', rules=self.test.OTHER)
+        self.missing = self.test.a_share()
+        self.test.lose_power()
+        self.args = ([kinds.EnsureTarget(self.missing, tuple(self.test.rules(self.test.GOOD))),
+                      kinds.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD))),
+                      kinds.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER)))],)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual({target.share.id for target in self.args[0]}, set(answer))
+        self.test.assertTrue(answer[self.missing.id].error)
+        for target in self.args[0][1:]:
+            result = answer[target.share.id]
+            self.test.assertIsNone(result.error)
+            self.test.assertEqual(target.share.export_locations, tuple(result.export_locations))
+            self.test.assertEqual({rule.id: None for rule in target.rules},
+                                  {ident: rule.error for ident, rule in result.rules.items()})
+        self.test.assertEqual(['first', 'second'], [self.test.read(share) for share in (self.share, self.second)])
+        self.test.assertEqual(set(self.test.OTHER), self.test.in_force(self.second))
+
+    def verify_kept(self) -> None:
+        self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
+
+
+class ExtendShare(_Keeps):
+    METHOD = 'extend_share'
+    ABILITY = interface.Resizes
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.share, 2)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual(2, self.test.limit(self.share))
+        self.test.assertEqual('first', self.test.read(self.share))
+
+
+class ShrinkShare(_Keeps):
+    METHOD = 'shrink_share'
+    ABILITY = interface.Resizes
+    SIZE = 2
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.share, 1)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual(1, self.test.limit(self.share))
+        self.test.assertEqual('first', self.test.read(self.share))
+
+
+class ShrinkFullShare(_Keeps):
+    METHOD = 'shrink_share'
+    ABILITY = interface.Resizes
+    RAISES = errors.RefusedShrink
+    SIZE = 2
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.fill(self.share, 1.5)
+        self.args = (self.share, 1)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual(2, self.test.limit(self.share))
+        self.test.assertEqual('first', self.test.read(self.share))
+
+
+class CreateSnapshot(_Keeps):
+    METHOD = 'create_snapshot'
+    ABILITY = interface.Snapshots
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.test.a_snapshot(self.share),)
+
+    def verify(self, answer: Any) -> None:
+        self.test.write(self.share, 'later')
+        self.test.assertEqual(answer, self.call(), 'a repeated call has another answer')
+        if isinstance(self.test.driver, interface.Clones):
+            clone = self.test.a_share()
+            self.test.driver.create_share_from_snapshot(clone, self.args[0])
+            self.test.assertEqual('first', self.test.read(clone), 'a repeated call took the snapshot anew')
+        self.test.assertEqual('later', self.test.read(self.share))
+
+
+class DeleteSnapshot(_Keeps):
+    METHOD = 'delete_snapshot'
+    ABILITY = interface.Snapshots
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.test.made_snapshot(self.share),)
+        self.other = self.test.made_snapshot(self.share)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual('first', self.test.read(self.share))
+        if isinstance(self.test.driver, interface.Clones):
+            self.test.assertRaises(errors.Final, self.test.driver.create_share_from_snapshot,
+                                   self.test.a_share(), self.args[0])
+            clone = self.test.a_share()
+            self.test.driver.create_share_from_snapshot(clone, self.other)
+            self.test.assertEqual('first', self.test.read(clone))
+
+
+class Clone(_Keeps):
+    METHOD = 'create_share_from_snapshot'
+    ABILITY = interface.Clones
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.snapshot = self.test.made_snapshot(self.share)
+        self.test.write(self.share, 'later')
+        self.clone = dataclasses.replace(self.test.a_share(2), snapshot_id=self.snapshot.id)
+        self.args = (self.clone, self.snapshot)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assert_locations(answer)
+        self.test.assertEqual(set(), self.test.in_force(self.clone))
+        self.test.assertEqual(2, self.test.limit(self.clone))
+        self.test.assertEqual('first', self.test.read(self.clone))
+        self.test.write(self.clone, 'mine')
+        self.test.driver.delete_snapshot(self.snapshot)
+        self.test.assertEqual('mine', self.test.read(self.clone))
+        self.test.assertEqual('later', self.test.read(self.share))
+
+
+class Revert(_Keeps):
+    METHOD = 'revert_to_snapshot'
+    ABILITY = interface.Reverts
+    SIZE = 1
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.test.made_snapshot(self.share),)
+        if isinstance(self.test.driver, interface.Resizes):
+            self.test.driver.extend_share(self.share, 2)
+        self.test.write(self.share, 'later')
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual('first', self.test.read(self.share))
+        self.test.assertEqual(1, self.test.limit(self.share))
+        self.test.write(self.share, 'much later')
+        self.call()
+        self.test.assertEqual('first', self.test.read(self.share), 'the snapshot was used up')
+
+
+CASES = (CreateShare, DeleteShare, UpdateAccess, EnsureShares, ExtendShare, ShrinkShare, ShrinkFullShare, CreateSnapshot,
+         DeleteSnapshot, Clone, Revert)
+
+
+def unknown() -> str:
+    """Return the id of something that no backend holds."""
+    return uuidutils.generate_uuid()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is not about one good call: unknown things, odd values, honest reports, many calls at once."""
+
+import os
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.tests.compliance import base, cases
+
+_WILD = '"; } EXPORT { Path = "/"; } \'$(false)\' ../../\n\tö'
+_FLAGS = {
+    'snapshot_support': interface.Snapshots,
+    'create_share_from_snapshot_support': interface.Clones,
+    'revert_to_snapshot_support': interface.Reverts,
+}
+
+
+class Promises:
+    """For a class that is a ``base.Binding`` too."""
+
+    def _unknown_share(self, **changes) -> kinds.Share:
+        return self.a_share(**changes)
+
+    def _unknown_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
+        return kinds.Snapshot(cases.unknown(), share, share.size)
+
+    def test_deleting_what_is_not_there_is_a_success(self):
+        share = self.made_share()
+        self.assertIsNone(self.driver.delete_share(self._unknown_share()))
+        if isinstance(self.driver, interface.Snapshots):
+            self.assertIsNone(self.driver.delete_snapshot(self._unknown_snapshot(share)))
+            self.assertIsNone(self.driver.delete_snapshot(self._unknown_snapshot(self._unknown_share())))
+        self.assertEqual('first', self.read(share))
+
+    def test_share_that_is_not_there_cannot_be_resized(self):
+        self.needs(interface.Resizes)
+        self.assertRaises(errors.Final, self.driver.extend_share, self._unknown_share(), 2)
+        self.assertRaises(errors.Final, self.driver.shrink_share, self._unknown_share(size=2), 1)
+
+    def test_share_that_is_not_there_has_no_snapshots(self):
+        self.needs(interface.Snapshots)
+        self.assertRaises(errors.Final, self.driver.create_snapshot, self._unknown_snapshot(self._unknown_share()))
+
+    def test_snapshot_that_is_not_there_cannot_be_cloned(self):
+        self.needs(interface.Clones)
+        clone = self.a_share()
+        self.assertRaises(errors.Final, self.driver.create_share_from_snapshot, clone,
+                          self._unknown_snapshot(self.made_share()))
+        self.assertTrue(self.ensured(clone).error, 'half a share was left behind')
+
+    def test_snapshot_that_is_not_there_cannot_be_reverted_to(self):
+        self.needs(interface.Reverts)
+        share = self.made_share(rules=self.GOOD)
+        self.assertRaises(errors.Final, self.driver.revert_to_snapshot, self._unknown_snapshot(share))
+        self.assertEqual('first', self.read(share))
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+
+    def test_rules_of_a_share_that_is_not_there(self):
+        self.assertRaises(errors.Final, self.driver.update_access, self._unknown_share(), self.rules(self.GOOD))
+
+    def test_pool_that_is_not_there(self):
+        self.assertRaises(errors.Final, self.driver.create_share, self._unknown_share(pool='no-such-pool'))
+
+    def test_protocol_that_is_not_served(self):
+        self.assertNotIn('MAPRFS', self.driver.PROTOCOLS)
+        self.assertRaises(errors.Final, self.driver.create_share, self._unknown_share(proto='MAPRFS'))
+
+    def test_ids_that_are_no_file_names_reach_nothing(self):
+        outside = sorted(os.listdir(self.root))
+        for ident in ('', '..', '../escape', '../../escape', '/escape', 'a/b', 'a\nb'):
+            share = kinds.Share(ident, 'x', 'p', 1, 'NFS', self.driver.report()[0].name)
+            self.assertRaises(errors.Final, self.driver.create_share, share)
+            self.assertRaises(errors.Final, self.driver.delete_share, share)
+        self.assertEqual(outside, sorted(os.listdir(self.root)))
+
+    def test_names_are_only_names(self):
+        share = self.a_share(name=_WILD, project_id=_WILD, extra_specs={_WILD: _WILD})
+        locations = tuple(self.driver.create_share(share))
+        self.assertEqual(locations, tuple(self.ensured(share, self.GOOD).export_locations))
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+        self.driver.delete_share(share)
+        self.assertTrue(self.ensured(share).error)
+
+    def test_each_bad_rule_harms_no_good_one(self):
+        share = self.made_share()
+        for row in self.BAD:
+            bad, *good = self.rules((row, *self.GOOD))
+            for order in ([bad, *good], [*good, bad]):
+                results = self.driver.update_access(share, order)
+                self.assertEqual([bad.id], [ident for ident, result in results.items() if result.error])
+                self.assertEqual(set(self.GOOD), self.in_force(share))
+
+    def test_rules_are_exactly_those_given(self):
+        share = self.made_share()
+        for rows in (self.GOOD, self.OTHER, self.GOOD[:1], (), self.OTHER + self.GOOD[1:], reversed(self.GOOD), ()):
+            rules = self.rules(rows)
+            results = self.driver.update_access(share, rules)
+            self.assertEqual({rule.id: None for rule in rules},
+                             {ident: result.error for ident, result in results.items()})
+            self.assertEqual({(rule.type, rule.to, rule.level) for rule in rules}, self.in_force(share))
+
+    def test_shares_are_served_while_the_process_is_down(self):
+        share = self.made_share(rules=self.GOOD)
+        self.driver.shutdown()
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+        self.assertEqual('first', self.read(share))
+
+    def test_setup_adopts_what_is_there(self):
+        share = self.made_share(rules=self.GOOD)
+        self.restart()
+        self.driver.setup()
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+        self.assertEqual('first', self.read(share))
+
+    def test_ensuring_nothing(self):
+        self.assertEqual({}, self.driver.ensure_shares([]))
+
+    def test_report_has_room(self):
+        pools = self.driver.report()
+        self.assertTrue(pools)
+        self.assertEqual(len(pools), len({pool.name for pool in pools}))
+        for pool in pools:
+            self.assertGreater(pool.total_gb, 0)
+            self.assertLessEqual(0, pool.free_gb)
+            self.assertLessEqual(pool.free_gb, pool.total_gb)
+            self.assertNotIn('#', pool.name)
+
+    def test_report_follows_the_shares(self):
+        before = self.driver.report()[0]
+        share = self.made_share()
+        during = self.driver.report()[0]
+        self.assertEqual(before.allocated_gb + share.size, during.allocated_gb)
+        self.driver.delete_share(share)
+        self.assertEqual(before.allocated_gb, self.driver.report()[0].allocated_gb)
+
+    def test_report_is_honest(self):
+        for pool in self.driver.report():
+            said = {flag: pool.capabilities[flag] for flag in _FLAGS}
+            self.assertEqual({flag: isinstance(self.driver, ability) for flag, ability in _FLAGS.items()}, said)
+            self.assertIs(self.driver.HANDLES_SHARE_SERVERS, pool.capabilities['driver_handles_share_servers'])
+            self.assertEqual(self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_')))
+
+    def test_many_shares_at_once(self):
+        shares = [self.a_share() for _number in range(6)]
+        for started in [base.Background(self.driver.create_share, share) for share in shares]:
+            self.assert_locations(started.ended())
+        workers = [base.Background(self.driver.update_access, share, self.rules(self.GOOD)) for share in shares[:3]]
+        workers += [base.Background(self.driver.delete_share, share) for share in shares[3:]]
+        workers.append(base.Background(self.driver.report))
+        for started in workers:
+            started.ended()
+        self.assertEqual([set(self.GOOD)] * 3, [self.in_force(share) for share in shares[:3]])
+        self.assertEqual([True] * 3, [bool(self.ensured(share).error) for share in shares[3:]])

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The suite bites: each way of breaking the contract planted into the dummy is caught by the test that is for it."""
+
+import testscenarios
+import testtools
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.dummy.driver import DummyDriver
+from manila_lite.tests.compliance import calls, cases, promises
+from manila_lite.tests.compliance.test_dummy import DummyBinding
+
+
+class RefusesWhatIsThere(DummyDriver):
+    def create_share(self, share):
+        if self.store.shares.get(share.id):
+            raise errors.Exists
+        return super().create_share(share)
+
+
+class CountsDeletes(DummyDriver):
+    def delete_share(self, share):
+        self.store.share(share.id)
+        super().delete_share(share)
+
+
+class AddsRules(DummyDriver):
+    def update_access(self, share, rules):
+        old = self.store.share(share.id).rules
+        results = super().update_access(share, rules)
+        record = self.store.share(share.id)
+        record.rules = {**old, **record.rules}
+        self.store.shares.put(record)
+        return results
+
+
+class GivesUpAtABadRule(DummyDriver):
+    def update_access(self, share, rules):
+        results = super().update_access(share, rules)
+        if any(result.error for result in results.values()):
+            super().update_access(share, [])
+        return results
+
+
+class EnsuresByCreating(DummyDriver):
+    def ensure_shares(self, targets):
+        for target in targets:
+            self.create_share(target.share)
+        return super().ensure_shares(targets)
+
+
+class EnsuresWithoutRules(DummyDriver):
+    def ensure_shares(self, targets):
+        super().ensure_shares([kinds.EnsureTarget(target.share) for target in targets])
+        return {target.share.id: kinds.EnsureResult(target.share.export_locations) for target in targets}
+
+
+class ExtendsByTheDifference(DummyDriver):
+    def extend_share(self, share, new_size):
+        now = self.store.share(share.id).size
+        super().extend_share(share, now + new_size - share.size)
+
+
+class ShrinksAnyway(DummyDriver):
+    def shrink_share(self, share, new_size):
+        self.write(share.id, self.read(share.id), used=0)
+        super().shrink_share(share, new_size)
+
+
+class SnapshotsAnew(DummyDriver):
+    def create_snapshot(self, snapshot):
+        self.store.snapshots.drop(snapshot.id)
+        return super().create_snapshot(snapshot)
+
+
+class RevertsAndDropsRules(DummyDriver):
+    def revert_to_snapshot(self, snapshot):
+        super().revert_to_snapshot(snapshot)
+        self.update_access(snapshot.share, [])
+
+
+class RevertsOnce(DummyDriver):
+    def revert_to_snapshot(self, snapshot):
+        if self.store.snapshots.get(snapshot.id):
+            super().revert_to_snapshot(snapshot)
+            self.store.snapshots.drop(snapshot.id)
+
+
+class ClonesThePresent(DummyDriver):
+    def create_share_from_snapshot(self, share, snapshot):
+        locations = super().create_share_from_snapshot(share, snapshot)
+        self.write(share.id, self.read(snapshot.share.id))
+        return locations
+
+
+class OrdersAtWill(DummyDriver):
+    def _locations(self, record):
+        return super()._locations(record)[::-1]
+
+
+class Boasts(DummyDriver):
+    def report(self):
+        return [kinds.Pool(pool.name, pool.total_gb, pool.free_gb, capabilities={
+            **pool.capabilities, 'revert_to_snapshot_support': False}) for pool in super().report()]
+
+
+PLANTS = (
+    (RefusesWhatIsThere, cases.CreateShare, 'test_twice'),
+    (CountsDeletes, cases.DeleteShare, 'test_twice'),
+    (AddsRules, cases.UpdateAccess, 'test_once'),
+    (GivesUpAtABadRule, cases.UpdateAccess, 'test_once'),
+    (EnsuresByCreating, cases.EnsureShares, 'test_once'),
+    (EnsuresWithoutRules, cases.EnsureShares, 'test_once'),
+    (ExtendsByTheDifference, cases.ExtendShare, 'test_twice'),
+    (ShrinksAnyway, cases.ShrinkFullShare, 'test_once'),
+    (SnapshotsAnew, cases.CreateSnapshot, 'test_once'),
+    (RevertsAndDropsRules, cases.Revert, 'test_once'),
+    (RevertsOnce, cases.Revert, 'test_once'),
+    (ClonesThePresent, cases.Clone, 'test_once'),
+    (OrdersAtWill, cases.CreateShare, 'test_once'),
+    (CountsDeletes, None, 'test_deleting_what_is_not_there_is_a_success'),
+    (AddsRules, None, 'test_rules_are_exactly_those_given'),
+    (GivesUpAtABadRule, None, 'test_each_bad_rule_harms_no_good_one'),
+    (Boasts, None, 'test_report_is_honest'),
+    (Boasts, None, 'test_report_follows_the_shares'),
+)
+
+
+class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
+    scenarios = [(f'{plant.__name__},{case.__name__ if case else "promises"},{test}',
+                  {'plant': plant, 'case': case, 'test': test}) for plant, case, test in PLANTS]
+
+    def _run(self, driver: type) -> testtools.TestResult:
+        """Return what the suite finds out about the dummy with its driver class replaced."""
+        class Bound(calls.EveryCall if self.case else promises.Promises, DummyBinding):
+            scenarios = ()
+            case_class = self.case
+
+            def new_driver(self):
+                return driver(super().new_driver().backend)
+
+        found = testtools.TestResult()
+        Bound(self.test).run(found)
+        return found
+
+    def test_broken_promise_is_caught(self):
+        sound = self._run(DummyDriver)
+        self.assertTrue(sound.wasSuccessful(), [text for _case, text in (*sound.failures, *sound.errors)])
+        broken = self._run(self.plant)
+        self.assertEqual((1, False), (broken.testsRun, broken.wasSuccessful()))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dummy keeps the contract, also when it dies before or after the work of any call."""
+
+import signal
+
+import testscenarios
+
+from manila_lite.tests.compliance import base, calls, cases, promises
+
+
+class DummyBinding(base.Binding):
+    DRIVER = 'dummy'
+    MOMENTS = ('die_before', 'die_after', 0.0)
+
+    def options(self):
+        return {'dummy_pool_size_gb': '100', 'dummy_admin_export_ip': '192.0.2.1'}
+
+    def write(self, share, text):
+        self.driver.write(share.id, text)
+
+    def read(self, share):
+        return self.driver.read(share.id)
+
+    def fill(self, share, gib):
+        self.driver.write(share.id, self.read(share), used=gib)
+
+    def limit(self, share):
+        return self.driver.store.share(share.id).size
+
+    def in_force(self, share):
+        record = self.driver.store.share(share.id)
+        return {tuple(rule) for rule in record.rules.values()} if record.exported else set()
+
+    def lose_power(self):
+        self.driver.lose_exports()
+        self.restart()
+
+    def kill(self, method, args, moment):
+        if not isinstance(moment, str):
+            super().kill(method, args, moment)
+            return
+        self.driver.knobs.turn(f'{method}:{moment}@once')
+        victim = self.victim(method, args)
+        victim.communicate(timeout=base.STUCK)
+        self.assertEqual(-signal.SIGKILL, victim.returncode)
+
+
+class DummyEveryCallTest(calls.EveryCall, DummyBinding):
+    pass
+
+
+class DummyBesideAccessTest(calls.BesideAccess, DummyBinding):
+    pass
+
+
+class DummyHangTest(testscenarios.WithScenarios, DummyBinding):
+    scenarios = [(case.__name__, {'case_class': case}) for case in cases.CASES
+                 if case.BESIDE and case.METHOD != 'update_access']
+
+    def test_access_changes_beside_a_call_that_hangs(self):
+        self.case = self.case_class(self)
+        self.case.arrange()
+        self.addCleanup(self.driver.knobs.turn)
+        self.driver.knobs.turn(f'{self.case.METHOD}:hang')
+        hanging = base.Background(self.case.call)
+        self.driver.update_access(self.case.share, self.rules(self.GOOD))
+        self.assertEqual(set(self.GOOD), self.in_force(self.case.share))
+        self.assertTrue(hanging.is_alive())
+        self.driver.knobs.turn()
+        answer = hanging.ended()
+        self.case.verify(answer)
+
+
+class DummyPromisesTest(promises.Promises, DummyBinding):
+    pass

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layers of .importlinter bite: each contract is shown a planted import."""
+
+import configparser
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+import testscenarios
+import testtools
+
+from manila_lite.tests.contract.test_checks import ROOT
+
+# Contract, the file that breaks it, and the import.
+PLANTS = (
+    ('rooms', 'errors.py', 'from manila_lite import conf'),
+    ('rooms', 'rpc/slip.py', 'from manila_lite.db import engine'),
+    ('rooms', 'api/slip.py', 'from manila_lite import manager'),
+    ('rooms', 'actions/slip.py', 'from manila_lite import scheduler'),
+    ('rooms', 'worker.py', 'from manila_lite.actions import shares'),
+    ('rooms', 'common/__init__.py', ''),
+    ('drivers-used', 'operations.py', 'from manila_lite.drivers.dummy import driver'),
+    ('drivers-see', 'drivers/dummy/slip.py', 'from manila_lite import policies'),
+    ('actions', 'cmd/slip.py', 'from manila_lite.actions import shares'),
+    ('sql', 'actions/slip.py', 'import sqlalchemy'),
+    ('web', 'manager/slip.py', 'import webob'),
+    ('bus', 'manager/slip.py', 'import oslo_messaging'),
+    ('green', 'db/slip.py', 'import greenlet'),
+    ('acyclic', 'db/engine.py', 'from manila_lite.db import transitions'),
+)
+MODULES = (
+    'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'manager/__init__.py',
+    'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
+    'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'db/__init__.py',
+    'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds.py',
+    'tests/__init__.py', '__init__.py',
+)
+
+
+class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
+    scenarios = [(f'{contract},{path}', {'contract': contract, 'path': path, 'line': line})
+                 for contract, path, line in PLANTS]
+
+    def setUp(self):
+        super().setUp()
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for module in MODULES:
+            self._write(module, '')
+        # Something of its own for the planted cycle to close on.
+        self._write('db/transitions.py', 'from manila_lite.db import engine\n')
+        (self.root / '.importlinter').write_text((ROOT / '.importlinter').read_text())
+
+    def _write(self, module: str, text: str) -> None:
+        path = self.root / 'manila_lite' / module
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def _lint(self) -> tuple[int, str]:
+        script = 'import sys; sys.path.insert(0, "."); from importlinter import cli; cli.lint_imports_command()'
+        done = subprocess.run(
+            [sys.executable, '-P', '-c', script, '--no-cache', '--contract', self.contract],
+            cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_planted_import_is_caught(self):
+        code, text = self._lint()
+        self.assertEqual(0, code, text)
+        self._write(self.path, f'{self.line}\n')
+        code, text = self._lint()
+        self.assertEqual(1, code, text)
+        self.assertIn('BROKEN', text)
+
+
+class ContractsTest(testtools.TestCase):
+    def test_every_contract_is_shown_a_violation(self):
+        parser = configparser.ConfigParser()
+        parser.read(ROOT / '.importlinter')
+        contracts = {section.rpartition(':')[2] for section in parser.sections() if ':contract:' in section}
+        self.assertEqual(contracts, {contract for contract, _path, _line in PLANTS})

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What setup.cfg and the requirements promise is there."""
+
+import configparser
+import importlib
+import re
+
+import testscenarios
+import testtools
+
+from manila_lite.tests.contract.test_checks import ROOT
+
+
+def entry_points() -> list[tuple[str, str, str]]:
+    """Group, name and target of each line of setup.cfg's entry points."""
+    parser = configparser.ConfigParser(delimiters=('=',))
+    parser.optionxform = str
+    parser.read(ROOT / 'setup.cfg')
+    return [(group, *(part.strip() for part in line.split('=', 1)))
+            for group, lines in parser['entry_points'].items() for line in lines.split('\n') if line.strip()]
+
+
+def requirements(*names: str) -> set[str]:
+    """Project names of requirement files, in the form in which they compare."""
+    lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
+    wanted = [re.match(r'[A-Za-z0-9._-]+', line) for line in lines if not line.startswith(('#', '-'))]
+    return {re.sub(r'[-_.]+', '-', match.group(0)).lower() for match in wanted if match}
+
+
+class EntryPointTest(testscenarios.WithScenarios, testtools.TestCase):
+    scenarios = [(f'{group},{name}', {'target': target}) for group, name, target in entry_points()]
+
+    def test_names_something_callable(self):
+        module, _, name = self.target.partition(':')
+        self.assertTrue(callable(getattr(importlib.import_module(module), name)))
+
+
+class RequirementsTest(testtools.TestCase):
+    def test_every_requirement_has_a_tested_version(self):
+        asked = requirements('requirements.txt', 'test-requirements.txt', 'tools/client-requirements.txt')
+        self.assertEqual(set(), asked - requirements('constraints.txt'))
+
+    def test_constraints_are_exact(self):
+        lines = (ROOT / 'constraints.txt').read_text().splitlines()
+        self.assertEqual([], [line for line in lines if line and not re.match(r'#|[\w.-]+==[\w.]+$', line)])

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts of tools/ catch what they are for: each is shown a planted violation, and its repair."""
+
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+import testtools
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
+
+
+class ToolCase(testtools.TestCase):
+    """Runs one script on a small tree of its own."""
+
+    TOOL = ''
+
+    def setUp(self):
+        super().setUp()
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for folder in ('manila_lite/tests', 'releasenotes/notes', 'doc/source/contributor'):
+            (self.root / folder).mkdir(parents=True)
+
+    def plant(self, path: str, text: str) -> pathlib.Path:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return target
+
+    def run_tool(self, *argv: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, str(ROOT / 'tools' / self.TOOL), *argv, str(self.root)],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual('', done.stderr)
+        return done.returncode, done.stdout
+
+    def assert_clean(self, *argv: str) -> None:
+        self.assertEqual((0, ''), self.run_tool(*argv))
+
+    def assert_caught(self, *words: str) -> None:
+        code, text = self.run_tool()
+        self.assertEqual(1, code, text)
+        for word in words:
+            self.assertIn(word, text)
+
+
+class OneWriterTest(ToolCase):
+    TOOL = 'check_one_writer.py'
+
+    def _caught(self, code: str, column: str = 'status', path: str = 'manila_lite/actions/shares.py') -> None:
+        self.plant(path, code)
+        self.assert_caught(f'{path}:1', repr(column))
+
+    def test_values_keyword(self):
+        self._caught("conn.execute(shares.update().values(status='available'))\n")
+
+    def test_values_dictionary(self):
+        self._caught("shares.update().values({'task_state': None, 'size': 2})\n", 'task_state')
+
+    def test_values_column_object(self):
+        self._caught("shares.update().values({shares.c.status: 'error'})\n")
+
+    def test_values_unpacked_dictionary(self):
+        self._caught("shares.update().values(**({'status': 'error'} | more))\n")
+
+    def test_rows_given_to_execute(self):
+        self._caught("conn.execute(shares.insert(), [{'id': 1, 'access_rules_status': 'active'}])\n",
+                     'access_rules_status')
+
+    def test_attribute_of_a_row(self):
+        self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/access.py')
+
+    def test_setattr(self):
+        self._caught("setattr(share, 'status', 'error')\n")
+
+    def test_sql_text(self):
+        self._caught('sa.text("UPDATE shares SET size = 1, status = :s WHERE id = :i")\n',
+                     path='manila_lite/db/shares.py')
+
+    def test_operations_own_their_state_and_no_more(self):
+        self.plant('manila_lite/db/operations.py', 'operations.update().values(state=1)\n')
+        self.assert_clean()
+        self._caught('operations.update().values(status=1)\n', path='manila_lite/db/operations.py')
+
+    def test_the_writer_may(self):
+        self.plant('manila_lite/db/transitions.py', 'shares.update().values(status=1, task_state=2)\n')
+        self.assert_clean()
+
+    def test_reading_and_replies_are_no_writes(self):
+        self.plant('manila_lite/db/shares.py', "shares.select().where(shares.c.status == 'error')\n"
+                                               "view = {'status': row.status}\n")
+        self.plant('manila_lite/api/app.py', 'reply.status = 404\n')
+        self.assert_clean()
+
+
+class MirrorTest(ToolCase):
+    TOOL = 'check_mirror.py'
+    CODE = 'def create(size):\n    return size + 1\n'
+
+    def test_module_without_a_test(self):
+        self.plant('manila_lite/actions/shares.py', self.CODE)
+        self.plant('manila_lite/tests/unit/test_snapshots.py', '')
+        self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
+
+    def test_gabbi_file_of_the_noun(self):
+        self.plant('manila_lite/actions/share_types.py', self.CODE)
+        self.plant('manila_lite/tests/functional/gabbits/share-types.yaml', '')
+        self.assert_clean()
+
+    def test_test_file_of_the_noun(self):
+        self.plant('manila_lite/actions/shares.py', self.CODE)
+        self.plant('manila_lite/tests/functional/walks/test_create_share.py', '')
+        self.assert_clean()
+
+    def test_test_that_imports_it(self):
+        self.plant('manila_lite/db/engine.py', self.CODE)
+        self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db import engine\n')
+        self.assert_clean()
+
+    def test_plumbing_listed_with_the_test_that_reaches_it(self):
+        self.plant('manila_lite/api/dispatch.py', self.CODE)
+        self.plant('tools/mirror.txt', '# Why\n\napi/dispatch.py tests/functional/test_api.py\n')
+        self.assert_caught('tools/mirror.txt: not two files', 'api/dispatch.py tests/functional/test_api.py')
+        self.plant('manila_lite/tests/functional/test_api.py', '')
+        self.assert_clean()
+
+    def test_declarations_need_none(self):
+        self.plant('manila_lite/drivers/interface/odd.py', 'class Odd:\n    def do(self):\n        """Done."""\n')
+        self.plant('manila_lite/conf/odd.py', self.CODE)
+        self.assert_clean()
+
+
+class WalksTest(ToolCase):
+    TOOL = 'check_walks.py'
+    PAGE = 'doc/source/contributor/follow-a-share.rst'
+
+    def setUp(self):
+        super().setUp()
+        self.plant('manila_lite/actions/shares.py',
+                   'SIZES = (1,)\n\n\nclass Maker:\n    def create(self):\n        pass\n')
+
+    def test_true_walk(self):
+        self.plant(self.PAGE, 'See ``actions/shares.py: Maker.create``, ``actions/shares.py: SIZES``, ``actions/``.\n')
+        self.assert_clean()
+
+    def test_file_that_is_gone(self):
+        self.plant(self.PAGE, 'First\n\n``actions/sharez.py: create``\n')
+        self.assert_caught(f'{self.PAGE}:3', 'there is no actions/sharez.py')
+
+    def test_function_that_is_gone(self):
+        self.plant(self.PAGE, '``actions/shares.py: create``\n')
+        self.assert_caught('actions/shares.py has no create')
+
+    def test_folder_that_is_gone(self):
+        self.plant(self.PAGE, '``actions/shares.py`` and ``siblings/``\n')
+        self.assert_caught('there is no siblings/')
+
+    def test_walk_that_names_nothing(self):
+        self.plant(self.PAGE, 'It just works.\n')
+        self.assert_caught('a walk must name files')
+
+
+class NotesTest(ToolCase):
+    TOOL = 'check_notes.py'
+
+    def test_good_note(self):
+        self.plant(NOTE, '---\nprelude: New.\nfixes:\n  - |\n    It works.\n')
+        self.assert_clean()
+
+    def test_name_made_by_hand(self):
+        self.plant('releasenotes/notes/some-change.yaml', 'fixes:\n  - It works.\n')
+        self.assert_caught('some-change.yaml', 'not a name made by reno')
+
+    def test_unknown_section(self):
+        self.plant(NOTE, 'bugfixes:\n  - It works.\n')
+        self.assert_caught("unknown section 'bugfixes'")
+
+    def test_section_that_is_no_list(self):
+        self.plant(NOTE, 'fixes: It works.\n')
+        self.assert_caught('fixes must be a list of texts')
+
+    def test_empty_and_broken(self):
+        self.plant(NOTE, '---\n')
+        self.assert_caught('has no section')
+        self.plant(NOTE, 'fixes: [\n')
+        self.assert_caught('not YAML')
+
+
+class DrawStatesTest(ToolCase):
+    TOOL = 'draw_states.py'
+    PAGE = 'doc/source/contributor/states.rst'
+
+    def test_old_page_is_caught_and_drawn_anew(self):
+        self.plant(self.PAGE, 'old\n')
+        self.assertEqual(1, self.run_tool('--check')[0])
+        self.assert_clean()
+        self.assert_clean('--check')
+
+    def test_every_verb_and_status_is_shown(self):
+        from manila_lite import states
+        self.assert_clean()
+        text = (self.root / self.PAGE).read_text()
+        for machine in states.MACHINES.values():
+            for word in {*machine.verbs, *machine.statuses}:
+                self.assertIn(word, text)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole product in one process, for tests: real database, real bus, real scheduler, real API; the dummy backend."""
+
+import time
+from pathlib import Path
+
+import fixtures
+import webtest
+
+import manila_lite.cmd  # noqa: F401 - threads, not eventlet
+from manila_lite import context
+from manila_lite.api import app
+from manila_lite.cmd import setup
+from manila_lite.db import migrate, types
+from manila_lite.manager.service import ShareManager
+from manila_lite.rpc import transport
+from manila_lite.scheduler.service import Scheduler
+
+#: Extra specs of the share type "default" of every test service.
+DEFAULT_TYPE = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
+                'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True'}
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = test
+auth_strategy = noauth
+default_share_type = default
+enabled_share_backends = {backends}
+osapi_share_listen = 127.0.0.1
+osapi_share_listen_port = 0
+{extra}
+[api]
+response_validation = true
+[database]
+connection = sqlite:///{state}/test.sqlite
+sqlite_synchronous_full = false
+[operations]
+poll_interval = 1
+retry_delay = 0.05
+max_attempts = 3
+lease = 10
+"""
+
+_BACKEND = """
+[{name}]
+driver = dummy
+dummy_pool_size_gb = 100
+"""
+
+
+class Service(fixtures.Fixture):
+    """API, scheduler and share managers run as threads; ``app`` takes requests.
+
+    ``backends``: name to further lines of its section. ``extra``: lines of ``[DEFAULT]`` and further sections.
+    """
+
+    def __init__(self, backends=None, extra='', parts=('scheduler', 'share')):
+        super().__init__()
+        self._backends = {'alpha': ''} if backends is None else backends
+        self._extra = extra
+        self._parts = parts
+
+    def _setUp(self):
+        state = self.useFixture(fixtures.TempDir()).path
+        self.state = Path(state)
+        text = _CONFIG.format(state=state, backends=','.join(self._backends), extra=self._extra)
+        text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
+        path = self.state / 'manila_lite.conf'
+        path.write_text(text)
+        self.conf = setup.configure([f'--config-file={path}'], transport_url='inproc://')
+        self.addCleanup(self._forget)
+        self.services = setup.services(self.conf)
+        migrate.upgrade(self.services.db)
+        with self.services.db.writer() as conn:
+            types.create(conn, 'default', DEFAULT_TYPE)
+        self.managers = {}
+        self.start()
+        self.addCleanup(self.stop)
+        self.wsgi = app.make(self.services)
+        self.app = webtest.TestApp(self.wsgi)
+
+    def start(self):
+        """Scheduler and share managers run (again)."""
+        self.managers = {name: ShareManager(self.services, name) for name in self._backends}
+        self.scheduler = Scheduler(self.services)
+        if 'share' in self._parts:
+            for manager in self.managers.values():
+                manager.start()
+            for name in self.managers:
+                self.wait_for_pool(name)
+        if 'scheduler' in self._parts:
+            self.scheduler.start()
+
+    def stop(self):
+        """Scheduler and share managers have drained."""
+        if 'scheduler' in self._parts:
+            self.scheduler.stop()
+        if 'share' in self._parts:
+            for manager in self.managers.values():
+                manager.stop()
+
+    def wait_for_pool(self, name, patience=20):
+        """The backend has reported its pools."""
+        from manila_lite.db import services as rows
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            with self.services.db.reader() as conn:
+                if any(f'@{name}#' in row.host for row in rows.pools(conn)):
+                    return
+            time.sleep(0.02)
+        raise AssertionError(f'backend {name} reported no pool within {patience} s')
+
+    def knob(self, backend, text):
+        """The dummy backend behaves as its knobs file says from now on."""
+        (self.state / backend / 'knobs').write_text(text + '\n')
+
+    def context(self, project='p', user='u', roles=('member', 'reader')):
+        """Return a caller."""
+        return context.RequestContext(user_id=user, project_id=project, roles=list(roles), services=self.services,
+                                      is_admin='admin' in roles, overwrite=False)
+
+    def _forget(self):
+        self.services.bus.close(1)
+        self.services.db.dispose()
+        transport.cleanup()
+        self.conf.reset()
+        self.conf.clear()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What functional tests share: a running service for the class, and short ways to call its API."""
+
+import json
+import time
+
+import testtools
+
+from manila_lite.tests import fixtures
+
+LATEST = '2.99'
+
+
+class Api:
+    """Calls the API as one caller. ``call`` returns (status, document, headers)."""
+
+    def __init__(self, app, user='u', project='p', roles='admin,member,reader', version=LATEST):
+        self._app = app
+        self.token = f'{user}:{project}:{roles}'
+        self.version = version
+
+    def call(self, method, path, body=None, *, version=None, headers=None):
+        """Send one request below /v2."""
+        sent = {'X-Auth-Token': self.token, **(headers or {})}
+        if version or self.version:
+            sent['X-OpenStack-Manila-API-Version'] = version or self.version
+        text = b'' if body is None else json.dumps(body).encode()
+        if body is not None:
+            sent['Content-Type'] = 'application/json'
+        answer = self._app.request(f'/v2{path}', method=method, body=text, headers=sent, expect_errors=True)
+        return answer.status_int, (answer.json if answer.body and answer.content_type == 'application/json' else None), \
+            answer.headers
+
+    def ok(self, method, path, body=None, **more):
+        """Send a request that must work; returns the document."""
+        status, document, _ = self.call(method, path, body, **more)
+        if status >= 400:
+            raise AssertionError(f'{method} {path}: {status} {document}')
+        return document
+
+    def wait(self, path, key, until, patience=30, field='status'):
+        """Poll a resource until its status is one of ``until``; ``'gone'`` means 404. Returns the resource."""
+        wanted = {until} if isinstance(until, str) else set(until)
+        end = time.monotonic() + patience
+        seen = None
+        while time.monotonic() < end:
+            status, document, _ = self.call('GET', path)
+            seen = 'gone' if status == 404 else document[key][field]
+            if seen in wanted:
+                return None if status == 404 else document[key]
+            time.sleep(0.02)
+        raise AssertionError(f'{path} is {seen} after {patience} s, not {wanted}')
+
+    def share(self, *, wait='available', **values):
+        """Create a share and wait for it. Returns it."""
+        body = {'share': {'size': 1, 'share_proto': 'NFS', **values}}
+        share = self.ok('POST', '/shares', body)['share']
+        return self.wait(f'/shares/{share["id"]}', 'share', wait) if wait else share
+
+    def action(self, share_id, name, body=None, **more):
+        """Send an action of a share. Returns (status, document, headers)."""
+        return self.call('POST', f'/shares/{share_id}/action', {name: body}, **more)
+
+
+class ServiceTest(testtools.TestCase):
+    """Tests that talk to one running service; it is made for the class."""
+
+    BACKENDS: dict | None = None
+    EXTRA = ''
+    PARTS = ('scheduler', 'share')
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.service = fixtures.Service(cls.BACKENDS, cls.EXTRA, cls.PARTS)
+        cls.service.setUp()
+        cls.addClassCleanup(cls.service.cleanUp)
+        cls.admin = Api(cls.service.app)
+
+    def caller(self, project='p', user='u', roles='member,reader', version=LATEST):
+        """Return a caller of a project."""
+        return Api(self.service.app, user, project, roles, version)

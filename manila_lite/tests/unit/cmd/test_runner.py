@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import testtools
+
+PREAMBLE = """
+import manila_lite.cmd
+import sys, threading, time
+from manila_lite import errors
+from manila_lite.cmd import runner
+
+def say(*words):
+    print(*words, flush=True)
+
+class Plain:
+    def __init__(self, name):
+        self.name = name
+    def start(self):
+        say('start', self.name)
+    def stop(self):
+        say('stop', self.name)
+"""
+
+ALL_IN_ONE = """
+from oslo_config import cfg
+import manila_lite.conf
+from manila_lite.api import server as http_server
+from manila_lite.rpc import TOPICS, clients, endpoint, server, transport
+
+conf = manila_lite.conf.register(cfg.CONF)
+conf([], project='manila_lite', default_config_files=[])
+transport.set_defaults(conf, 'inproc://')
+woken = threading.Event()
+
+class Share:
+    def start(self):
+        self.rpc = server.Server(conf, TOPICS['share'], 'h', [endpoint.Operations(self.work)])
+        self.rpc.start()
+        self.bus = clients.Bus(conf)
+    def work(self, ids):
+        time.sleep(SECONDS)
+        woken.set()
+    def stop(self):
+        self.bus.close()
+        self.rpc.stop(5)
+
+share = Share()
+
+def app(environ, start_response):
+    say('request')
+    share.bus.wake('share', 'h', 'op-1')
+    assert woken.wait(10)
+    start_response('200 OK', [])
+    return [b'woken']
+
+class Api:
+    def start(self):
+        self.http = http_server.ApiServer(app, '127.0.0.1', 0, 2)
+        self.http.start()
+        say('port', self.http.port)
+    def stop(self):
+        self.http.stop(10)
+
+status = runner.run([share, Api()])
+for name in ('eventlet', 'greenlet'):
+    assert sys.modules[name] is None, name
+    assert not [m for m in sys.modules if m.startswith(name + '.')]
+sys.exit(status)
+"""
+
+
+class RunnerTestCase(testtools.TestCase):
+
+    def launch(self, script):
+        child = subprocess.Popen([sys.executable, '-c', PREAMBLE + textwrap.dedent(script)], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))})
+        self.addCleanup(self.end, child)
+        return child
+
+    @staticmethod
+    def end(child):
+        child.kill()
+        child.communicate()
+
+    def expect(self, child, *words):
+        """The next lines of the child begin with ``words``; returns the last line."""
+        for word in words:
+            line = child.stdout.readline().strip()
+            if not line.startswith(word):
+                child.kill()
+                self.fail(f'expected {word}, got {line!r}\n{child.stderr.read()}')
+        return line
+
+    def finish(self, child):
+        """Return the exit status, and what it still said on stdout and stderr."""
+        out, err = child.communicate(timeout=30)
+        return child.returncode, out.split('\n')[:-1], err
+
+
+class TestOrder(RunnerTestCase):
+
+    TWO = """sys.exit(runner.run([Plain('one'), Plain('two')]))"""
+
+    def test_sigterm_and_sigint_stop_in_reverse_and_exit_0(self):
+        for signo in (signal.SIGTERM, signal.SIGINT):
+            child = self.launch(self.TWO)
+            self.expect(child, 'start one', 'start two')
+            child.send_signal(signo)
+            self.assertEqual((0, ['stop two', 'stop one'], ''), self.finish(child))
+
+    def test_sighup_reloads_those_who_can_and_goes_on(self):
+        child = self.launch("""
+            class Reloads(Plain):
+                def reload(self):
+                    say('reload', self.name)
+                    if self.name == 'bad':
+                        raise ValueError('bad file')
+            sys.exit(runner.run([Plain('one'), Reloads('bad'), Reloads('three')]))""")
+        self.expect(child, 'start one', 'start bad', 'start three')
+        for _ in range(2):
+            child.send_signal(signal.SIGHUP)
+            self.expect(child, 'reload bad', 'reload three')
+        child.terminate()
+        status, out, err = self.finish(child)
+        self.assertEqual((0, ['stop three', 'stop bad', 'stop one']), (status, out))
+        self.assertIn('bad file', err)
+
+    def test_a_signal_during_start_is_not_lost(self):
+        child = self.launch("""
+            class Slow(Plain):
+                def start(self):
+                    super().start()
+                    time.sleep(1)
+            sys.exit(runner.run([Slow('one'), Plain('two')]))""")
+        self.expect(child, 'start one')
+        child.send_signal(signal.SIGHUP)    # alone, it would not end anything
+        child.terminate()
+        self.assertEqual((0, ['stop one'], ''), self.finish(child))
+
+    def test_a_hangup_during_start_does_not_end_it(self):
+        child = self.launch("""
+            class Slow(Plain):
+                def start(self):
+                    super().start()
+                    time.sleep(0.5)
+            sys.exit(runner.run([Slow('one'), Plain('two')]))""")
+        self.expect(child, 'start one')
+        child.send_signal(signal.SIGHUP)
+        self.expect(child, 'start two')
+        child.terminate()
+        self.assertEqual((0, ['stop two', 'stop one'], ''), self.finish(child))
+
+
+class TestFailures(RunnerTestCase):
+
+    def test_bad_configuration_is_one_line_and_stops_what_started(self):
+        child = self.launch("""
+            class Bad(Plain):
+                def start(self):
+                    raise errors.BadConfig('option driver of [alpha]: no driver named x')
+            sys.exit(runner.run([Plain('one'), Bad('two'), Plain('three')]))""")
+        self.assertEqual((1, ['start one', 'stop one'], 'Cannot start: option driver of [alpha]: no driver named x\n'),
+                         self.finish(child))
+
+    def test_an_unforeseen_error_at_start_has_its_trace(self):
+        child = self.launch("""
+            class Bad(Plain):
+                def start(self):
+                    raise ZeroDivisionError('oops')
+            sys.exit(runner.run([Plain('one'), Bad('two')]))""")
+        status, out, err = self.finish(child)
+        self.assertEqual((1, ['start one', 'stop one']), (status, out))
+        self.assertIn('ZeroDivisionError: oops', err)
+
+    def test_a_service_that_fails_to_stop_does_not_hold_up_the_others(self):
+        child = self.launch("""
+            class Bad(Plain):
+                def stop(self):
+                    raise ZeroDivisionError('oops')
+            sys.exit(runner.run([Plain('one'), Bad('two')]))""")
+        self.expect(child, 'start one', 'start two')
+        child.terminate()
+        status, out, err = self.finish(child)
+        self.assertEqual((1, ['stop one']), (status, out))
+        self.assertIn('ZeroDivisionError: oops', err)
+
+    def test_a_drain_has_an_end(self):
+        child = self.launch("""
+            class Hangs(Plain):
+                def stop(self):
+                    say('stop', self.name)
+                    threading.Event().wait()
+            sys.exit(runner.run([Hangs('one')], drain=1))""")
+        self.expect(child, 'start one')
+        child.terminate()
+        status, out, err = self.finish(child)
+        self.assertEqual((1, ['stop one']), (status, out))
+        self.assertIn('in stop', err)
+
+    def test_a_thread_left_over_does_not_keep_the_process(self):
+        child = self.launch("""
+            threading.Thread(target=threading.Event().wait).start()
+            sys.exit(runner.run([Plain('one')], drain=1))""")
+        self.expect(child, 'start one')
+        child.terminate()
+        self.assertEqual((1, ['stop one']), self.finish(child)[:2])
+
+    def test_a_second_interrupt_ends_at_once(self):
+        child = self.launch("""
+            class Hangs(Plain):
+                def stop(self):
+                    say('stop', self.name)
+                    threading.Event().wait()
+            sys.exit(runner.run([Hangs('one')]))""")
+        self.expect(child, 'start one')
+        child.send_signal(signal.SIGINT)
+        self.expect(child, 'stop one')
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(-signal.SIGINT, self.finish(child)[0])
+
+
+class TestAllInOne(RunnerTestCase):
+
+    def start(self, seconds):
+        child = self.launch(f'SECONDS = {seconds}\n' + ALL_IN_ONE)
+        return child, int(self.expect(child, 'port').split()[1])
+
+    @staticmethod
+    def ask(port):
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+        connection.request('GET', '/')
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def test_a_request_under_way_is_answered_and_no_green_threads_are_loaded(self):
+        child, port = self.start(seconds=1.5)
+        answers = []
+        caller = threading.Thread(target=lambda: answers.append(self.ask(port)))
+        caller.start()
+        self.expect(child, 'request')
+        child.terminate()
+        begin = time.monotonic()
+        self.assertEqual((0, [], ''), self.finish(child))
+        caller.join(5)
+        self.assertEqual([(200, b'woken')], answers)
+        self.assertGreater(time.monotonic() - begin, 1)
+
+    def test_idle_it_costs_nothing_and_stops_soon(self):
+        child, _port = self.start(seconds=0)
+        before = self.ticks(child.pid)
+        time.sleep(1.5)
+        self.assertLessEqual(self.ticks(child.pid) - before, 2)
+        child.terminate()
+        begin = time.monotonic()
+        self.assertEqual(0, self.finish(child)[0])
+        self.assertLess(time.monotonic() - begin, 5)
+
+    @staticmethod
+    def ticks(pid):
+        """Return the hundredths of a second of CPU that a process has used."""
+        with open(f'/proc/{pid}/stat', encoding='ascii') as stat:
+            fields = stat.read().rpartition(')')[2].split()
+        return int(fields[11]) + int(fields[12])

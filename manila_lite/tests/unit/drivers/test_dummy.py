@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is the dummy's own: its knobs, its pools, its records. What every driver does is in tests/compliance."""
+
+import threading
+from pathlib import Path
+
+import fixtures
+import testtools
+from oslo_config import cfg
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface, load
+from manila_lite.drivers.dummy import knobs, options, report, store
+
+WAIT = 10
+
+
+def a_share(ident: str = 's1', **changes) -> kinds.Share:
+    return kinds.Share(**{'id': ident, 'share_id': f'share-of-{ident}', 'project_id': 'p', 'size': 1, 'proto': 'NFS',
+                          'pool': 'pool1'} | changes)
+
+
+def a_rule(ident: str, kind: str = 'ip', to: str = '10.0.0.0/8', level: str = 'rw') -> kinds.AccessRule:
+    return kinds.AccessRule(ident, kind, to, level)
+
+
+class DummyCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.state_dir = Path(self.useFixture(fixtures.TempDir()).path) / 'state'
+
+    def make(self, **values) -> interface.ShareDriver:
+        conf = cfg.ConfigOpts()
+        conf([], project='manila_lite', default_config_files=[])
+        conf.register_opts(options.OPTIONS, group='d')
+        for name, value in values.items():
+            conf.set_override(name, value, group='d')
+        driver = load.make('dummy', 'd', 'h@d', conf, self.state_dir)
+        driver.setup()
+        self.addCleanup(driver.shutdown)
+        return driver
+
+
+class KnobsTest(DummyCase):
+    def test_all_calls_of_the_contract_have_knobs(self):
+        wanted = {'setup', 'report', 'create_share', 'delete_share', 'update_access', 'ensure_shares', 'extend_share',
+                  'shrink_share', 'create_snapshot', 'delete_snapshot', 'create_share_from_snapshot',
+                  'revert_to_snapshot'}
+        self.assertLessEqual(wanted, knobs.METHODS)
+        driver = self.make()
+        plain = [name for name in knobs.METHODS if not hasattr(getattr(driver, name), '__wrapped__')]
+        self.assertEqual([], plain)
+
+    def test_texts(self):
+        for text, knob in (
+                ('create_share:delay=2', {'method': 'create_share', 'action': 'delay', 'seconds': 2.0}),
+                ('*:delay=0.5@times=3', {'method': '*', 'action': 'delay', 'seconds': 0.5, 'times': 3}),
+                ('delete_share:fail_final', {'method': 'delete_share', 'action': 'fail_final'}),
+                ('delete_share:fail_after@once', {'method': 'delete_share', 'action': 'fail', 'after': True, 'times': 1}),
+                ('extend_share:die_before', {'method': 'extend_share', 'action': 'die'})):
+            self.assertEqual(knobs.Knob(text=text, **knob), knobs.Knob.parse(text))
+
+    def test_texts_that_are_no_knob(self):
+        for text in ('', 'create_share', 'create_share:', 'create_share:explode', 'make_share:fail', 'create_share:fail@',
+                     'create_share:delay=long', 'create_share:fail@twice', 'check:fail'):
+            self.assertRaises(ValueError, knobs.Knob.parse, text)
+
+    def test_fail_may_be_tried_again_and_final_may_not(self):
+        driver = self.make(dummy_knobs=['create_share:fail@once', 'delete_share:fail_final'])
+        self.assertRaises(ConnectionError, driver.create_share, a_share())
+        self.assertIsNone(driver.store.shares.get('s1'))
+        self.assertTrue(driver.create_share(a_share()))
+        self.assertRaises(errors.Final, driver.delete_share, a_share())
+        self.assertRaises(errors.Final, driver.delete_share, a_share())
+        self.assertIsNotNone(driver.store.shares.get('s1'))
+
+    def test_fail_after_has_done_the_work(self):
+        driver = self.make(dummy_knobs=['create_share:fail_after@once'])
+        self.assertRaises(ConnectionError, driver.create_share, a_share())
+        self.assertIsNotNone(driver.store.shares.get('s1'))
+
+    def test_file_is_read_at_each_call(self):
+        driver = self.make()
+        driver.create_share(a_share())
+        outside = knobs.Knobs(self.state_dir)
+        outside.turn('create_share:fail_final')
+        self.assertRaises(errors.Final, driver.create_share, a_share('s2'))
+        outside.turn()
+        self.assertTrue(driver.create_share(a_share('s2')))
+
+    def test_nonsense_is_not_written_to_the_file(self):
+        outside = knobs.Knobs(self.state_dir)
+        outside.turn('create_share:fail')
+        self.assertRaises(ValueError, outside.turn, 'delete_share:fail', 'create_share:explode')
+        self.assertEqual('create_share:fail\n', (self.state_dir / 'knobs').read_text())
+
+    def test_uses_are_counted_across_restarts_until_turned_again(self):
+        text = 'create_share:fail@times=2'
+        self.make().knobs.turn(text)
+        self.assertRaises(ConnectionError, self.make().create_share, a_share())
+        self.assertRaises(ConnectionError, self.make().create_share, a_share())
+        self.assertTrue(self.make().create_share(a_share()))
+        self.make().knobs.turn(text)
+        self.assertRaises(ConnectionError, self.make().create_share, a_share())
+
+    def test_hang_ends_when_the_knob_is_gone(self):
+        driver = self.make()
+        driver.knobs.turn('create_share:hang')
+        caller = threading.Thread(target=driver.create_share, args=(a_share(),), daemon=True)
+        caller.start()
+        caller.join(0.3)
+        self.assertTrue(caller.is_alive())
+        self.assertIsNone(driver.store.shares.get('s1'))
+        driver.knobs.turn()
+        caller.join(WAIT)
+        self.assertFalse(caller.is_alive())
+        self.assertIsNotNone(driver.store.shares.get('s1'))
+
+    def test_hang_ends_at_shutdown(self):
+        driver = self.make(dummy_knobs=['create_share:hang'])
+        threading.Timer(0.1, driver.shutdown).start()
+        self.assertRaises(ConnectionError, driver.create_share, a_share())
+
+    def test_partial_answers(self):
+        driver = self.make(dummy_knobs=['ensure_shares:partial', 'create_share:partial@once'])
+        self.assertEqual(1, len(driver.create_share(a_share('s1'))))
+        self.assertEqual(2, len(driver.create_share(a_share('s2'))))
+        targets = [kinds.EnsureTarget(a_share(name)) for name in ('s1', 's2')]
+        self.assertEqual(['s1'], list(driver.ensure_shares(targets)))
+
+    def test_refused_shrink(self):
+        driver = self.make(dummy_knobs=['shrink_share:refuse'])
+        driver.create_share(a_share(size=5))
+        self.assertRaises(errors.RefusedShrink, driver.shrink_share, a_share(size=5), 2)
+        self.assertEqual(5, driver.store.share('s1').size)
+
+    def test_calls_are_counted(self):
+        driver = self.make()
+        driver.create_share(a_share())
+        driver.ensure_shares([kinds.EnsureTarget(a_share(name)) for name in ('s1', 's2')])
+        driver.report()
+        self.assertEqual([('setup', '-'), ('create_share', 's1'), ('ensure_shares', 's1,s2'), ('report', '-')],
+                         driver.store.calls())
+        self.assertEqual([('create_share', 's1')], store.Store(self.state_dir).calls('create_share'))
+
+
+class PoolsTest(DummyCase):
+    def test_thick_pools_set_aside_what_was_promised(self):
+        driver = self.make(dummy_pools=['pool1', 'pool2'], dummy_pool_size_gb=10, dummy_reserved_percentage=5)
+        driver.create_share(a_share(size=4))
+        driver.create_share(a_share('s2', size=1, pool='pool2'))
+        driver.write('s1', 'x', used=3)
+        one, two = driver.report()
+        self.assertEqual(('pool1', 10, 6, 4, 5, False, 1.0),
+                         (one.name, one.total_gb, one.free_gb, one.allocated_gb, one.reserved_percentage,
+                          one.thin_provisioning, one.max_over_subscription_ratio))
+        self.assertEqual(('pool2', 9, 1), (two.name, two.free_gb, two.allocated_gb))
+
+    def test_thin_pools_lose_what_was_written(self):
+        driver = self.make(dummy_pool_size_gb=10, dummy_thin_provisioning=True, dummy_max_over_subscription_ratio=2)
+        driver.create_share(a_share(size=15))
+        driver.write('s1', 'x', used=3)
+        pool, = driver.report()
+        self.assertEqual((7, 15, True, 2.0), (pool.free_gb, pool.allocated_gb, pool.thin_provisioning,
+                                              pool.max_over_subscription_ratio))
+        self.assertRaises(errors.Final, driver.create_share, a_share('s2', size=6))
+        self.assertTrue(driver.create_share(a_share('s2', size=5)))
+
+    def test_report_sees_what_another_process_did(self):
+        driver, other = self.make(dummy_pool_size_gb=10), self.make()
+        self.assertEqual(10, driver.report()[0].free_gb)
+        for size in (2, 3, 4):
+            other.create_share(a_share(size=size))
+            self.assertEqual(10 - size, driver.report()[0].free_gb)
+            other.delete_share(a_share())
+            self.assertEqual(10, driver.report()[0].free_gb)
+
+    def test_full_pool(self):
+        driver = self.make(dummy_pool_size_gb=10)
+        driver.create_share(a_share(size=10))
+        full = self.assertRaises(errors.Final, driver.create_share, a_share('s2', size=1))
+        self.assertEqual('FILTER_CAPACITY', full.detail)
+        self.assertRaises(errors.Final, driver.extend_share, a_share(size=10), 11)
+        driver.extend_share(a_share(size=10), 10)
+
+    def test_pool_made_smaller_than_its_shares(self):
+        self.make(dummy_pool_size_gb=10).create_share(a_share(size=10))
+        driver = self.make(dummy_pool_size_gb=5)
+        self.assertEqual(0, driver.report()[0].free_gb)
+        driver.extend_share(a_share(size=10), 10)
+        driver.shrink_share(a_share(size=10), 4)
+        self.assertEqual(1, driver.report()[0].free_gb)
+
+    def test_many_at_once_do_not_overfill(self):
+        driver = self.make(dummy_pool_size_gb=5)
+        refused = []
+
+        def create(ident: str) -> None:
+            try:
+                driver.create_share(a_share(ident))
+            except errors.Final:
+                refused.append(ident)
+
+        threads = [threading.Thread(target=create, args=(f's{number}',)) for number in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT)
+        self.assertEqual(15, len(refused))
+        self.assertEqual(0, driver.report()[0].free_gb)
+
+    def test_capabilities(self):
+        driver = self.make(dummy_capabilities={'qos': 'True', 'tier': 'gold', 'snapshot_support': 'false'},
+                           dummy_export_ips=['10.0.0.1'])
+        said = driver.report()[0].capabilities
+        self.assertEqual((True, 'gold', False, True, False),
+                         (said['qos'], said['tier'], said['snapshot_support'], said['ipv4_support'], said['ipv6_support']))
+        self.assertEqual('NFS_CIFS', said['storage_protocol'])
+        self.assertEqual({'NFS'}, self.make(dummy_protocols=['nfs']).PROTOCOLS)
+
+    def test_without_abilities_their_flags_are_false(self):
+        conf = self.make().conf
+        flags = report.capabilities(conf, frozenset({kinds.Ability.SNAPSHOT}))
+        self.assertEqual((True, False, False), (flags['snapshot_support'], flags['create_share_from_snapshot_support'],
+                                                flags['revert_to_snapshot_support']))
+
+
+class SharesTest(DummyCase):
+    def test_locations(self):
+        driver = self.make(dummy_admin_export_ip='192.0.2.1')
+        self.assertEqual([kinds.ExportLocation('10.0.0.1:/shares/s1', preferred=True),
+                          kinds.ExportLocation('[fd00::1]:/shares/s1'),
+                          kinds.ExportLocation('192.0.2.1:/shares/s1', is_admin_only=True)],
+                         driver.create_share(a_share()))
+        self.assertEqual('\\\\10.0.0.1\\s2', driver.create_share(a_share('s2', proto='cifs'))[0].path)
+        self.assertEqual('10.0.0.1:/shares/mine', driver.create_share(a_share('s3', mount_point_name='mine'))[0].path)
+
+    def test_rules_it_cannot_express(self):
+        driver = self.make(dummy_access_types=['ip'])
+        driver.create_share(a_share())
+        results = driver.update_access(a_share(), [a_rule('good'), a_rule('type', 'user', 'joe'),
+                                                   a_rule('level', level='rwx'), a_rule('to', to='joe')])
+        self.assertEqual({'good': False, 'type': True, 'level': True, 'to': True},
+                         {name: bool(result.error) for name, result in results.items()})
+        self.assertEqual({'good': ['ip', '10.0.0.0/8', 'rw']}, driver.store.share('s1').rules)
+        self.assertIsNone(self.make().update_access(a_share(), [a_rule('joe', 'user', 'joe')])['joe'].error)
+
+    def test_rules_of_a_share_that_is_gone(self):
+        driver = self.make()
+        self.assertEqual({}, driver.update_access(a_share(), []))
+        self.assertRaises(errors.Final, driver.update_access, a_share(), [a_rule('r')])
+
+    def test_protocol_that_is_not_served(self):
+        self.assertRaises(errors.Final, self.make(dummy_protocols=['CIFS']).create_share, a_share())
+
+    def test_drafts_of_the_dead_are_swept(self):
+        driver = self.make()
+        driver.create_share(a_share())
+        draft = self.state_dir / 'shares' / '.draft'
+        draft.write_text('{"id": "s')
+        self.assertEqual(['s1'], [record.id for record in driver.store.shares.all()])
+        driver.setup()
+        self.assertFalse(draft.exists())
+        self.assertEqual('s1', driver.store.share('s1').id)
+
+    def test_ids_that_are_no_file_names(self):
+        records = self.make().store.shares
+        for ident in ('', '.', '..', '../x', 'a/b', '.hidden'):
+            self.assertRaises(errors.Final, records.get, ident)
+            self.assertRaises(errors.Final, records.drop, ident)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import logging
+import os
+import queue
+import socket
+import threading
+import time
+
+import fixtures
+
+from manila_lite.rpc import clients, endpoint, server
+from manila_lite.tests.unit.rpc import base
+
+
+def closed_port():
+    with socket.create_server(('127.0.0.1', 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class TestBus(base.BusTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.got = queue.SimpleQueue()
+        self.bus = clients.Bus(self.conf)
+        self.addCleanup(self.bus.close, 5)
+
+    def listen(self, topic='manila-share', host='h@one', on_wake=None):
+        receiver = server.Server(self.conf, topic, host, [endpoint.Operations(on_wake or self.got.put)])
+        self.assertTrue(receiver.start())
+        self.addCleanup(receiver.stop, 5)
+        return receiver
+
+    def test_a_wake_up_arrives_with_its_id(self):
+        self.listen()
+        self.bus.wake('share', 'h@one', 'op-1')
+        self.assertEqual(['op-1'], self.got.get(timeout=5))
+
+    def test_without_an_id_it_means_everything(self):
+        self.listen()
+        self.bus.wake('share', 'h@one')
+        self.assertEqual([], self.got.get(timeout=5))
+
+    def test_without_a_host_any_of_the_topic_wakes(self):
+        self.listen('manila-scheduler', 'a')
+        self.bus.wake('scheduler', None, 'op-1')
+        self.assertEqual(['op-1'], self.got.get(timeout=5))
+
+    def test_an_unknown_kind_of_service_is_a_mistake_of_the_caller(self):
+        self.assertRaises(KeyError, self.bus.wake, 'shares', None, 'op-1')
+
+    def test_wake_ups_that_pile_up_become_one(self):
+        self.hold_the_sender()
+        for number in (3, 1, 2, 1):
+            self.bus.wake('share', 'h@one', f'op-{number}')
+        self.release.set()
+        self.assertEqual(['op-1', 'op-2', 'op-3'], self.got.get(timeout=5))
+        self.bus.close(5)
+        self.assertTrue(self.got.empty())
+
+    def test_too_many_ids_become_everything_and_stay_it(self):
+        self.hold_the_sender()
+        for number in range(clients.MAX_IDS + 5):
+            self.bus.wake('share', 'h@one', f'op-{number}')
+        self.release.set()
+        self.assertEqual([], self.got.get(timeout=5))
+        self.bus.close(5)
+        self.assertTrue(self.got.empty())
+
+    def hold_the_sender(self):
+        """The background thread is inside a send until ``release`` is set."""
+        self.release, inside = threading.Event(), threading.Event()
+        real = self.bus._send
+
+        def held(receiver, ids):
+            inside.set()
+            self.release.wait(5)
+            real(receiver, ids)
+
+        self.bus._send = held
+        self.listen()
+        self.bus.wake('scheduler', 'nobody')
+        self.assertTrue(inside.wait(5))
+
+    def test_close_sends_what_was_taken_and_takes_no_more(self):
+        self.listen()
+        self.bus.wake('share', 'h@one', 'op-1')
+        self.assertTrue(self.bus.close(5))
+        self.bus.wake('share', 'h@one', 'op-2')
+        self.assertEqual(['op-1'], self.got.get(timeout=5))
+        self.assertTrue(self.got.empty())
+
+    def test_close_of_a_bus_never_used(self):
+        self.assertTrue(clients.Bus(self.conf).close(0))
+
+    def test_a_receiver_that_fails_does_not_matter(self):
+        def fail(ids):
+            self.got.put(ids)
+            raise ValueError(ids)
+
+        log = self.useFixture(fixtures.FakeLogger(level=40))
+        receiver = self.listen(on_wake=fail)
+        for ident in ('op-1', 'op-2'):
+            self.bus.wake('share', 'h@one', ident)
+            self.assertEqual([ident], self.got.get(timeout=5))
+        receiver.stop(5)                    # what was received is dealt with, its log line included
+        self.assertIn('op-1: wake-up failed', log.output)
+
+    def test_from_wake_to_work_takes_about_a_millisecond(self):
+        self.listen()
+        times = []
+        for number in range(50):
+            begin = time.perf_counter()
+            self.bus.wake('share', 'h@one', str(number))
+            self.got.get(timeout=5)
+            times.append(time.perf_counter() - begin)
+        self.assertLess(sorted(times)[25], 0.01)        # a polling transport needs 25 to 50 ms
+
+    def test_a_child_process_sends_from_a_thread_of_its_own(self):
+        self.listen()
+        self.bus.wake('share', 'h@one', 'op-1')
+        self.got.get(timeout=5)
+        child = os.fork()
+        if child == 0:
+            self.got = queue.SimpleQueue()
+            self.listen()
+            self.bus.wake('share', 'h@one', 'op-2')
+            os._exit(7 if self.got.get(timeout=5) == ['op-2'] else 1)
+        self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+class TestDeadBroker(base.BusTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.use_url(f'rabbit://guest:guest@127.0.0.1:{closed_port()}/')
+
+    def test_requests_do_not_notice_and_the_operator_is_told_once(self):
+        log = self.useFixture(fixtures.FakeLogger(level=30))
+        bus = clients.Bus(self.conf)
+        begin = time.monotonic()
+        for _ in range(1000):
+            bus.wake('share', 'h@one', 'op-1')
+        self.assertLess(time.monotonic() - begin, 0.5)
+        for _ in range(2):
+            bus.wake('share', 'h@one', 'op-2')
+            time.sleep(0.3)
+        self.assertTrue(bus.close(5))
+        self.assertEqual(1, log.output.count('Wake-ups are dropped'))
+
+    def test_a_server_goes_on_without_its_broker(self):
+        child = os.fork()                   # its connection attempts go on as long as its process
+        if child == 0:
+            logging.disable()
+            receiver = server.Server(self.conf, 'manila-share', 'h@one', [endpoint.Operations(print)])
+            answered = receiver.start(patience=0.2)
+            begin = time.monotonic()
+            os._exit(7 if not answered and receiver.stop(5) and time.monotonic() - begin < 1 else 1)
+        self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

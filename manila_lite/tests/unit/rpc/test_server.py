@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import threading
+import time
+
+import fixtures
+
+from manila_lite.rpc import clients, endpoint, server
+from manila_lite.tests.unit.rpc import base
+
+
+class TestServer(base.BusTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger(level=30))
+        self.inside, self.go_on, self.done = threading.Event(), threading.Event(), threading.Event()
+        self.addCleanup(self.go_on.set)
+
+    def work(self, ids):
+        self.inside.set()
+        self.go_on.wait(10)
+        self.done.set()
+
+    def busy(self):
+        receiver = server.Server(self.conf, 'manila-share', 'h', [endpoint.Operations(self.work)])
+        receiver.start()
+        bus = clients.Bus(self.conf)
+        bus.wake('share', 'h', 'op-1')
+        self.assertTrue(self.inside.wait(5))
+        bus.close(5)
+        return receiver
+
+    def test_stop_waits_for_what_is_under_way(self):
+        receiver = self.busy()
+        threading.Timer(0.2, self.go_on.set).start()
+        self.assertTrue(receiver.stop(5))
+        self.assertTrue(self.done.is_set())
+
+    def test_stop_gives_up_after_its_time(self):
+        receiver = self.busy()
+        self.assertFalse(receiver.stop(0.1))
+        self.assertFalse(self.done.is_set())
+        self.assertIn('still at work', self.log.output)
+
+    def test_stop_twice_and_without_start(self):
+        receiver = server.Server(self.conf, 'manila-share', 'h', [])
+        self.assertTrue(receiver.stop(1))
+        receiver.start()
+        self.assertEqual([True, True], [receiver.stop(5), receiver.stop(5)])
+
+    def test_an_idle_server_stops_at_once(self):
+        receiver = server.Server(self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _ids: self.inside.set())])
+        receiver.start()
+        bus = clients.Bus(self.conf)
+        bus.wake('share', 'h')
+        bus.close(5)
+        self.assertTrue(self.inside.wait(5))
+        begin = time.monotonic()
+        receiver.stop(5)
+        self.assertLess(time.monotonic() - begin, 0.5)

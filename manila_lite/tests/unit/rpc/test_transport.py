@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import os
+
+from manila_lite import context
+from manila_lite.rpc import transport
+from manila_lite.tests.unit.rpc import base
+
+
+class TestTransport(base.BusTestCase):
+
+    def test_one_transport_for_each_url(self):
+        first = transport.get_transport(self.conf)
+        self.assertIs(first, transport.get_transport(self.conf))
+        self.use_url('inproc:///another')
+        self.assertIsNot(first, transport.get_transport(self.conf))
+
+    def test_cleanup_forgets(self):
+        first = transport.get_transport(self.conf)
+        transport.cleanup()
+        self.assertIsNot(first, transport.get_transport(self.conf))
+
+    def test_a_child_process_makes_its_own(self):
+        inherited = transport.get_transport(self.conf)
+        child = os.fork()
+        if child == 0:
+            os._exit(7 if transport.get_transport(self.conf) is not inherited else 1)
+        self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    def test_the_default_url_yields_to_the_operator(self):
+        transport.set_defaults(self.conf, 'inproc:///default')
+        self.addCleanup(self.conf.clear_default, 'transport_url')
+        self.assertNotEqual('inproc:///default', self.conf.transport_url)
+        self.conf.clear_override('transport_url')
+        self.assertEqual('inproc:///default', self.conf.transport_url)
+        self.assertEqual('manila_lite', self.conf.control_exchange)
+
+
+class TestContextSerializer(base.BusTestCase):
+
+    def test_a_context_survives_without_its_token(self):
+        services = context.Services(conf=self.conf)
+        serializer = transport.ContextSerializer(services)
+        sent = context.RequestContext(user_id='u', project_id='p', roles=['member'], is_admin=False,
+                                      auth_token='secret', overwrite=False)
+        wire = serializer.serialize_context(sent)
+        self.assertNotIn('secret', str(wire))
+        got = serializer.deserialize_context(wire)
+        self.assertEqual(('u', 'p', ['member'], False, sent.request_id, None),
+                         (got.user_id, got.project_id, got.roles, got.is_admin, got.request_id, got.auth_token))
+        self.assertIs(services, got.services)
+
+    def test_an_empty_context_gives_nobody_with_no_rights(self):
+        got = transport.ContextSerializer().deserialize_context({})
+        self.assertEqual((None, [], False), (got.user_id, got.roles, got.is_admin))
+        self.assertTrue(got.request_id.startswith('req-'))

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+
+import testscenarios
+import testtools
+
+from manila_lite.db import messages
+from manila_lite.scheduler.filters import (
+    affinity,
+    availability_zone,
+    capabilities,
+    capacity,
+    create_from_snapshot,
+    driver_handles_share_servers,
+    excluded,
+    only_host,
+    protocol,
+    up,
+)
+from manila_lite.scheduler.interface import PoolState, Request
+
+POOL = PoolState('h1@b1#p1', 'nova', {'storage_protocol': 'NFS_CIFS', 'driver_handles_share_servers': False,
+                                      'snapshot_support': True, 'replication_domain': 'east'}, 100.0, 50.0)
+
+
+def asks(**specs):
+    return {'extra_specs': {key.replace('__', ':'): text for key, text in specs.items()}}
+
+
+def has(**reported):
+    return {'capabilities': {**POOL.capabilities, **reported}}
+
+
+# Filter, what differs in the request, what differs in the pool, part of the reason or None.
+CASES = [
+    (up.Up, {}, {}, None),
+    (up.Up, {}, {'up': False}, 'is down'),
+    (up.Up, {}, {'disabled': True}, 'is disabled'),
+    (up.Up, {'new_share': False}, {'disabled': True}, None),
+    (up.Up, {'new_share': False}, {'up': False}, 'is down'),
+    (excluded.Excluded, {'excluded': {'h1@b1#p2': 'disk full'}}, {}, None),
+    (excluded.Excluded, {'excluded': {'h1@b1#p1': 'disk full'}}, {}, 'failed: disk full'),
+    (excluded.Excluded, {'excluded': {'h1@b1': 'no quota'}}, {}, 'failed: no quota'),
+    (excluded.Excluded, {'excluded': {'h1@b1#p1': ''}}, {}, 'failed: '),
+    (only_host.OnlyHost, {'only_host': 'h1@b1#p1'}, {}, None),
+    (only_host.OnlyHost, {'only_host': 'h1@b1'}, {}, None),
+    (only_host.OnlyHost, {'only_host': 'h1'}, {}, None),
+    (only_host.OnlyHost, {'only_host': 'h1@b'}, {}, 'for h1@b only'),
+    (only_host.OnlyHost, {'only_host': 'h1@b1#p'}, {}, 'for h1@b1#p only'),
+    (availability_zone.AvailabilityZone, {}, {'availability_zone': None}, None),
+    (availability_zone.AvailabilityZone, {'availability_zone': 'nova'}, {}, None),
+    (availability_zone.AvailabilityZone, {'availability_zone': 'nov'}, {}, "zone 'nov', the pool is in 'nova'"),
+    (availability_zone.AvailabilityZone, asks(availability_zones='x, nova'), {}, None),
+    (availability_zone.AvailabilityZone, asks(availability_zones=''), {}, None),
+    (availability_zone.AvailabilityZone, asks(availability_zones='nova2,supernova'), {},
+     "availability_zones='nova2,supernova', the pool is in 'nova'"),
+    (availability_zone.AvailabilityZone, {'availability_zone': 'nova', **asks(availability_zones='x')}, {}, "='x'"),
+    (driver_handles_share_servers.DriverHandlesShareServers, {}, {}, None),
+    (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='false'), {}, None),
+    (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='True'), {},
+     "driver_handles_share_servers='True', the pool reports False"),
+    (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='False'),
+     {'capabilities': {}}, 'reports no driver_handles_share_servers'),
+    (protocol.Protocol, {'proto': 'NFS'}, {}, None),
+    (protocol.Protocol, {'proto': 'cifs'}, {}, None),
+    (protocol.Protocol, {'proto': 'FS'}, {}, "protocol FS, the pool reports storage_protocol 'NFS_CIFS'"),
+    (protocol.Protocol, {'proto': 'NFS'}, has(storage_protocol='GLUSTERFS_NFSX'), 'protocol NFS'),
+    (protocol.Protocol, {'proto': 'CEPHFS'}, has(storage_protocol=['NFS', 'CEPHFS']), None),
+    (protocol.Protocol, {'proto': 'NFS'}, {'capabilities': {}}, 'storage_protocol None'),
+    (capabilities.Capabilities, {}, {}, None),
+    (capabilities.Capabilities, asks(snapshot_support='<is> True'), {}, None),
+    (capabilities.Capabilities, asks(snapshot_support='<is> True'), has(snapshot_support=False),
+     "the share type asks snapshot_support='<is> True', the pool reports False"),
+    (capabilities.Capabilities, asks(capabilities__snapshot_support='False'), {}, "snapshot_support='False'"),
+    (capabilities.Capabilities, asks(netapp__thing='x', provisioning__min_share_size='5', availability_zones='q',
+                                     driver_handles_share_servers='True', default_qos_type='gold'), {}, None),
+    (capabilities.Capabilities, asks(b='1', a='2'), {}, "a='2', the pool reports no a"),
+    (capabilities.Capabilities, asks(thin_provisioning='<is> True'), {}, 'the pool reports False'),
+    (capabilities.Capabilities, asks(thin_provisioning='<is> True'), {'thin_provisioning': True}, None),
+    (capabilities.Capabilities, asks(thin_provisioning='<is> False'),
+     {'thin_provisioning': True, **has(thin_provisioning=[True, False])}, None),
+    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h1@b1#p9'}, {}, None),
+    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1', 'source_domain': 'east'}, {}, None),
+    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1', 'source_domain': 'west'}, {},
+     'on h2@b1 (replication domain west), the pool is on h1@b1 (replication domain east)'),
+    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1'}, {'capabilities': {}},
+     'on h2@b1 (replication domain none), the pool is on h1@b1 (replication domain none)'),
+    (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p1', 'h2@b1#p1'})}, {}, None),
+    (affinity.Affinity, {'same_hosts': frozenset({'h1@b1'})}, {}, None),
+    (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, 'of other shares: h1@b1#p2, h2@b1'),
+    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, None),
+    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p1'})}, {}, 'away from h1@b1#p1'),
+    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1', 'h7'})}, {}, 'away from h1@b1'),
+    (capacity.Capacity, {'size': 50}, {}, None),
+    (capacity.Capacity, {'size': 51}, {}, '51 GiB asked for, 50 GiB left: free 50 GiB of 100 GiB, 0 % reserved, 0 GiB'),
+]
+
+
+class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
+
+    scenarios = [(f'{kind.__name__}-{number}', {'kind': kind, 'asked': asked, 'held': held, 'reason': reason})
+                 for number, (kind, asked, held, reason) in enumerate(CASES)]
+
+    def test_check(self):
+        request, pool = Request(**{'size': 1, **self.asked}), dataclasses.replace(POOL, **self.held)
+        item = self.kind()
+        self.assertTrue(item.applies(request))
+        found = item.check(request, pool)
+        if self.reason is None:
+            self.assertIsNone(found)
+        else:
+            self.assertIn(self.reason, found)
+
+
+KINDS = sorted({case[0] for case in CASES}, key=lambda kind: kind.__name__)
+
+# What a static filter may look at; all else of a pool or a request may change without a new answer.
+STATIC_REQUEST = {'size', 'extra_specs', 'proto', 'availability_zone'}
+STATIC_POOL = {'host', 'availability_zone', 'capabilities', 'thin_provisioning'}
+
+
+class Spy:
+    """Stands for a value and notes which of its fields are read."""
+
+    def __init__(self, value, seen):
+        self._value, self._seen = value, seen
+
+    def __getattr__(self, name):
+        if name in {field.name for field in dataclasses.fields(self._value)}:
+            self._seen.add(name)
+        return getattr(self._value, name)
+
+
+class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
+
+    scenarios = [(kind.__name__, {'kind': kind}) for kind in KINDS]
+
+    def test_a_plain_request_passes(self):
+        self.assertIsNone(self.kind().check(Request(1, only_host='h1', source_host='h1@b1#p1', same_hosts=frozenset({'h1'})),
+                                            POOL))
+
+    def test_has_a_case_that_refuses_and_one_that_does_not(self):
+        reasons = [case[3] for case in CASES if case[0] is self.kind]
+        self.assertIn(None, reasons)
+        self.assertTrue(any(reasons))
+
+    def test_static_ones_look_only_at_what_the_cache_knows(self):
+        if not self.kind.static:
+            self.assertFalse({name for name in ('signature',) if hasattr(self.kind, name)})
+            return
+        for kind, asked, held, _reason in CASES:
+            if kind is self.kind:
+                seen_request, seen_pool = set(), set()
+                kind().check(Spy(Request(**{'size': 1, **asked}), seen_request),
+                             Spy(dataclasses.replace(POOL, **held), seen_pool))
+                self.assertEqual(set(), seen_request - STATIC_REQUEST)
+                self.assertEqual(set(), seen_pool - STATIC_POOL)
+
+    def test_detail_is_a_user_message(self):
+        self.assertIsNot(messages.Detail.UNKNOWN_ERROR, messages.Detail.named(self.kind.detail))
+
+
+class TestRollback(testtools.TestCase):
+
+    def test_clients_roll_back_when_backends_are_down_or_failed(self):
+        # Design, clients, fact 5: these and no others make manila-csi delete what it asked for.
+        for kind in (up.Up, excluded.Excluded, capacity.Capacity, capabilities.Capabilities, protocol.Protocol,
+                     availability_zone.AvailabilityZone, affinity.Affinity, affinity.AntiAffinity, only_host.OnlyHost):
+            self.assertIn(messages.Detail.named(kind.detail).value[0], ('002', '003', '007', '008', '009'))
+
+
+class TestWithoutHints(testtools.TestCase):
+
+    def test_filters_of_hints_are_not_asked(self):
+        for kind in (excluded.Excluded, only_host.OnlyHost, affinity.Affinity, affinity.AntiAffinity,
+                     create_from_snapshot.CreateFromSnapshot):
+            self.assertFalse(kind().applies(Request(1)))
+
+
+class TestReplicationDomain(testtools.TestCase):
+
+    def test_the_source_backends_domain_is_found(self):
+        pools = [PoolState('a@b#1', capabilities={'replication_domain': 'west'}), POOL]
+        item = create_from_snapshot.CreateFromSnapshot()
+        self.assertEqual('east', item.prepare(Request(1, source_host='h1@b1#gone'), pools).source_domain)
+        self.assertIsNone(item.prepare(Request(1, source_host='gone@b1#p1'), pools).source_domain)

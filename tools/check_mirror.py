@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Refuse a production module with logic that no test is named after and no test imports.
+
+Usage: tools/check_mirror.py [ROOT]. A module is mirrored by a test file that imports it, or by a test or
+gabbi file of its noun: manila_lite/actions/shares.py by test_shares.py, test_create_share.py or shares*.yaml.
+Plumbing that functional tests reach is listed in tools/mirror.txt, each module with the test that fails without it.
+"""
+
+import ast
+import pathlib
+import re
+import sys
+
+# Pure tables: the contract tests read every row of them.
+TABLES = ('conf/', 'policies/', 'db/models/', 'db/migrations/')
+
+
+def has_logic(tree: ast.Module) -> bool:
+    """Whether a module defines a function that does something."""
+    return any(isinstance(node, ast.FunctionDef) and not _is_declaration(node) for node in ast.walk(tree))
+
+
+def _is_declaration(node: ast.FunctionDef) -> bool:
+    """Only a docstring, ``...``, ``pass`` or a constant returned: an interface's promise."""
+    return all(isinstance(line, ast.Pass) or (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+               or (isinstance(line, ast.Return) and isinstance(line.value, ast.Constant | ast.Tuple | None))
+               for line in node.body)
+
+
+def words(name: str) -> set[str]:
+    """The words of a file name, in the singular: share_types -> {share, type}."""
+    return {re.sub(r'ies$', 'y', word) if word.endswith('ies') else re.sub(r'(?<!s)s$', '', word)
+            for word in re.split(r'[_\-.]', name) if word not in ('test', '')}
+
+
+def imported(tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f'{node.module}.{alias.name}' for alias in node.names)}
+    return found
+
+
+def listed(root: pathlib.Path) -> tuple[set[str], list[str]]:
+    """The modules of tools/mirror.txt, and the lines of it that name something gone."""
+    page = root / 'tools/mirror.txt'
+    lines = page.read_text().splitlines() if page.exists() else []
+    pairs = [line.split() for line in lines if line and not line.startswith('#')]
+    stale = [' '.join(pair) for pair in pairs
+             if len(pair) != 2 or not all((root / 'manila_lite' / name).exists() for name in pair)]
+    return {pair[0] for pair in pairs}, stale
+
+
+def main(root: pathlib.Path) -> int:
+    tests = root / 'manila_lite' / 'tests'
+    names = [words(path.stem) for pattern in ('test_*.py', '*.yaml') for path in tests.rglob(pattern)]
+    imports: set[str] = set().union(*(imported(ast.parse(path.read_text())) for path in tests.rglob('*.py')))
+    reached, stale = listed(root)
+    for line in stale:
+        print(f'tools/mirror.txt: not two files of manila_lite/: {line}')
+    bad = len(stale)
+    for path in sorted((root / 'manila_lite').rglob('*.py')):
+        inside = path.relative_to(root / 'manila_lite')
+        if inside.parts[0] == 'tests' or inside.as_posix().startswith(TABLES) or inside.as_posix() in reached:
+            continue
+        if not has_logic(ast.parse(path.read_text())):
+            continue
+        module = '.'.join(path.relative_to(root).with_suffix('').parts).removesuffix('.__init__')
+        noun = words(path.stem if path.stem != '__init__' else path.parent.name)
+        if module not in imports and not any(noun <= name for name in names):
+            print(f'{path}: no test imports {module}, and none is named after {"_".join(sorted(noun))}')
+            bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])))

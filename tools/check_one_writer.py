@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Refuse any write of a status column outside the one writer, manila_lite/db/transitions.py.
+
+Usage: tools/check_one_writer.py [ROOT]. Looks at what SQL expressions can carry: ``.values(status=...)``,
+``.values({'status': ...})``, a dictionary given to ``execute``, an attribute of a row, and SQL text.
+"""
+
+import ast
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+COLUMNS = {'status', 'state', 'task_state', 'access_rules_status'}
+# Who may write which columns. Operations own their own state; migrations build the columns.
+WRITERS = {
+    'db/transitions.py': COLUMNS,
+    'db/operations.py': {'state'},
+    'db/migrations/': COLUMNS,
+}
+# Rooms that hold rows; elsewhere .status is a web reply's or a backend's own.
+ROW_ROOMS = ('db/', 'actions/', 'scheduler/', 'manager/', 'siblings/', 'operations.py')
+SQL = re.compile(r'\bupdate\b.*\bset\b.*\b(status|state|task_state|access_rules_status)\s*=', re.IGNORECASE | re.DOTALL)
+
+
+def _column(key: ast.expr | None) -> str | None:
+    """The column that a dictionary key names: 'status' or model.status or table.c.status."""
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        return key.value
+    return key.attr if isinstance(key, ast.Attribute) else None
+
+
+def _call(node: ast.Call) -> Iterator[str]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, 'id', '')
+    if name == 'values':
+        yield from (keyword.arg for keyword in node.keywords if keyword.arg)
+    if name in ('values', 'execute'):
+        for arg in [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is None)]:
+            for part in ast.walk(arg):
+                if isinstance(part, ast.Dict):
+                    yield from filter(None, map(_column, part.keys))
+    if name == 'setattr' and len(node.args) > 1:
+        yield from filter(None, [_column(node.args[1])])
+
+
+def writes(tree: ast.AST, rows: bool) -> Iterator[tuple[int, str]]:
+    """Line and column of each write found."""
+    for node in ast.walk(tree):
+        found: list[str] = []
+        if isinstance(node, ast.Call):
+            found = list(_call(node))
+        elif isinstance(node, ast.Assign | ast.AugAssign) and rows:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found = [target.attr for target in targets if isinstance(target, ast.Attribute)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := SQL.search(node.value)):
+            found = [match.group(1)]
+        yield from ((node.lineno, column) for column in sorted(COLUMNS.intersection(found)))
+
+
+def main(root: pathlib.Path) -> int:
+    bad = 0
+    for path in sorted((root / 'manila_lite').rglob('*.py')):
+        name = path.relative_to(root / 'manila_lite').as_posix()
+        if name.startswith('tests/'):
+            continue
+        allowed = set().union(*(columns for writer, columns in WRITERS.items() if name.startswith(writer)))
+        for line, column in writes(ast.parse(path.read_text()), name.startswith(ROW_ROOMS)):
+            if column not in allowed:
+                print(f'{path}:{line}: writes {column!r}; only db/transitions.py may. Use a verb of states.py.')
+                bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])))
