@@ -65,7 +65,8 @@ class TestReason(testtools.TestCase):
         pool = PoolState('h@b#p', **{**THIN, 'provisioned_gb': 180.0, 'claimed_gb': 12.5, 'reserved_percentage': 1})
         self.assertEqual(
             '10 GiB asked for, 5.5 GiB left: free 60 GiB of 100 GiB, 1 % reserved, 12.5 GiB promised since the last '
-            'report, 180 GiB provisioned before, over-subscription ratio 2', capacity.Capacity().check(Request(10), pool))
+            'report, 180 GiB provisioned before, over-subscription ratio 2',
+            capacity.Capacity().check(Request(10), pool))
 
     def test_values_that_are_no_numbers(self):
         pool = PoolState('h@b#p', **{**THIN, 'free_gb': 'unknown', 'total_gb': 10.0})
@@ -92,7 +93,8 @@ def pools(draw):
         'h@b#p', total_gb=float(total), free_gb=float(draw(strategies.integers(0, total))),
         reserved_percentage=draw(strategies.integers(0, 100)), thin_provisioning=draw(strategies.booleans()),
         max_over_subscription_ratio=draw(strategies.sampled_from([1.0, 1.5, 2.0, 20.0])),
-        provisioned_gb=float(draw(strategies.integers(0, 2 * total))), claimed_gb=float(draw(strategies.integers(0, 50))))
+        provisioned_gb=float(draw(strategies.integers(0, 2 * total))),
+        claimed_gb=float(draw(strategies.integers(0, 50))))
 
 
 def limits(pool):
@@ -105,19 +107,23 @@ def limits(pool):
     return min((total - reserved) * ratio - fractions.Fraction(pool.provisioned_gb), (free - reserved) * ratio)
 
 
+ASKED = strategies.lists(strategies.tuples(strategies.integers(1, 800), strategies.integers(0, 9)),
+                         min_size=1, max_size=40)
+
+
 class TestClaims(testtools.TestCase):
 
-    @hypothesis.given(pools(), strategies.lists(strategies.tuples(strategies.integers(1, 800), strategies.integers(0, 9)),
-                                                min_size=1, max_size=40))
+    @hypothesis.given(pools(), ASKED)
     @hypothesis.settings(database=None, deadline=None, max_examples=300)
     def test_guarded_claims_never_exceed_the_limit(self, pool, asked):
         """Every scheduler looks at some older state of the row, as far back as nine claims ago."""
-        row, seen = Row(pool), [pool]
+        row, seen, limit = Row(pool), [pool], limits(pool)
+        tiny = fractions.Fraction(1, 10**6)
         for size, age in asked:
             state = seen[max(0, len(seen) - 1 - age)]
             most = state.claimed_gb + capacity.headroom(Request(size), state)
             granted = row.claim(size, most)
             if not granted and age == 0:
-                self.assertGreater(row.claimed + size, limits(pool) - fractions.Fraction(1, 10**6))
+                self.assertGreater(row.claimed + size, limit - tiny)
             seen.append(dataclasses.replace(pool, claimed_gb=row.claimed))
-        self.assertLessEqual(row.claimed, max(fractions.Fraction(pool.claimed_gb), limits(pool) + fractions.Fraction(1, 10**6)))
+        self.assertLessEqual(row.claimed, max(pool.claimed_gb, limit + tiny))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import fixtures
 import hypothesis
 import testscenarios
 import testtools
@@ -96,6 +97,11 @@ WORDS = strategies.text('abcxyz019', min_size=1, max_size=4)
 
 class TestLikeOslo(testtools.TestCase):
     """Where oslo.utils has an answer, ours is the same."""
+
+    def setUp(self):
+        super().setUp()
+        # oslo.utils still uses pyparsing's old names.
+        self.useFixture(fixtures.WarningsFilter([{'action': 'ignore', 'category': DeprecationWarning}]))
 
     @hypothesis.given(strategies.sampled_from(['=', '==', '!=', '<=', '>=', '<', '>']), FIGURES, FIGURES)
     @hypothesis.settings(database=None, deadline=None, max_examples=200)

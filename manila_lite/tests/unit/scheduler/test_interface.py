@@ -16,15 +16,16 @@ class TestPoolState(testtools.TestCase):
         self.assertEqual('h@b', POOL.backend)
 
     def test_what_moves_or_only_names_the_pool_does_not_change_the_signature(self):
-        same = dataclasses.replace(POOL, host='i@c#q', free_gb=1.0, claimed_gb=5.0, generation=9, up=False, disabled=True,
-                                   capabilities={'pool_name': 'q', 'b': ['x', 'y'], 'a': True})
+        same = dataclasses.replace(POOL, host='i@c#q', free_gb=1.0, claimed_gb=5.0, generation=9, up=False,
+                                   disabled=True, capabilities={'pool_name': 'q', 'b': ['x', 'y'], 'a': True})
         self.assertEqual(POOL.signature, same.signature)
 
     def test_what_static_filters_look_at_does(self):
         others = [dataclasses.replace(POOL, **change) for change in (
             {'availability_zone': 'x'}, {'availability_zone': None}, {'thin_provisioning': True},
             {'capabilities': {**POOL.capabilities, 'a': 'True'}}, {'capabilities': {**POOL.capabilities, 'a': 1}},
-            {'capabilities': {**POOL.capabilities, 'b': ['x']}}, {'capabilities': {}})]
+            {'capabilities': {**POOL.capabilities, 'b': ['x']}}, {'capabilities': {}},
+            {'capabilities': {**POOL.capabilities, 'a': 2**70}}, {'capabilities': {**POOL.capabilities, 'a': {1, 2}}})]
         self.assertEqual(len(others) + 1, len({POOL.signature, *(pool.signature for pool in others)}))
 
     def test_thin_provisioning_is_matched_as_reported(self):
@@ -37,7 +38,8 @@ class TestRequest(testtools.TestCase):
 
     def test_static_key(self):
         request = Request(1, {'a': '1', 'b': '2'}, 'NFS', availability_zone='x')
-        moved = dataclasses.replace(request, size=9, only_host='h', excluded={'h': 'x'}, extra_specs={'b': '2', 'a': '1'})
+        moved = dataclasses.replace(request, size=9, only_host='h', excluded={'h': 'x'},
+                                    extra_specs={'b': '2', 'a': '1'})
         self.assertEqual(request.static_key, moved.static_key)
         for change in ({'extra_specs': {'a': '1'}}, {'proto': 'CIFS'}, {'availability_zone': None}):
             self.assertNotEqual(request.static_key, dataclasses.replace(request, **change).static_key)

@@ -49,11 +49,13 @@ class TestLoad(LoadTestCase):
 
     def test_in_the_order_given(self):
         for names in (['up', 'capacity'], ['capacity', 'up']):
-            self.assertEqual([name.capitalize() for name in names], [type(item).__name__ for item in filters.load(names)])
+            found = [type(item).__name__ for item in filters.load(names)]
+            self.assertEqual([name.capitalize() for name in names], found)
 
     def test_multipliers(self):
         found = weighers.load(['capacity', 'goodness'], {'goodness': 0.25})
-        self.assertEqual([('Capacity', 1.0), ('Goodness', 0.25)], [(type(item).__name__, item.multiplier) for item in found])
+        self.assertEqual([('Capacity', 1.0), ('Goodness', 0.25)],
+                         [(type(item).__name__, item.multiplier) for item in found])
 
     def refused(self, load, *names):
         return str(self.assertRaises(errors.BadConfig, load, list(names)))

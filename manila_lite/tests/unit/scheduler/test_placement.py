@@ -199,17 +199,20 @@ class TestKeptVerdicts(testtools.TestCase):
         self.assertEqual([], wrong)
 
 
+START = 'No storage could be allocated for this share request: '
+
+
 class TestWhyNone(testtools.TestCase):
 
     def why(self, pools, for_admin=True, **asked):
         return placement.why_none(placing().place(Request(**{'size': 20, **asked}), pools), for_admin=for_admin)
 
     def test_one_filter(self):
-        pools = [pool(name, capabilities={'snapshot_support': False}) for name in 'pq']
-        self.assertEqual(
-            ("No storage could be allocated for this share request: CapabilitiesFilter refused 2 of 2 pools (pool h@b#p: "
-             "the share type asks snapshot_support='<is> True', the pool reports False).", 'FILTER_CAPABILITIES'),
-            self.why(pools, extra_specs={'snapshot_support': '<is> True'}))
+        pools = [pool(name, capabilities={'dedupe': False}) for name in 'pq']
+        text, detail = self.why(pools, extra_specs={'dedupe': '<is> True'})
+        self.assertEqual(START + 'CapabilitiesFilter refused 2 of 2 pools '
+                         "(pool h@b#p: the share type asks dedupe='<is> True', the pool reports False).", text)
+        self.assertEqual('FILTER_CAPABILITIES', detail)
 
     def test_the_filter_that_took_the_last_pool_gives_the_detail(self):
         pools = [pool('a', zone='x'), pool('b', up=False), pool('c', 5.0)]
@@ -225,12 +228,11 @@ class TestWhyNone(testtools.TestCase):
 
     def test_what_users_may_not_see_is_left_out(self):
         text, detail = self.why([pool('a', 5.0)], for_admin=False)
-        self.assertEqual('No storage could be allocated for this share request: CapacityFilter refused 1 of 1 pool.', text)
+        self.assertEqual(f'{START}CapacityFilter refused 1 of 1 pool.', text)
         self.assertEqual('FILTER_CAPACITY', detail)
 
     def test_no_pools(self):
-        self.assertEqual(('No storage could be allocated for this share request: no backend has reported a pool yet.',
-                          'NO_BACKEND_READY'), self.why([]))
+        self.assertEqual((f'{START}no backend has reported a pool yet.', 'NO_BACKEND_READY'), self.why([]))
 
     def test_a_share_that_can_be_placed_has_no_why(self):
         self.assertRaises(ValueError, self.why, [pool('a')])

@@ -12,7 +12,8 @@ class TestCapacity(testtools.TestCase):
 
     def test_room_left(self):
         pools = [PoolState('h@b#1', total_gb=100.0, free_gb=40.0, claimed_gb=15.0),
-                 PoolState('h@b#2', total_gb=100.0, free_gb=40.0, thin_provisioning=True, max_over_subscription_ratio=3.0),
+                 PoolState('h@b#2', total_gb=100.0, free_gb=40.0, thin_provisioning=True,
+                           max_over_subscription_ratio=3.0),
                  PoolState('h@b#3', total_gb='infinite', free_gb='infinite', claimed_gb=3.0),
                  PoolState('h@b#4', total_gb=100.0, free_gb='unknown')]
         self.assertEqual([25.0, 120.0, math.inf, 0.0], capacity.Capacity().weigh(Request(1), pools))

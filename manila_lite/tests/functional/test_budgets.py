@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many SQL statements a request costs, whatever the number of rows."""
+
+import contextlib
+import threading
+import time
+
+import sqlalchemy as sa
+
+from manila_lite.db import types
+from manila_lite.tests.factories import shares as factory
+from manila_lite.tests.functional import base
+
+API_STATEMENTS, API_TRANSACTIONS = 12, 2
+WORKER_STATEMENTS = 20
+LIST_STATEMENTS = 6
+
+#: Every list of the API that can grow, as (path, key of the answer).
+LISTS = [
+    ('/shares', 'shares'), ('/shares/detail', 'shares'), ('/shares/detail?with_count=true', 'shares'),
+    ('/shares/detail?all_tenants=1', 'shares'), ('/shares/detail?name~=s', 'shares'),
+    ('/shares/detail?metadata={"a":"v"}', 'shares'),
+    ('/snapshots', 'snapshots'), ('/snapshots/detail', 'snapshots'), ('/snapshots/detail?with_count=true', 'snapshots'),
+    ('/share_instances', 'share_instances'), ('/messages', 'messages'),
+]
+#: Versions that show the most and the oldest.
+VERSIONS = ['2.0', '2.40', '2.99']
+
+
+class Counter:
+    """Statements, with BEGIN, COMMIT and savepoints counted apart."""
+
+    def __init__(self):
+        self.statements = []
+        self.transactions = 0
+
+    def saw(self, conn, cursor, statement, *args):
+        """Count one statement, and say by whose thread."""
+        if statement.startswith('BEGIN'):
+            self.transactions += 1
+        else:
+            self.statements.append((threading.current_thread().name, statement))
+
+
+class Budgets(base.ServiceTest):
+    """The budgets of the project's goals."""
+
+    @contextlib.contextmanager
+    def counting(self):
+        counter = Counter()
+        engine = self.service.services.db.engine
+        sa.event.listen(engine, 'before_cursor_execute', counter.saw)
+        try:
+            yield counter
+        finally:
+            sa.event.remove(engine, 'before_cursor_execute', counter.saw)
+
+    def test_create_share(self):
+        caller = self.caller('budget')
+        caller.share(name='warm')       # the first of a project makes its quota lock
+        body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'x', 'metadata': {'a': 'b'}}}
+        with self.counting() as counter:
+            share = caller.ok('POST', '/shares', body)['share']
+            mine = [text for name, text in counter.statements if name == 'MainThread']
+            own_transactions = counter.transactions
+            caller_path = f'/shares/{share["id"]}'
+            self._settled(share['id'])
+        workers = [text for name, text in counter.statements if name.startswith(('scheduler-', 'share-'))]
+        self.assertLessEqual(len(mine), API_STATEMENTS, mine)
+        self.assertLessEqual(own_transactions, API_TRANSACTIONS + 1)      # a poll of a worker may fall into it
+        self.assertLessEqual(len(workers), WORKER_STATEMENTS, workers)
+        self.assertEqual('available', caller.ok('GET', caller_path)['share']['status'])
+
+    def _settled(self, share_id):
+        """Wait without asking the API, which would be counted."""
+        log = self.service.state / 'alpha' / 'calls'
+        end = time.monotonic() + 10
+        while time.monotonic() < end and 'create_share' not in log.read_text():
+            time.sleep(0.01)
+        time.sleep(0.3)
+
+    def test_lists_cost_the_same_at_any_length(self):
+        with self.service.services.db.reader() as conn:
+            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+        costs = {}
+        for add in (10, 90, 900):
+            with self.service.services.db.writer() as conn:
+                made = factory.make(conn, add, type_id=kind, project='lists')
+            for path, key in [*LISTS, (f'/share-access-rules?share_id={made[0][0]}', 'access_list')]:
+                for version in VERSIONS:
+                    self._count(costs, path.partition('=')[0], path, key, version)
+        for place, found in costs.items():
+            self.assertEqual(1, len(set(found)), f'{place}: {found} statements at 10, 100 and 1000 rows')
+            self.assertLessEqual(found[0], LIST_STATEMENTS, place)
+        self.assertIn(('/shares/detail', '2.99'), costs)
+        self.assertIn(('/share-access-rules?share_id', '2.99'), costs)
+
+    def _count(self, costs, place, path, key, version):
+        caller = self.caller('lists', roles='admin,member,reader', version=version)
+        with self.counting() as counter:
+            status, document, _ = caller.call('GET', path)
+        if status == 404:
+            return      # not at this version
+        self.assertEqual(200, status, document)
+        self.assertTrue(document[key], path)
+        mine = [text for name, text in counter.statements if name == 'MainThread']
+        costs.setdefault((place, version), []).append(len(mine))

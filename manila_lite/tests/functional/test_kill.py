@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of the whole service in the middle of everything: after a restart each resource ends by itself."""
+
+import time
+
+import testtools
+
+from manila_lite.tests import process
+
+_DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
+    'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
+    'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True'}}}
+
+
+class Kill(testtools.TestCase):
+    """One service for each test; its backend is the dummy, which keeps its state on disk and can be told to hang."""
+
+    def setUp(self):
+        super().setUp()
+        self.lite = self.useFixture(process.Lite())
+        self.lite.start()
+        self.lite.ok('POST', '/types', _DEFAULT_TYPE)
+        self._wait_for_pool()
+
+    def _wait_for_pool(self):
+        end = time.monotonic() + 20
+        while not self.lite.ok('GET', '/scheduler-stats/pools')['pools']:
+            self.assertLess(time.monotonic(), end, 'no pool')
+            time.sleep(0.05)
+
+    def knobs(self, *lines):
+        (self.lite.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+
+    def share(self, size=1):
+        return self.lite.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'NFS'}})['share']['id']
+
+    def available(self, size=1):
+        ident = self.share(size)
+        self.lite.wait(f'/shares/{ident}', 'share', 'available')
+        return ident
+
+    def reached(self, method, patience=20):
+        """Wait until the backend is at this call."""
+        calls = self.lite.state / 'alpha' / 'calls'
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            if calls.exists() and method in calls.read_text():
+                return
+            time.sleep(0.02)
+        raise AssertionError(f'{method} was not called within {patience} s\n{self.lite.tail()}')
+
+    def kill_in(self, method):
+        """The service is killed inside this driver call, and started again with a healthy backend."""
+        self.reached(method)
+        self.lite.kill()
+        self.knobs()
+        self.lite.start()
+
+    def usage(self):
+        return {key: value['in_use'] + value['reserved'] for key, value in
+                self.lite.ok('GET', '/quota-sets/p/detail')['quota_set'].items() if isinstance(value, dict)}
+
+    def test_create(self):
+        self.knobs('create_share:hang')
+        ident = self.share()
+        self.kill_in('create_share')
+        self.lite.wait(f'/shares/{ident}', 'share', 'available')
+        self.assertEqual(1, self.usage()['shares'])
+
+    def test_create_when_every_try_dies(self):
+        self.knobs('create_share:die_after')
+        ident = self.share()
+        for _ in range(12):
+            if self.lite.process is None:
+                self.lite.start()
+            try:
+                self.lite.died(patience=4)
+            except Exception:
+                break
+        else:
+            self.fail('it dies for ever')
+        share = self.lite.wait(f'/shares/{ident}', 'share', 'error')
+        self.assertEqual('error', share['status'])
+        self.knobs()
+        self.lite.ok('DELETE', f'/shares/{ident}')
+        self.lite.wait(f'/shares/{ident}', 'share', 'gone')
+        self.assertEqual(0, self.usage()['shares'])
+
+    def test_delete(self):
+        ident = self.available()
+        self.knobs('delete_share:hang')
+        self.lite.ok('DELETE', f'/shares/{ident}')
+        self.kill_in('delete_share')
+        self.lite.wait(f'/shares/{ident}', 'share', 'gone')
+        self.assertEqual({'shares': 0, 'gigabytes': 0}, {key: self.usage()[key] for key in ('shares', 'gigabytes')})
+
+    def test_extend(self):
+        ident = self.available()
+        self.knobs('extend_share:hang_after')
+        self.lite.ok('POST', f'/shares/{ident}/action', {'extend': {'new_size': 4}})
+        self.assertEqual(4, self.usage()['gigabytes'])
+        self.kill_in('extend_share')
+        self.assertEqual(4, self.lite.wait(f'/shares/{ident}', 'share', 'available')['size'])
+        self.assertEqual(4, self.usage()['gigabytes'])
+
+    def test_snapshot(self):
+        ident = self.available()
+        self.knobs('create_snapshot:hang')
+        snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': ident}})['snapshot']['id']
+        self.kill_in('create_snapshot')
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.knobs('delete_snapshot:hang_after')
+        self.lite.ok('DELETE', f'/snapshots/{snapshot}')
+        self.kill_in('delete_snapshot')
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.assertEqual(0, self.usage()['snapshots'])
+
+    def test_access(self):
+        ident = self.available()
+        self.knobs('update_access:hang_after')
+        rules = [self.lite.ok('POST', f'/shares/{ident}/action', {
+            'allow_access': {'access_type': 'ip', 'access_to': f'10.0.0.{number}', 'access_level': 'rw'}})['access']['id']
+            for number in (1, 2)]
+        self.kill_in('update_access')
+        for rule in rules:
+            self.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
+        self.lite.wait(f'/shares/{ident}', 'share', 'active', field='access_rules_status')
+        self.knobs('update_access:hang@once')
+        self.lite.ok('POST', f'/shares/{ident}/action', {'deny_access': {'access_id': rules[0]}})
+        self.lite.kill()
+        self.knobs()
+        self.lite.start()
+        self.lite.wait(f'/share-access-rules/{rules[0]}', 'access', 'gone', field='state')
+
+    def test_term_drains(self):
+        self.knobs('create_share:delay=1')
+        ident = self.share()
+        self.reached('create_share')
+        self.assertEqual(0, self.lite.kill(15))
+        self.lite.start()
+        share = self.lite.ok('GET', f'/shares/{ident}')['share']
+        self.assertEqual('available', share['status'])

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Durable work on a real database: every plan ends, wherever it was killed."""
+
+import threading
+import time
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations
+from manila_lite.db import operations as rows
+from manila_lite.operations import Plan, Step
+from manila_lite.tests.functional import base
+
+
+class Killed(BaseException):
+    """The process died here: nothing after it runs, nothing is saved."""
+
+
+class Journal:
+    """Steps that note what was done and undone, and fail or die where they are told to."""
+
+    def __init__(self, length=3, *, die_at=None, fail_at=None, again_at=None, error=errors.Final):
+        self.notes = []
+        self.ends = []
+        self.die_at = die_at
+        self.fail_at = fail_at
+        self.again_at = again_at
+        self.error = error
+        self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n)) for n in range(length)),
+                         lambda conn, work: self.ends.append('done'),
+                         lambda conn, work, error: self.ends.append(f'failed: {error}'))
+
+    def _do(self, number):
+        def do(work):
+            self.notes.append(f'do {number}')
+            work.data[f'step{number}'] = True
+            if self.die_at == number:
+                self.die_at = None
+                raise Killed
+            if self.again_at == number:
+                self.again_at = None
+                raise errors.Again(0.01)
+            if self.fail_at == number:
+                raise self.error(f'step {number} says no')
+        return do
+
+    def _undo(self, number):
+        def undo(work):
+            self.notes.append(f'undo {number}')
+            if self.die_at == -number - 1:
+                self.die_at = None
+                raise Killed
+        return undo
+
+
+class Operations(base.ServiceTest):
+    """The runner, with no scheduler and no backend beside it."""
+
+    PARTS = ()
+
+    def run_plan(self, journal, patience=10):
+        """Run one operation to its end, taking it over after each death. Returns its row."""
+        services = self.service.services
+        queue = uuidutils.generate_uuid()
+        runner = self._runner(journal, queue)
+        with services.db.writer() as conn:
+            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
+                                    topic='share', host=queue)
+        runner.start()
+        self.addCleanup(runner.stop)
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            with services.db.writer() as conn:
+                row = rows.get(conn, wake.operation_id)
+                if row.state != rows.OPEN:
+                    return row
+                if row.owner and not runner.busy:
+                    rows.free_claims_of(conn, row.owner)    # what the next process does at its start
+            runner.wake()
+            time.sleep(0.02)
+        raise AssertionError(f'{row.kind} is {row.state} at step {row.step} after {patience} s')
+
+    def _runner(self, journal, queue):
+        return operations.Runner(self.service.services, 'share', queue, [journal.plan], None)
+
+    def test_all_steps_in_order(self):
+        journal = Journal()
+        row = self.run_plan(journal)
+        self.assertEqual(rows.DONE, row.state)
+        self.assertEqual(['do 0', 'do 1', 'do 2'], journal.notes)
+        self.assertEqual(['done'], journal.ends)
+
+    def test_killed_in_each_step_goes_on_there(self):
+        for number in range(3):
+            journal = Journal(die_at=number)
+            row = self.run_plan(journal)
+            self.assertEqual(rows.DONE, row.state)
+            self.assertEqual(2, journal.notes.count(f'do {number}'))
+            for other in set(range(3)) - {number}:
+                self.assertEqual(1, journal.notes.count(f'do {other}'))
+            self.assertEqual(['done'], journal.ends)
+
+    def test_final_error_undoes_backwards(self):
+        for number in range(3):
+            journal = Journal(fail_at=number)
+            row = self.run_plan(journal)
+            self.assertEqual(rows.FAILED, row.state)
+            self.assertEqual([f'undo {step}' for step in range(number, -1, -1)], journal.notes[number + 1:])
+            self.assertEqual([f'failed: step {number} says no'], journal.ends)
+
+    def test_killed_while_undoing_goes_on_undoing(self):
+        journal = Journal(fail_at=2, die_at=-2)
+        row = self.run_plan(journal)
+        self.assertEqual(rows.FAILED, row.state)
+        self.assertEqual(['undo 2', 'undo 1', 'undo 1', 'undo 0'], journal.notes[3:])
+        self.assertEqual(1, len(journal.ends))
+
+    def test_again_repeats_the_step_without_counting_as_a_failure(self):
+        journal = Journal(again_at=1)
+        self.run_plan(journal)
+        self.assertEqual(['do 0', 'do 1', 'do 1', 'do 2'], journal.notes)
+
+    def test_unknown_errors_are_tried_again_but_not_for_ever(self):
+        journal = Journal(fail_at=1, error=RuntimeError)
+        row = self.run_plan(journal)
+        self.assertEqual(rows.FAILED, row.state)
+        self.assertEqual(self.service.conf.operations.max_attempts, journal.notes.count('do 1'))
+
+    def test_a_step_that_always_kills_ends_too(self):
+        journal = Journal()
+
+        def deadly(work):
+            journal.notes.append('deadly')
+            raise Killed
+        journal.plan = Plan('test.plan', (Step(deadly),), journal.plan.done, journal.plan.failed)
+        row = self.run_plan(journal)
+        self.assertEqual(rows.FAILED, row.state)
+        self.assertEqual(self.service.conf.operations.max_attempts, len(journal.notes))
+
+    def test_one_of_many_claims_wins(self):
+        services = self.service.services
+        with services.db.writer() as conn:
+            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='race')
+            seen = rows.get(conn, wake.operation_id)
+        won = []
+
+        def claim(name):
+            with services.db.writer() as conn:
+                if rows.claim(conn, seen, name, 30):
+                    won.append(name)
+        threads = [threading.Thread(target=claim, args=(f'w{number}',)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(1, len(won))
+
+    def test_a_worker_that_lost_its_claim_writes_nothing(self):
+        services = self.service.services
+        with services.db.writer() as conn:
+            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost')
+            rows.claim(conn, rows.get(conn, wake.operation_id), 'first', 30)
+            rows.free_claims_of(conn, 'first')
+            rows.claim(conn, rows.get(conn, wake.operation_id), 'second', 30)
+        with services.db.writer() as conn:
+            self.assertRaises(errors.LostClaim, rows.finish, conn, wake.operation_id, 'first', rows.DONE)
+            self.assertTrue(rows.finish(conn, wake.operation_id, 'second', rows.DONE))
+
+    def test_asked_again_while_running_runs_once_more(self):
+        services = self.service.services
+        with services.db.writer() as conn:
+            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='again',
+                                    open_key='k')
+            rows.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
+            self.assertEqual(wake.operation_id, rows.ask_again(conn, 'k'))
+            self.assertFalse(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=1))
+            self.assertTrue(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=2))
+            self.assertIsNone(rows.ask_again(conn, 'k'))

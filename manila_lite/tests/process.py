@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-lite`` as a process of its own, to be talked to over HTTP and to be killed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import fixtures
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = test
+auth_strategy = noauth
+default_share_type = default
+enabled_share_backends = alpha
+osapi_share_listen = 127.0.0.1
+osapi_share_listen_port = {port}
+report_interval = 1
+[operations]
+poll_interval = 0.2
+retry_delay = 0.1
+lease = 60
+{extra}
+"""
+
+
+def free_port():
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Lite(fixtures.Fixture):
+    """A running ``manila-lite``; ``start`` and ``kill`` as often as wanted."""
+
+    def __init__(self, extra='[alpha]\ndriver = dummy\n', token='u:p:admin,member,reader'):
+        super().__init__()
+        self._extra = extra
+        self.token = token
+        self.process = None
+
+    def _setUp(self):
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.port = free_port()
+        self.config = self.state / 'manila_lite.conf'
+        self.config.write_text(_CONFIG.format(state=self.state, port=self.port, extra=self._extra))
+        self.log = self.state / 'log'
+        self.addCleanup(self.kill)
+
+    def start(self, patience=60):
+        """The process answers on its port."""
+        with self.log.open('ab') as log:
+            self.process = subprocess.Popen(
+                [sys.executable, '-m', 'manila_lite.cmd.all_in_one', f'--config-file={self.config}'],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | {'PYTHONUNBUFFERED': '1'})
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise AssertionError(f'exit {self.process.returncode}: {self.tail()}')
+            try:
+                self.call('GET', '/healthcheck', prefix='')
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError(f'no answer within {patience} s: {self.tail()}')
+
+    def kill(self, signo=signal.SIGKILL):
+        """The process is gone; returns its exit status."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(signo)
+        status = self.process.wait(timeout=70)
+        self.process = None
+        return status
+
+    def died(self, patience=30):
+        """Wait until the process is gone by itself; returns its exit status."""
+        status = self.process.wait(timeout=patience)
+        self.process = None
+        return status
+
+    def tail(self):
+        """Return the end of the log."""
+        return self.log.read_text(errors='replace')[-3000:]
+
+    def call(self, method, path, body=None, version='2.82', prefix='/v2', token=None):
+        """Send a request; returns (status, document)."""
+        request = urllib.request.Request(
+            f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={'X-Auth-Token': token or self.token, 'X-OpenStack-Manila-API-Version': version,
+                     'Content-Type': 'application/json'})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                status, text = answer.status, answer.read()
+        except urllib.error.HTTPError as refused:
+            status, text = refused.code, refused.read()
+        return status, json.loads(text) if text[:1] in (b'{', b'[') else None
+
+    def ok(self, method, path, body=None, **more):
+        """Send a request that must work; returns the document."""
+        status, document = self.call(method, path, body, **more)
+        if status >= 400:
+            raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
+        return document
+
+    def wait(self, path, key, until, patience=30, field='status'):
+        """Poll a resource until its field is one of ``until``; ``'gone'`` means 404. Returns it."""
+        wanted = {until} if isinstance(until, str) else set(until)
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            status, document = self.call('GET', path)
+            seen = 'gone' if status == 404 else document[key][field]
+            if seen in wanted:
+                return None if status == 404 else document[key]
+            time.sleep(0.05)
+        raise AssertionError(f'{path} is {seen} after {patience} s, not {wanted}\n{self.tail()}')
