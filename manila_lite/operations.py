@@ -11,7 +11,6 @@
 
 import concurrent.futures
 import dataclasses
-import os
 import socket
 import threading
 import types
@@ -20,10 +19,10 @@ from typing import Any
 
 import psutil
 from oslo_log import log
-from manila_lite.db.engine import Connection
 
 from manila_lite import context, errors
 from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
 
 LOG = log.getLogger(__name__)
 

@@ -42,7 +42,7 @@ def address(text: str, *, ipv6: bool = True) -> Network:
 
 def same(access_type: str, one: str, other: str) -> bool:
     """Say whether both mean the same: 10.0.0.1 and 10.0.0.1/32 do."""
-    return one == other or access_type == 'ip' and address(one) == address(other)
+    return one == other or (access_type == 'ip' and address(one) == address(other))
 
 
 def _user(text: str) -> None:

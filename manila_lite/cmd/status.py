@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-status upgrade check``: can this version run here? Exit status 0 yes, 1 with warnings, 2 no."""
 
-import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+import manila_lite.cmd  # noqa: I001 - must come first: threads, not eventlet
 
 import sys
 

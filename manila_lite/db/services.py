@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Zones, services and their heartbeats, and the pools that backends report."""
 
+import dataclasses
 import datetime
 from collections.abc import Iterable
 from typing import Any
@@ -97,33 +98,51 @@ def pools(conn: Connection) -> list[Row]:
         .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host)))
 
 
-def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]]) -> None:
-    """The backend has exactly these pools; what was allocated and claimed is counted afresh, so it never drifts."""
-    reports = list(reports)
-    for values in reports:
-        counted = _counted(values['host'])
-        fresh = {**values, **counted, 'reported_at': timeutils.utcnow()}
-        changed = conn.execute(_pools.update().where(_pools.c.host == values['host'])
-                               .values(generation=_pools.c.generation + 1, **fresh)).rowcount
-        if not changed:
-            insert_ignore(conn, _pools, {**fresh, 'backend_host': backend_host})
-    conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
-                                       _pools.c.host.not_in([values['host'] for values in reports])))
+@dataclasses.dataclass(frozen=True)
+class Promised:
+    """What a pool's shares came to before its backend was asked for its figures. GiB.
+
+    ``unseen`` is for shares that are being made or grow: the backend's figures may not show them yet.
+    """
+
+    claimed: float = 0.0
+    provisioned: float = 0.0
+    unseen: float = 0.0
 
 
-def _counted(host: str) -> dict[str, Any]:
-    """What the shares of a pool come to: ``claimed_gb`` is for what the backend's own figures may not show yet."""
+def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
+    """Return what to hand to ``report`` later, by pool; to be read before the backend is asked."""
     shares = models.shares
     growth = sa.case((shares.c.target_size > shares.c.size, shares.c.target_size - shares.c.size), else_=0)
     new = _instances.c.status == 'creating'
+    sums = {row[0]: row[1:] for row in conn.execute(
+        sa.select(_instances.c.host, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
+                  sa.func.sum(sa.case((new, shares.c.size), else_=growth)))
+        .join(shares, shares.c.id == _instances.c.share_id)
+        .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))}
+    claimed = dict(conn.execute(sa.select(_pools.c.host, _pools.c.claimed_gb)
+                                .where(_pools.c.backend_host == backend_host)).tuples().all())
+    return {host: Promised(claimed.get(host, 0.0), *(float(value) for value in sums.get(host, (0, 0))))
+            for host in {*sums, *claimed}}
 
-    def total(value: Any) -> Any:
-        return (sa.select(sa.func.coalesce(sa.func.sum(value), 0))
-                .select_from(_instances.join(shares, shares.c.id == _instances.c.share_id))
-                .where(_instances.c.host == host).scalar_subquery())
 
-    return {'allocated_gb': total(shares.c.size), 'provisioned_gb': total(sa.case((new, 0), else_=shares.c.size)),
-            'claimed_gb': total(sa.case((new, shares.c.size), else_=growth))}
+def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
+    """The backend has exactly these pools. What is promised is counted afresh, so it never drifts; what schedulers
+    promised since ``before`` was read is kept.
+    """
+    reports = list(reports)
+    for values in reports:
+        seen = before.get(values['host'], Promised())
+        since = _pools.c.claimed_gb - seen.claimed + seen.unseen
+        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).values(
+            generation=_pools.c.generation + 1, reported_at=timeutils.utcnow(), provisioned_gb=seen.provisioned,
+            claimed_gb=since, allocated_gb=since + seen.provisioned, **values)).rowcount
+        if not changed:
+            insert_ignore(conn, _pools, {
+                'backend_host': backend_host, 'reported_at': timeutils.utcnow(), 'provisioned_gb': seen.provisioned,
+                'claimed_gb': seen.unseen, 'allocated_gb': seen.provisioned + seen.unseen, **values})
+    conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
+                                       _pools.c.host.not_in([values['host'] for values in reports])))
 
 
 def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
@@ -134,7 +153,12 @@ def claim(conn: Connection, pool_host: str, generation: int, size: float, most: 
         .values(claimed_gb=_pools.c.claimed_gb + size, allocated_gb=_pools.c.allocated_gb + size)).rowcount)
 
 
-def unclaim(conn: Connection, pool_host: str, size: float) -> None:
-    """The promise is taken back; the next report counts afresh anyway."""
-    conn.execute(_pools.update().where(_pools.c.host == pool_host, _pools.c.claimed_gb >= size)
-                 .values(claimed_gb=_pools.c.claimed_gb - size, allocated_gb=_pools.c.allocated_gb - size))
+def give_back(conn: Connection, pool_host: str, size: float) -> None:
+    """``size`` GiB of the pool are promised no more; the next report counts afresh anyway."""
+    recent = _pools.c.claimed_gb >= size
+    # In this order: MariaDB sees in each assignment what those before it wrote.
+    conn.execute(_pools.update().where(_pools.c.host == pool_host).ordered_values(
+        (_pools.c.provisioned_gb, sa.case((recent, _pools.c.provisioned_gb),
+                                          (_pools.c.provisioned_gb >= size, _pools.c.provisioned_gb - size), else_=0)),
+        (_pools.c.allocated_gb, sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)),
+        (_pools.c.claimed_gb, sa.case((recent, _pools.c.claimed_gb - size), else_=_pools.c.claimed_gb))))

@@ -10,7 +10,7 @@ from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors, kinds
-from manila_lite.db import models, pairs, paging
+from manila_lite.db import models, paging, pairs
 
 _shares = models.shares
 _instances = models.share_instances

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors
-from manila_lite.db import models, pairs, paging, shares
+from manila_lite.db import models, paging, pairs, shares
 
 _snapshots = models.snapshots
 _shares = models.shares

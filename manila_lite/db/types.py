@@ -18,6 +18,9 @@ _types = models.share_types
 _specs = models.share_type_extra_specs
 _projects = models.share_type_projects
 
+#: The one extra spec that is a list: names with commas between them, without blanks.
+_ZONES = 'availability_zones'
+
 
 @dataclasses.dataclass(frozen=True)
 class ShareType:
@@ -48,10 +51,19 @@ def _load(conn: Connection, *where: Any) -> list[ShareType]:
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
                extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
     """Return the types that the caller may use; two statements however many there are."""
-    where = _visible(ctx) + pairs.matching(_specs, _types.c.id, extra_specs or {})
+    where = _visible(ctx) + _having(dict(extra_specs or {}))
     if is_public is not None:
         where.append(_types.c.is_public == is_public)
     return _load(conn, *where)
+
+
+def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
+    """Types with these extra specs; of a list of zones, every zone that is wanted must be in it."""
+    zones = [name.strip() for name in wanted.pop(_ZONES, '').split(',') if name.strip()]
+    listed = sa.literal(',').concat(_specs.c.value).concat(',')
+    return pairs.matching(_specs, _types.c.id, wanted) + [
+        sa.exists().where(_specs.c.owner_id == _types.c.id, _specs.c.key == _ZONES,
+                          listed.contains(f',{name},', autoescape=True)) for name in zones]
 
 
 def get(conn: Connection, ctx: context.RequestContext, ident: str) -> ShareType:
@@ -74,6 +86,17 @@ def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> Shar
     if not found:
         raise errors.NotFound.of('share type', name_or_id)
     return next((row for row in found if row.id == name_or_id), found[0])
+
+
+def named(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType:
+    """Return a type by name.
+
+    :raises errors.NotFound: there is none, or the caller may not use it.
+    """
+    found = _load(conn, _types.c.name == name, *_visible(ctx))
+    if not found:
+        raise errors.NotFound.of('share type', name)
+    return found[0]
 
 
 def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, description: str | None = None,

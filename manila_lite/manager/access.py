@@ -5,16 +5,16 @@ A rule queued while the driver is at work raises the operation's ``wanted``, so 
 before it ends: no rule waits for a later request, and none is lost when the process dies.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from oslo_log import log
-from manila_lite.db.engine import Connection
 
 from manila_lite import errors, states
-from manila_lite.db import access, shares, transitions
+from manila_lite.db import access, operations, transitions
+from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
-from manila_lite.manager.task import as_share, share_row, tell
+from manila_lite.manager.task import as_share, share_instance, share_row, tell
 from manila_lite.operations import Plan, Step, Work
 
 LOG = log.getLogger(__name__)
@@ -22,11 +22,22 @@ LOG = log.getLogger(__name__)
 #: Queued state and the verb that takes a rule from it to the backend.
 _VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_deny': 'deny'}
 
+#: Seconds until a share that is being deleted is looked at again.
+_DELETED_SOON = 5.0
+
 
 def sync(work: Work) -> None:
-    """The backend has exactly the rules that shall be in force; each rule's fate is in ``work.data``."""
+    """The backend has exactly the rules that shall be in force; each rule's fate is in ``work.data``.
+
+    :raises errors.Again: the share is just being deleted. Only if that fails do its rules matter again.
+    """
     with work.ctx.db.writer() as conn:
+        access.lock(conn, work.resource_id)
         row = share_row(conn, work)
+        if row.status == states.SHARE['delete'].during:
+            raise errors.Again(_DELETED_SOON)
+        # What was asked for until now goes into this run, and needs no other.
+        work.op = operations.get(conn, work.op.id)
         rules = access.pending(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]
@@ -34,31 +45,36 @@ def sync(work: Work) -> None:
                 transitions.begin_many(conn, states.ACCESS, verb, named)
         share = as_share(conn, row)
         wanted = access.granted(conn, (row.id,)).get(row.id, [])
+    results = work.service.driver.update_access(share, wanted)
+    untold = [rule.id for rule in wanted if rule.id not in results]
+    if untold:
+        raise errors.ManilaLiteError(f'The backend did not say what became of {len(untold)} access rules.')
     work.data['seen'] = [rule.id for rule in rules]
-    if row.status in ('deleting', 'error_deleting', 'creating'):
-        results: Any = {}
-    else:
-        results = work.service.driver.update_access(share, wanted)
     work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
 
 
 def synced(conn: Connection, work: Work) -> None:
     """Every rule that this run saw is active, gone, or in error with its reason; the share's state follows."""
+    access.lock(conn, work.resource_id)
     seen, results = set(work.data['seen']), work.data['results']
-    rules = [rule for rule in access.pending(conn, work.resource_id) if rule.id in seen]
+    refused = {ident: reason for ident, (reason, _) in results.items() if reason}
+    rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
     for rule in rules:
-        reason, key = results.get(rule.id, (None, None))
+        key = results.get(rule.id, (None, None))[1]
         if key and key != rule.access_key:
             access.update(conn, rule.id, access_key=key)
-        if reason:
-            LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, reason)
+        if rule.id in refused:
+            LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, refused[rule.id])
             tell(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
-                 errors.Final(f'Rule {rule.access_type} {rule.access_to}: {reason}'))
-    _settle(conn, rules, {ident for ident, (reason, _) in results.items() if reason})
+                 errors.Final(f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
+    _settle(conn, rules, refused)
+    if refused:
+        # The backend no longer grants what it refuses, also when it granted it before.
+        transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
     summarise(conn, work)
 
 
-def _settle(conn: Connection, rules: Iterable[Any], refused: set[str]) -> None:
+def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:
     for verb in ('apply', 'change', 'deny'):
         row = states.ACCESS[verb]
         mine = [rule.id for rule in rules if rule.state == row.during]
@@ -73,7 +89,10 @@ def _settle(conn: Connection, rules: Iterable[Any], refused: set[str]) -> None:
 
 
 def not_synced(conn: Connection, work: Work, error: Exception) -> None:
-    """The backend failed for good: what was queued is in error, and the owner is told why."""
+    """The backend failed for good: what was queued is in error, and the owner is told why. Rules of no share are gone."""
+    access.lock(conn, work.resource_id)
+    if share_instance(conn, work) is None:
+        return
     rules = access.pending(conn, work.resource_id)
     for queued, verb in _VERBS.items():
         transitions.begin_many(conn, states.ACCESS, verb, [rule.id for rule in rules if rule.state == queued])
@@ -92,11 +111,9 @@ def summarise(conn: Connection, work: Work) -> None:
         status = states.Rules.SYNCING
     else:
         status = states.Rules.ERROR
-    try:
-        instance = shares.get(conn, work.ctx, work.resource_id).instance_id
-    except errors.NotFound:
-        return
-    transitions.rules_status(conn, instance, status)
+    instance = share_instance(conn, work)
+    if instance is not None:
+        transitions.rules_status(conn, instance, status)
 
 
 PLANS = [Plan('access.sync', (Step(sync),), synced, not_synced)]

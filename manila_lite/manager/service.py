@@ -20,6 +20,8 @@ PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
+#: Seconds within which a stop is noticed, and for which wishes for a report are collected.
+_WATCH, _SETTLE = 1.0, 0.2
 
 
 def check(conf: Any) -> None:
@@ -64,20 +66,23 @@ class ShareManager:
         self._ready = threading.Event()
         self._stopping = threading.Event()
         self._reporting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._report_wanted = threading.Event()
+        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """The service is known and heard; the backend becomes ready in the background, however long that takes."""
         self.worker.start()
-        self._thread = threading.Thread(target=self._make_ready, name=f'{self.name}-startup', daemon=True)
-        self._thread.start()
+        for target in (self._make_ready, self._report_when_wanted):
+            thread = threading.Thread(target=target, name=f'{self.name}-{target.__name__.strip("_")}', daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def stop(self) -> None:
         """What was being worked on is done; shares stay served."""
         self._stopping.set()
         self.worker.stop()
-        if self._thread is not None:
-            self._thread.join(timeout=10)
+        for thread in self._threads:
+            thread.join(timeout=10)
         self.driver.shutdown()
 
     def _make_ready(self) -> None:
@@ -98,27 +103,35 @@ class ShareManager:
         startup.restore(self)
 
     def report_soon(self) -> None:
-        """The scheduler learns shortly how much room there is now."""
-        threading.Thread(target=self._report_quietly, name=f'{self.name}-report', daemon=True).start()
+        """The scheduler learns shortly, once the present transaction is committed, how much room there is now."""
+        self._report_wanted.set()
 
-    def _report_quietly(self) -> None:
-        try:
-            self._report()
-        except Exception:
-            LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
+    def _report_when_wanted(self) -> None:
+        while not self._stopping.is_set():
+            if not self._report_wanted.wait(_WATCH):
+                continue
+            self._stopping.wait(_SETTLE)
+            self._report_wanted.clear()
+            try:
+                self._report()
+            except Exception:
+                LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
 
     def _report(self) -> None:
         if not self._ready.is_set():
             return
         with self._reporting:
+            with self.services.db.reader() as conn:
+                before = rows.promised(conn, self.host)
             pools = [self._as_row(pool) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
-                rows.report(conn, self.host, pools)
+                rows.report(conn, self.host, pools, before)
 
     def _as_row(self, pool: Any) -> dict[str, Any]:
         capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
                         'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
-                        'pool_name': pool.name, **pool.capabilities}
+                        'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
+                        **pool.capabilities}
         return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
                 'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
                 'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

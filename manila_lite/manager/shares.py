@@ -5,10 +5,10 @@ import dataclasses
 
 from oslo_log import log
 from oslo_utils import timeutils
-from manila_lite.db.engine import Connection
 
 from manila_lite import errors, kinds, states
 from manila_lite.db import services, shares, transitions
+from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager.task import load_share, load_snapshot, share_instance, tell, verb_plan
 from manila_lite.operations import Plan, Work
@@ -40,7 +40,7 @@ def try_elsewhere(work: Work) -> None:
         LOG.exception('%s: what was left of the failed creation could not be deleted', share.share_id)
     with work.ctx.db.writer() as conn:
         row = shares.by_instance(conn, share.id)
-        services.unclaim(conn, row.host, share.size)
+        services.give_back(conn, row.host, share.size)
         failed_on = row.host
         shares.update_instance(conn, share.id, host=None)
     work.data.setdefault('excluded', {})[failed_on] = str(work.error) or 'the backend failed to create the share'
@@ -64,8 +64,10 @@ def delete(work: Work) -> None:
 
 def deleted(conn: Connection, work: Work, ident: str) -> None:
     """The share's row is gone, unless an administrator gave it another status meanwhile."""
+    row = shares.by_instance(conn, ident)
     if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['delete'].during):
         shares.delete(conn, work.resource_id)
+        services.give_back(conn, row.host, row.size)
     work.service.report_soon()
 
 

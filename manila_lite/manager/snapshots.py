@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of a snapshot's life at its share's backend."""
 
-from manila_lite.db.engine import Connection
-
 from manila_lite import errors, states
 from manila_lite.db import snapshots
+from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager.task import load_snapshot, verb_plan
 from manila_lite.operations import Work

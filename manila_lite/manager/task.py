@@ -8,10 +8,9 @@ user message written in the transaction that ends the operation.
 from collections.abc import Callable
 from typing import Any
 
-from manila_lite.db.engine import Connection
-
 from manila_lite import errors, kinds, states
 from manila_lite.db import messages, pairs, shares, snapshots, transitions
+from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.operations import Plan, Step, Work
 

@@ -36,7 +36,7 @@ def number(value: Any) -> float | None:
     """Return the number that a report or an extra spec means; None for 'unknown' and what is no number."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, str) and value.lower() == 'infinite':
+    if isinstance(value, str) and value.strip().lower() == 'infinite':
         return math.inf
     try:
         found = float(value)

@@ -3,9 +3,8 @@
 
 from typing import Any
 
-from manila_lite.db.engine import Connection
-
 from manila_lite.db import services
+from manila_lite.db.engine import Connection
 from manila_lite.scheduler.interface import PoolState
 
 

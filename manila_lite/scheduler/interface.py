@@ -11,6 +11,10 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import orjson
+
+from manila_lite.scheduler import extra_specs
+
 
 def places(host: str) -> tuple[str, str, str]:
     """Return the pool, the backend and the machine that a host string ``machine@backend#pool`` names."""
@@ -39,6 +43,11 @@ class Request:
     source_domain: str | None = None
     excluded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     new_share: bool = True
+
+    @functools.cached_property
+    def asked(self) -> Mapping[str, str]:
+        """The extra specs that ask for capabilities, without their scope."""
+        return extra_specs.capability_specs(self.extra_specs)
 
     @functools.cached_property
     def static_key(self) -> Hashable:
@@ -85,10 +94,15 @@ class PoolState:
         return {'thin_provisioning': self.thin_provisioning, **self.capabilities}
 
     @functools.cached_property
-    def signature(self) -> str:
+    def signature(self) -> bytes | str:
         """Equal for two pools that every static filter treats alike, unless it looks at ``pool_name``."""
-        shared = {key: value for key, value in self.reported.items() if key != 'pool_name'}
-        return json.dumps([self.availability_zone, self.thin_provisioning, shared], sort_keys=True, default=repr)
+        shared = {key: value for key, value in self.capabilities.items() if key != 'pool_name'}
+        parts = [self.availability_zone, self.thin_provisioning, shared]
+        try:
+            return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+        except TypeError:
+            # A number above 64 bits, or some other thing that orjson has no way to write.
+            return json.dumps(parts, sort_keys=True, default=repr)
 
 
 class Filter(abc.ABC):

@@ -9,13 +9,12 @@ import random
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from manila_lite.scheduler import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
 
 #: Candidates are a first choice and replacements for when it fails; nobody tries more.
 MOST_CANDIDATES = 50
 #: When this many pools passed, no more are asked: the best of so many, taken at random, is good enough.
-ENOUGH = 500
+ENOUGH = 200
 
 _START = 'No storage could be allocated for this share request: '
 
@@ -47,7 +46,7 @@ class Groups:
     """Pools by signature. Whoever keeps it from one request to the next saves the sorting."""
 
     def __init__(self, pools: Iterable[PoolState]):
-        self.by_signature: dict[str, list[PoolState]] = collections.defaultdict(list)
+        self.by_signature: dict[Hashable, list[PoolState]] = collections.defaultdict(list)
         self.count = 0
         for pool in pools:
             self.by_signature[pool.signature].append(pool)
@@ -58,7 +57,7 @@ class Groups:
 
     def alike(self, request: Request) -> Iterable[tuple[Hashable, list[PoolState]]]:
         """Return pools that static filters treat alike, with what they have in common."""
-        if 'pool_name' not in extra_specs.capability_specs(request.extra_specs):
+        if 'pool_name' not in request.asked:
             return self.by_signature.items()
         return (((pool.signature, pool.capabilities.get('pool_name')), [pool]) for pool in self)
 
@@ -128,17 +127,17 @@ class Placement:
 def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
     """Return the sentence that says why there is no candidate, and the name of the user message that fits.
 
-    ``for_admin`` off leaves out the pool and its values, which are not for the eyes of every user.
+    ``for_admin`` off leaves out which pool it was: hosts are not for the eyes of every user.
     """
     if not result.asked:
-        return f'{_START}no backend has reported a pool yet.', 'NO_BACKEND_READY'
+        # Not NO_BACKEND_READY: clients that clean up after a failure know this one (design: clients, fact 5).
+        return f'{_START}no backend has reported a pool yet.', 'NO_VALID_HOST'
     if not result.refusals:
         raise ValueError('some pools will do')
     *earlier, last = result.refusals
     before = ', '.join(f'{item.filter} {item.pools}' for item in earlier)
     text = f'{_START}{last.filter} refused {"the last " if before else ""}{last.pools} of {_count(result.asked)}'
-    if for_admin:
-        text += f' (pool {last.example}: {last.reason})'
+    text += f' ({f"pool {last.example}: " if for_admin else ""}{last.reason})'
     return f'{text}{f", after {before}" if before else ""}.', last.detail
 
 

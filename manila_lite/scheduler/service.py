@@ -6,11 +6,11 @@ from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
-from manila_lite.db.engine import Connection
 
 from manila_lite import context, errors, states
 from manila_lite.db import messages, operations, pairs, shares, snapshots, transitions
 from manila_lite.db import services as rows
+from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.operations import Plan, Step, Work
 from manila_lite.scheduler import filters, hosts, weighers
@@ -39,7 +39,8 @@ def place(work: Work) -> None:
             known, zones = hosts.pools(conn, work.ctx.conf)
             result = work.service.placement.place(request, known)
             if not result.candidates:
-                message, detail = why_none(result)
+                LOG.info('%s: %s', share.id, why_none(result)[0])
+                message, detail = why_none(result, for_admin=False)
                 raise errors.NoValidHost(message, detail=detail)
             chosen = _claim(conn, result.candidates, request)
             if chosen:

@@ -11,7 +11,6 @@ from manila_lite.api.v2 import related
 from manila_lite.db import models, pairs, shares
 from manila_lite.policies import shares as rules
 
-
 # Reading rows -----------------------------------------------------------------------------------
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:

@@ -57,6 +57,7 @@ class Records(Generic[Record]):
         self.folder = folder
         self.kind = kind
         self._seen: dict[str, tuple[tuple[int, int], Record]] = {}
+        self._scanned: int | None = None
 
     def get(self, ident: str) -> Record | None:
         """Return the record, or nothing."""
@@ -68,32 +69,48 @@ class Records(Generic[Record]):
     def put(self, record: Record) -> None:
         """The record is on disk."""
         target = self._file(record.id)
+        alone = self._is_known()
         with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
             json.dump(dataclasses.asdict(record), draft)
         os.replace(draft.name, target)
-        self._seen.pop(record.id, None)
+        self._seen[record.id] = (_mark(target.stat()), dataclasses.replace(record))
+        self._scanned = self._changed() if alone else None
 
     def drop(self, ident: str) -> None:
         """There is no such record."""
-        self._file(ident).unlink(missing_ok=True)
+        target = self._file(ident)
+        alone = self._is_known()
+        target.unlink(missing_ok=True)
+        self._seen.pop(ident, None)
+        self._scanned = self._changed() if alone else None
+
+    def known(self) -> list[Record]:
+        """Return every record without a look at each, unless another process was at work too."""
+        return [record for _mark, record in self._seen.values()] if self._is_known() else self.all()
 
     def all(self) -> list[Record]:
         """Return every record, to a caller that holds the lock; only those that changed are read again."""
         seen = {}
+        changed = self._changed()
         for entry in os.scandir(self.folder):
             if entry.name.startswith('.'):
                 continue
             seen[entry.name] = self._fresh(entry)
-        self._seen = seen
+        self._seen, self._scanned = seen, changed
         return [record for _mark, record in seen.values()]
 
     def _fresh(self, entry: os.DirEntry[str]) -> tuple[tuple[int, int], Record]:
-        stat = entry.stat()
-        mark = (stat.st_ino, stat.st_mtime_ns)
+        mark = _mark(entry.stat())
         known = self._seen.get(entry.name)
         if known and known[0] == mark:
             return known
         return mark, self._read(Path(entry.path))
+
+    def _changed(self) -> int:
+        return self.folder.stat().st_mtime_ns
+
+    def _is_known(self) -> bool:
+        return self._scanned is not None and self._scanned == self._changed()
 
     def _read(self, file: Path) -> Record:
         record: Record = self.kind(**json.loads(file.read_text()))
@@ -104,6 +121,10 @@ class Records(Generic[Record]):
         if not _SAFE.fullmatch(ident):
             raise errors.Final(f'{ident!r} is no id of a share or snapshot')
         return self.folder / ident
+
+
+def _mark(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_ino, stat.st_mtime_ns
 
 
 class Store:
@@ -151,7 +172,7 @@ class Store:
 
     def allocated(self, pool: str) -> int:
         """Return how many GiB the shares of the pool may fill."""
-        return sum(record.size for record in self.shares.all() if record.pool == pool)
+        return sum(record.size for record in self.shares.known() if record.pool == pool)
 
     def note_call(self, method: str, idents: Sequence[str]) -> None:
         """The call is one more line of the file ``calls``."""

@@ -17,6 +17,6 @@ class Capabilities(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the first extra spec, by name, that the pool does not satisfy."""
-        asked = extra_specs.capability_specs(request.extra_specs)
-        reasons = (extra_specs.unmet(key, asked[key], pool.reported) for key in sorted(asked.keys() - NOT_CAPABILITIES))
+        keys = sorted(request.asked.keys() - NOT_CAPABILITIES)
+        reasons = (extra_specs.unmet(key, request.asked[key], pool.reported) for key in keys)
         return next(filter(None, reasons), None)

@@ -49,8 +49,10 @@ def headroom(request: Request, pool: PoolState) -> float:
 
 def is_thin(request: Request, pool: PoolState) -> bool:
     """Say whether the share will take up space only as it fills: the pool can, and the type does not forbid it."""
-    asked = extra_specs.capability_specs(request.extra_specs).get('thin_provisioning')
-    return pool.thin_provisioning and (asked is None or extra_specs.matches(True, asked))
+    if not pool.thin_provisioning:
+        return False
+    asked = request.asked.get('thin_provisioning')
+    return asked is None or extra_specs.matches(True, asked)
 
 
 def _limit(value: float | str) -> float:

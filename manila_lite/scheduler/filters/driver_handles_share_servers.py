@@ -16,5 +16,5 @@ class DriverHandlesShareServers(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return what the backend does instead."""
-        asked = extra_specs.capability_specs(request.extra_specs).get(_KEY)
+        asked = request.asked.get(_KEY)
         return None if asked is None else extra_specs.unmet(_KEY, asked, pool.reported)

@@ -183,6 +183,16 @@ class PoolsTest(DummyCase):
         self.assertRaises(errors.Final, driver.extend_share, a_share(size=10), 11)
         driver.extend_share(a_share(size=10), 10)
 
+    def test_pool_filled_by_another_process(self):
+        driver, other = self.make(dummy_pool_size_gb=4), self.make(dummy_pool_size_gb=4)
+        for number in range(3):
+            (driver, other)[number % 2].create_share(a_share(f's{number}'))
+        other.extend_share(a_share('s1'), 2)
+        self.assertRaises(errors.Final, driver.create_share, a_share('s3'))
+        other.delete_share(a_share('s0'))
+        self.assertTrue(driver.create_share(a_share('s3')))
+        self.assertRaises(errors.Final, other.create_share, a_share('s4'))
+
     def test_pool_made_smaller_than_its_shares(self):
         self.make(dummy_pool_size_gb=10).create_share(a_share(size=10))
         driver = self.make(dummy_pool_size_gb=5)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of access rules. However many are queued at once, the backend is told of them in one call."""
+
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.actions import access_to
+from manila_lite.context import RequestContext
+from manila_lite.db import access, pairs, shares, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.models import access_rule_metadata
+
+#: States of a rule that is being taken away already.
+_GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
+
+
+def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: bool = True,
+          despite_errors: bool = True) -> tuple[Any, dict[str, str]]:
+    """A rule stands in ``queued_to_apply`` and will be in force. Returns its row and its metadata.
+
+    ``wanted``: access_type, access_to, and any of access_level (default rw), metadata. ``despite_errors``: also
+    while another rule of the share is in error.
+
+    :raises errors.Invalid: nobody can be meant, there is such a rule, or the share is in no state for it.
+    """
+    _refuse_locks(wanted)
+    kind = wanted['access_type']
+    to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
+    metadata = wanted.get('metadata') or {}
+    with ctx.db.writer() as conn:
+        share = _usable(conn, ctx, share_id)
+        if not despite_errors and share.access_rules_status == states.Rules.ERROR:
+            raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
+                                 code='access_rules_in_error')
+        if any(access_to.same(kind, to, other) for other in access.tos(conn, share_id, kind)):
+            raise errors.Invalid(f'access_to: share {share_id} has an access rule for {kind} {to} already.',
+                                 code='access_rule_exists')
+        ident = uuidutils.generate_uuid()
+        transitions.create(conn, states.ACCESS, {
+            'id': ident, 'share_id': share_id, 'access_type': kind, 'access_to': to,
+            'access_level': wanted.get('access_level') or 'rw'})
+        pairs.insert(conn, access_rule_metadata, ident, metadata)
+        wake = _sync(conn, ctx, share)
+        row = access.get(conn, ctx, ident)
+    wake.send(ctx)
+    return row, metadata
+
+
+def _refuse_locks(wanted: dict[str, Any]) -> None:
+    asked = [key for key in ('lock_visibility', 'lock_deletion', 'lock_reason') if wanted.get(key)]
+    if asked:
+        raise errors.Invalid(f'{", ".join(asked)}: resource locks are not served yet.', code='locks_not_served')
+
+
+def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
+    """Return a share that rules may be added to, locked until the transaction ends."""
+    access.lock(conn, share_id)
+    share = shares.get(conn, ctx, share_id, own=True)
+    if share.status != 'available' or not share.host:
+        raise errors.Invalid(f'Share {share_id} is {share.status}; its access rules can be changed when it is available.',
+                             code='share_not_available')
+    return share
+
+
+def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
+    """The backend will be told of all queued rules of the share. Returns the wake-up to send after the commit.
+
+    :raises errors.WrongState: the share is on no backend.
+    """
+    if not share.host:
+        raise errors.WrongState(f'Share {share.id} is on no backend that could be told of its access rules.')
+    # In the order in which the worker writes these rows: two transactions then never wait for each other.
+    transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
+    key = f'access:{share.id}'
+    ident = rows.ask_again(conn, key)
+    if ident is not None:
+        return operations.Wake('share', operations.backend_of(share.host), ident)
+    return operations.begin(conn, ctx, 'access.sync', 'share', share.id, topic='share', host=share.host,
+                            serial=key, open_key=key, lane=operations.FAST)
+
+
+def deny(ctx: RequestContext, share_id: str, access_id: str) -> None:
+    """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in.
+
+    A rule that is being denied already is a success. A share in any status will do but ``deleting``.
+
+    :raises errors.NotFound: the share has no such rule.
+    :raises errors.WrongState: the share is being deleted, and its rules with it.
+    """
+    with ctx.db.writer() as conn:
+        access.lock(conn, share_id)
+        share = shares.get(conn, ctx, share_id, own=True)
+        rule = access.get(conn, ctx, access_id)
+        if rule.share_id != share_id:
+            raise errors.NotFound.of('access rule', access_id)
+        if rule.state in _GOING:
+            return
+        if share.status == states.SHARE['delete'].during:
+            raise errors.WrongState(f'Share {share_id} is {share.status}, and its access rules go with it.')
+        transitions.begin(conn, states.ACCESS, 'revoke', access_id)
+        wake = _sync(conn, ctx, share)
+    wake.send(ctx)
+
+
+def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
+    """The rule stands in ``queued_to_update`` and will have the level; one that has it is left alone. Returns its row.
+
+    :raises errors.NotFound: there is no such rule.
+    :raises errors.Invalid: the share is in no state for it.
+    :raises errors.WrongState: the rule is just being changed.
+    """
+    with ctx.db.reader() as conn:
+        share_id = access.get(conn, ctx, access_id).share_id
+    with ctx.db.writer() as conn:
+        share = _usable(conn, ctx, share_id)
+        rule = access.get(conn, ctx, access_id)
+        if rule.access_level == level:
+            return rule
+        transitions.begin(conn, states.ACCESS, 'update', access_id, access_level=level)
+        wake = _sync(conn, ctx, share)
+        rule = access.get(conn, ctx, access_id)
+    wake.send(ctx)
+    return rule
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def set_metadata(ctx: RequestContext, access_id: str, values: dict[str, str]) -> dict[str, str]:
+    """The rule has these pairs, beside its others. Returns all it has."""
+    with ctx.db.writer() as conn:
+        access.get(conn, ctx, access_id)
+        pairs.merge(conn, access_rule_metadata, access_id, values)
+        return pairs.of(conn, access_rule_metadata, access_id)
+
+
+def delete_metadata(ctx: RequestContext, access_id: str, key: str) -> None:
+    """The pair is gone.
+
+    :raises errors.NotFound: the rule has no such key.
+    """
+    with ctx.db.writer() as conn:
+        access.get(conn, ctx, access_id)
+        pairs.remove(conn, access_rule_metadata, access_id, key)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an administrator may do with quotas. Limits change behind the same lock that usage is counted behind."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.context import RequestContext
+from manila_lite.db import quotas, types
+
+#: What a share type may have limits of its own for.
+OF_TYPES = (*quotas.BY_TYPE, 'per_share_gigabytes')
+
+
+@dataclasses.dataclass(frozen=True)
+class Scope:
+    """Whose quotas: a project's, or those of one user or one share type (id) in it."""
+
+    project_id: str
+    user_id: str = ''
+    share_type_id: str = ''
+
+    @property
+    def narrow(self) -> bool:
+        """Say whether it is a part of a project."""
+        return bool(self.user_id or self.share_type_id)
+
+    @property
+    def part(self) -> dict[str, str]:
+        """The user and the type, as ``db/quotas.py`` takes them."""
+        return {'user_id': self.user_id, 'share_type_id': self.share_type_id}
+
+    def only(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the values that the scope has: a share type has no share networks."""
+        return {key: value for key, value in values.items() if not self.share_type_id or key in OF_TYPES}
+
+
+def scope(conn: Any, ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> Scope:
+    """Return whose quotas are meant; ``share_type`` is a name or an id.
+
+    :raises errors.Invalid: both a user and a share type were given.
+    :raises errors.NotFound: there is no such share type.
+    """
+    if user_id and share_type:
+        raise errors.Invalid('share_type: cannot be given together with user_id.')
+    if not share_type:
+        return Scope(project_id, user_id or '')
+    return Scope(project_id, share_type_id=types.find(conn, ctx, share_type).id)
+
+
+def get(conn: Any, ctx: RequestContext, whose: Scope) -> dict[str, int]:
+    """Return the limits in force, by resource."""
+    return whose.only(quotas.limits(conn, ctx.conf, whose.project_id, **whose.part))
+
+
+def detail(conn: Any, ctx: RequestContext, whose: Scope) -> dict[str, dict[str, int]]:
+    """Return limit, in_use and reserved, by resource."""
+    used = quotas.usages(conn, whose.project_id, **whose.part)
+    none = quotas.Usage()
+    return {key: {'limit': limit, 'in_use': used.get(key, none).in_use, 'reserved': used.get(key, none).reserved}
+            for key, limit in get(conn, ctx, whose).items()}
+
+
+def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None, values: Mapping[str, int],
+           *, force: bool = False) -> dict[str, int]:
+    """The limits hold from now on. Returns all that are in force. ``force``: usage may be over them already.
+
+    :raises errors.Invalid: a share type has no such quota, usage is over a limit, or the limit of a user or share
+        type is over the project's.
+    """
+    with ctx.db.writer() as conn:
+        whose = scope(conn, ctx, project_id, user_id, share_type)
+        quotas.lock(conn, project_id)
+        _check_known(whose, values)
+        if whose.narrow:
+            _check_within(values, quotas.limits(conn, ctx.conf, project_id))
+        if not force:
+            _check_used(values, quotas.usages(conn, project_id, **whose.part))
+        quotas.set_limits(conn, project_id, values, **whose.part)
+        return get(conn, ctx, whose)
+
+
+def _check_known(whose: Scope, values: Mapping[str, int]) -> None:
+    for key in values:
+        if key not in whose.only(values):
+            raise errors.Invalid(f'{key}: is a quota of projects and users, not of share types.')
+
+
+def _check_within(values: Mapping[str, int], most: Mapping[str, int]) -> None:
+    for key, limit in values.items():
+        if most[key] >= 0 and not 0 <= limit <= most[key]:
+            raise errors.Invalid(f"{key}: the limit must be from 0 to the project's, {most[key]}.")
+
+
+def _check_used(values: Mapping[str, int], used: Mapping[str, quotas.Usage]) -> None:
+    for key, limit in values.items():
+        total = used.get(key, quotas.Usage()).total
+        if 0 <= limit < total:
+            raise errors.Invalid(f'{key}: {total} are in use; the limit must be at least that, or be set with force.')
+
+
+def delete(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> None:
+    """The defaults hold again: for a user or a share type the project's, for a project (and all in it) the class's."""
+    with ctx.db.writer() as conn:
+        whose = scope(conn, ctx, project_id, user_id, share_type)
+        quotas.delete_limits(conn, project_id, **whose.part)
+
+
+def update_class(ctx: RequestContext, name: str, values: Mapping[str, int]) -> dict[str, int]:
+    """The class has these limits beside those it had. Returns all that are in force."""
+    with ctx.db.writer() as conn:
+        quotas.set_class_limits(conn, name, values)
+        return quotas.class_limits(conn, ctx.conf, name)

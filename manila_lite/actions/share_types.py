@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an administrator may do with share types: each is one transaction, and done when it returns."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import type_specs
+from manila_lite.context import RequestContext
+from manila_lite.db import pairs, types
+from manila_lite.db.models import share_type_extra_specs
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str, str]) -> types.ShareType:
+    """The type exists. ``defaults``: extra specs that it gets where the request does not give them.
+
+    :raises errors.Invalid: an extra spec is wrong, or driver_handles_share_servers is missing.
+    :raises errors.Exists: the name is taken.
+    """
+    specs = {**defaults, **type_specs.read(wanted.get('extra_specs') or {})}
+    type_specs.check_whole(specs)
+    public = wanted.get('is_public')
+    with ctx.db.writer() as conn:
+        ident = types.create(conn, wanted['name'], specs, description=wanted.get('description'),
+                             is_public=True if public is None else public)
+        return types.get(conn, ctx.elevated(), ident)
+
+
+def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> types.ShareType:
+    """The type has these values (name, description, is_public).
+
+    :raises errors.Invalid: there is nothing to change.
+    :raises errors.Exists: the name is taken.
+    """
+    if not values:
+        raise errors.Invalid('share_type: give a name, a description or share_type_access:is_public.')
+    with ctx.db.writer() as conn:
+        types.get(conn, ctx, ident)
+        types.update(conn, ident, values)
+        return types.get(conn, ctx, ident)
+
+
+def delete(ctx: RequestContext, ident: str) -> None:
+    """The type is gone, with its extra specs, projects and quotas.
+
+    :raises errors.Invalid: a share has it.
+    """
+    with ctx.db.writer() as conn:
+        types.get(conn, ctx, ident)
+        types.delete(conn, ident)
+
+
+# Projects that may use a private type -------------------------------------------------------------
+
+def _private(conn: Any, ctx: RequestContext, ident: str) -> None:
+    if types.get(conn, ctx, ident).is_public:
+        raise errors.Conflict(f'Share type {ident} is public: every project has access to it.',
+                              code='share_type_is_public')
+
+
+def add_project(ctx: RequestContext, ident: str, project_id: str) -> None:
+    """The project may use the type.
+
+    :raises errors.Conflict: the type is public, or the project could use it already.
+    """
+    with ctx.db.writer() as conn:
+        _private(conn, ctx, ident)
+        types.add_project(conn, ident, project_id)
+
+
+def remove_project(ctx: RequestContext, ident: str, project_id: str) -> None:
+    """The project may no longer use the type; shares that it has stay.
+
+    :raises errors.Conflict: the type is public.
+    :raises errors.NotFound: the project could not use it.
+    """
+    with ctx.db.writer() as conn:
+        _private(conn, ctx, ident)
+        types.remove_project(conn, ident, project_id)
+
+
+# Extra specs --------------------------------------------------------------------------------------
+
+def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
+    """The type has these extra specs beside its others. Returns them as they are kept.
+
+    :raises errors.Invalid: a key or a value is wrong, or contradicts another spec of the type.
+    """
+    found = type_specs.read(specs)
+    with ctx.db.writer() as conn:
+        kind = types.get(conn, ctx, ident)
+        type_specs.check_whole({**kind.extra_specs, **found})
+        pairs.merge(conn, share_type_extra_specs, ident, found)
+    return found
+
+
+def delete_spec(ctx: RequestContext, ident: str, key: str, needed: frozenset[str]) -> None:
+    """The extra spec is gone. ``needed``: those that cannot go.
+
+    :raises errors.Forbidden: it is one of these.
+    :raises errors.NotFound: the type has no such extra spec.
+    """
+    with ctx.db.writer() as conn:
+        types.get(conn, ctx, ident)
+        if key in needed:
+            raise errors.Forbidden(f'extra_specs.{key}: every share type has it; it cannot be deleted.')
+        pairs.remove(conn, share_type_extra_specs, ident, key, 'extra spec')

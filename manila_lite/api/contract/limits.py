@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The call that shows a caller's limits and usage, under names of its own."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite.api import versions
+from manila_lite.api.contract import fields
+from manila_lite.api.contract.fields import INTEGER, Schema
+from manila_lite.api.contract.op import Op, Plain
+from manila_lite.api.v2 import limits as v2
+from manila_lite.policies import quotas as rules
+
+#: Resource, first version, name of its limit, name of its usage (the size of one share is no usage).
+_NAMES = (
+    ('shares', '2.0', 'maxTotalShares', 'totalSharesUsed'),
+    ('gigabytes', '2.0', 'maxTotalShareGigabytes', 'totalShareGigabytesUsed'),
+    ('snapshots', '2.0', 'maxTotalShareSnapshots', 'totalShareSnapshotsUsed'),
+    ('snapshot_gigabytes', '2.0', 'maxTotalSnapshotGigabytes', 'totalSnapshotGigabytesUsed'),
+    ('share_networks', '2.0', 'maxTotalShareNetworks', 'totalShareNetworksUsed'),
+    ('share_replicas', '2.53', 'maxTotalShareReplicas', 'totalShareReplicasUsed'),
+    ('replica_gigabytes', '2.53', 'maxTotalReplicaGigabytes', 'totalReplicaGigabytesUsed'),
+    ('share_groups', '2.58', 'maxTotalShareGroups', 'totalShareGroupsUsed'),
+    ('share_group_snapshots', '2.58', 'maxTotalShareGroupSnapshots', 'totalShareGroupSnapshotsUsed'),
+    ('per_share_gigabytes', '2.62', 'maxTotalPerShareGigabytes', None),
+    ('backups', '2.80', 'maxTotalShareBackups', 'totalShareBackupsUsed'),
+    ('backup_gigabytes', '2.80', 'maxTotalBackupGigabytes', 'totalBackupGigabytesUsed'),
+)
+
+
+def _living(version: int) -> list[tuple[str, str, str]]:
+    """Return (name, resource, part) of every number at a version."""
+    return [(name, resource, part) for resource, since, limit, used in _NAMES if versions.minor(since) <= version
+            for name, part in ((limit, 'limit'), (used, 'in_use')) if name]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Absolute(Plain):
+    """``{'limits': {'rate': [], 'absolute': {...}}}``; requests are not rated here, proxies in front can."""
+
+    def render(self, found: dict[str, dict[str, int]], req: Any) -> dict[str, Any]:
+        """Return the document."""
+        absolute = {name: found[resource][part] for name, resource, part in _living(req.version)}
+        return super().render({'rate': [], 'absolute': absolute}, req)
+
+    def schema(self, version: int) -> Schema:
+        """Return its schema."""
+        absolute = fields.document({name: self.body for name, _, _ in _living(version)})
+        rates = {'type': 'array', 'maxItems': 0}
+        return fields.document({str(self.key): fields.document({'rate': rates, 'absolute': absolute})})
+
+
+OPS = [Op('GET', '/limits', v2.show, rules.GET_LIMITS, _Absolute(INTEGER, 'limits'))]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around quota sets, and the resources that have quotas, with the versions that show them."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite.actions import quotas
+from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.fields import INTEGER, Schema
+from manila_lite.api.contract.op import Body, Field, Op, Plain
+from manila_lite.api.v2 import quota_sets as v2
+from manila_lite.policies import quotas as rules
+
+
+def _limit(value: Any) -> int:
+    number = shapes.integer(value)
+    if number < -1:
+        raise ValueError(f'must be a number from -1, which means no limit; not {value}')
+    return number
+
+
+_LIMIT = {'type': ['integer', 'string', 'null'], 'maximum': shapes.MAX_INT, 'pattern': r'^-?[0-9]{1,10}$'}
+
+#: A field for each resource, as bodies have it.
+RESOURCES = tuple(Field(name, _LIMIT, since=since, parse=_limit) for name, since in (
+    ('shares', '2.0'), ('gigabytes', '2.0'), ('snapshots', '2.0'), ('snapshot_gigabytes', '2.0'), ('share_networks', '2.0'),
+    ('share_groups', '2.40'), ('share_group_snapshots', '2.40'), ('share_replicas', '2.53'), ('replica_gigabytes', '2.53'),
+    ('per_share_gigabytes', '2.62'), ('backups', '2.80'), ('backup_gigabytes', '2.80'), ('encryption_keys', '2.90')))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Limits(Plain):
+    """A ``body`` for each resource that the version knows and the answer has (share types have fewer), under ``key``.
+
+    ``named``: the answer also says by ``id`` whose it is.
+    """
+
+    named: bool = True
+
+    def render(self, found: dict[str, Any], req: Any) -> dict[str, Any]:
+        """Return the document."""
+        shown = {'id': found['id']} if self.named else {}
+        shown.update((field.name, found[field.name]) for field in fields.living(RESOURCES, req.version)
+                     if field.name in found)
+        return super().render(shown, req)
+
+    def schema(self, version: int) -> Schema:
+        """Return its schema."""
+        names = [field.name for field in fields.living(RESOURCES, version)]
+        always = {name: self.body for name in names if name in quotas.OF_TYPES}
+        if self.named:
+            always['id'] = shapes.ID
+        return fields.document({str(self.key): fields.document(always, dict.fromkeys(names, self.body))})
+
+
+_DETAIL = fields.document({'limit': INTEGER, 'in_use': shapes.COUNT, 'reserved': shapes.COUNT})
+
+
+def _refuse(value: Any) -> None:
+    raise ValueError('is not known at this version; from 2.39 on, share types have quotas')
+
+
+_WHOSE = (
+    Field('user_id', {'type': 'string', 'maxLength': 255}),
+    Field('share_type', {'type': 'string'}, until='2.38', parse=_refuse),
+    Field('share_type', {'type': 'string'}, since='2.39'),
+)
+
+_BODY = Body('quota_set', (*RESOURCES, Field('force', shapes.NULL_FLAG, parse=shapes.flag),
+                           Field('tenant_id', shapes.NULL_STRING)))
+
+_SET = '/quota-sets/{quota_project_id}'
+_OLD = '/os-quota-sets/{quota_project_id}'
+
+OPS = [
+    Op('GET', _SET, v2.show, rules.GET, Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
+    Op('GET', f'{_SET}/detail', v2.detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE),
+    Op('GET', f'{_SET}/defaults', v2.defaults, rules.GET, Limits(INTEGER, 'quota_set'), old_path=f'{_OLD}/defaults'),
+    Op('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY, old_path=_OLD),
+    Op('DELETE', _SET, v2.delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
+]

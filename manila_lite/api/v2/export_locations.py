@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Export locations over HTTP. Their order is the order in which clients shall try them."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import export_locations as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import exports, instances, models, shares
+
+
+def metadata_of(row: Any, req: Request) -> dict[str, str]:
+    """Read a location's metadata; ``preferred`` is a field of its own."""
+    found = req.related['metadata'].get(row.id, {})
+    return {key: value for key, value in found.items() if key != exports.PREFERRED}
+
+
+def index(req: Request) -> list[Any]:
+    """List the export locations of a share."""
+    with req.ctx.db.reader() as conn:
+        share = shares.get(conn, req.ctx, req.params['share_id'])
+        return _list(conn, req, share.instance_id)
+
+
+def show(req: Request) -> Any:
+    """Show an export location of a share."""
+    with req.ctx.db.reader() as conn:
+        share = shares.get(conn, req.ctx, req.params['share_id'])
+        return _one(conn, req, share.instance_id)
+
+
+def index_of_instance(req: Request) -> list[Any]:
+    """List the export locations of a share instance."""
+    with req.ctx.db.reader() as conn:
+        return _list(conn, req, instances.get(conn, req.params['share_instance_id']).id)
+
+
+def show_of_instance(req: Request) -> Any:
+    """Show an export location of a share instance."""
+    with req.ctx.db.reader() as conn:
+        return _one(conn, req, instances.get(conn, req.params['share_instance_id']).id)
+
+
+def _list(conn: Any, req: Request, instance_id: str) -> list[Any]:
+    found = [row for row in shares.exports(conn, (instance_id,)).get(instance_id, ())
+             if req.ctx.is_admin or not row.is_admin_only]
+    related.load_pairs(conn, req, models.export_location_metadata, found)
+    return found
+
+
+def _one(conn: Any, req: Request, instance_id: str) -> Any:
+    row = exports.get(conn, instance_id, req.params['export_location_id'], hidden=req.ctx.is_admin)
+    related.load_pairs(conn, req, models.export_location_metadata, [row])
+    return row
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def _named(req: Request) -> tuple[str, str]:
+    return req.params['share_id'], req.params['export_location_id']
+
+
+def get_metadata(req: Request) -> dict[str, str]:
+    """Show all metadata."""
+    return actions.metadata(req.ctx, *_named(req))
+
+
+def merge_metadata(req: Request) -> dict[str, str]:
+    """Set some metadata."""
+    return actions.set_metadata(req.ctx, *_named(req), req.body, replace=False)
+
+
+def replace_metadata(req: Request) -> dict[str, str]:
+    """Set all metadata."""
+    return actions.set_metadata(req.ctx, *_named(req), req.body, replace=True)
+
+
+def get_metadata_item(req: Request) -> dict[str, str]:
+    """Show one pair."""
+    found, key = actions.metadata(req.ctx, *_named(req)), req.params['key']
+    if key not in found:
+        raise errors.NotFound.of('metadata item', key)
+    return {key: found[key]}
+
+
+def set_metadata_item(req: Request) -> dict[str, str]:
+    """Set one pair."""
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
+    actions.set_metadata(req.ctx, *_named(req), req.body, replace=False)
+    return req.body
+
+
+def delete_metadata(req: Request) -> None:
+    """Delete one pair."""
+    actions.delete_metadata(req.ctx, *_named(req), req.params['key'])

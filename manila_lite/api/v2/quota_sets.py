@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quota sets over HTTP."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import quotas as actions
+from manila_lite.api.request import Request
+from manila_lite.db import quotas
+from manila_lite.policies import quotas as rules
+
+
+def _project(req: Request) -> str:
+    """Return the project that the URL names, which the caller may look at."""
+    project = req.params['quota_project_id']
+    if not req.may(rules.GET, {'project_id': project, 'user_id': req.ctx.user_id}):
+        raise errors.Forbidden(f'The quotas of project {project} are for its own people and for administrators.')
+    return project
+
+
+def _scope(conn: Any, req: Request) -> actions.Scope:
+    return actions.scope(conn, req.ctx, _project(req), req.query.get('user_id'), req.query.get('share_type'))
+
+
+def show(req: Request) -> dict[str, Any]:
+    """Show the limits."""
+    with req.ctx.db.reader() as conn:
+        whose = _scope(conn, req)
+        return {'id': whose.project_id, **actions.get(conn, req.ctx, whose)}
+
+
+def detail(req: Request) -> dict[str, Any]:
+    """Show the limits and what is used of them."""
+    with req.ctx.db.reader() as conn:
+        whose = _scope(conn, req)
+        return {'id': whose.project_id, **actions.detail(conn, req.ctx, whose)}
+
+
+def defaults(req: Request) -> dict[str, Any]:
+    """Show the limits of a project for which none were set."""
+    project = _project(req)
+    with req.ctx.db.reader() as conn:
+        return {'id': project, **quotas.class_limits(conn, req.ctx.conf, quotas.DEFAULT_CLASS)}
+
+
+def update(req: Request) -> dict[str, Any]:
+    """Set limits."""
+    values = {key: value for key, value in req.body.items() if value is not None and key not in ('force', 'tenant_id')}
+    return actions.update(req.ctx, req.params['quota_project_id'], req.query.get('user_id'), req.query.get('share_type'),
+                          values, force=bool(req.body.get('force')))
+
+
+def delete(req: Request) -> None:
+    """Put limits back to the defaults."""
+    actions.delete(req.ctx, req.params['quota_project_id'], req.query.get('user_id'), req.query.get('share_type'))

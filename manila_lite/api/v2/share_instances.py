@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share instances over HTTP, for administrators."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite.actions import shares as actions
+from manila_lite.api.request import Request
+from manila_lite.db import instances, shares
+
+#: From 2.9 on, export locations are resources of their own.
+_INLINE_EXPORTS_UNTIL = 8
+
+
+def exports_of(row: Any, req: Request) -> list[str]:
+    """Read an instance's export paths, as versions below 2.9 show them."""
+    return [export.path for export in req.related.get('exports', {}).get(row.id, ())]
+
+
+def first_export(row: Any, req: Request) -> str | None:
+    """Read the path to mount first."""
+    return next(iter(exports_of(row, req)), None)
+
+
+def index(req: Request) -> list[Any]:
+    """List the instances of all shares."""
+    return _list(req, req.query)
+
+
+def index_of_share(req: Request) -> list[Any]:
+    """List the instances of a share."""
+    with req.ctx.db.reader() as conn:
+        share = shares.get(conn, req.ctx, req.params['share_id'])
+    return _list(req, {'share_id': share.id})
+
+
+def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
+    with req.ctx.db.reader() as conn:
+        found = instances.list_instances(conn, filters, req.page)
+        _load_exports(conn, req, found)
+    return found
+
+
+def _load_exports(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+    if req.version <= _INLINE_EXPORTS_UNTIL:
+        req.related['exports'] = shares.exports(conn, [row.id for row in rows])
+
+
+def show(req: Request) -> Any:
+    """Show one instance."""
+    with req.ctx.db.reader() as conn:
+        row = _get(conn, req)
+        _load_exports(conn, req, [row])
+    return row
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, _share_of(req), req.body['status'])
+
+
+def force_delete(req: Request) -> None:
+    """Delete an instance in any status; a share goes with its last instance."""
+    actions.delete(req.ctx, _share_of(req), force=True)
+
+
+def _share_of(req: Request) -> str:
+    with req.ctx.db.reader() as conn:
+        return _get(conn, req).share_id
+
+
+def _get(conn: Any, req: Request) -> Any:
+    return instances.get(conn, req.params['share_instance_id'])
+

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share types over HTTP: from the parsed request to an action or a query, and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import share_types as actions
+from manila_lite.actions import type_specs
+from manila_lite.api.request import Request
+from manila_lite.db import types
+
+#: What older versions give a type, and never take away again.
+_ASSUMED = {type_specs.SNAPSHOT_SUPPORT: 'True'}
+_NEEDED = frozenset({type_specs.DHSS})
+
+
+# Reading rows -----------------------------------------------------------------------------------
+
+def specs_of(row: Any, req: Request) -> Mapping[str, str]:
+    """Read the extra specs: all for administrators, for users those that matter to them."""
+    return row.extra_specs if req.ctx.is_admin else type_specs.visible(row.extra_specs)
+
+
+def specs_and_abilities_of(row: Any, req: Request) -> Mapping[str, str]:
+    """Read the extra specs; users are also told what shares of the type cannot do."""
+    found = specs_of(row, req)
+    return found if req.ctx.is_admin else {**found, **type_specs.unset(row.extra_specs)}
+
+
+def required_of(row: Any, req: Request) -> Mapping[str, str]:
+    """Read the extra specs that every type has."""
+    return type_specs.required(row.extra_specs)
+
+
+def is_default(row: Any, req: Request) -> bool:
+    """Say whether requests that name no type get this one."""
+    return bool(row.name == req.ctx.conf.default_share_type)
+
+
+# Types ------------------------------------------------------------------------------------------
+
+def index(req: Request) -> list[Any]:
+    """List types: the public ones unless asked otherwise; users also see the private ones that they may use."""
+    public = req.query.get('is_public', True) if req.ctx.is_admin else None
+    with req.ctx.db.reader() as conn:
+        return types.list_types(conn, req.ctx, is_public=public, extra_specs=req.query.get('extra_specs'))
+
+
+def default(req: Request) -> Any:
+    """Show the default type."""
+    name = req.ctx.conf.default_share_type
+    if not name:
+        raise errors.NotFound('No default share type is configured.', code='share_type_not_found')
+    with req.ctx.db.reader() as conn:
+        return types.named(conn, req.ctx, name)
+
+
+def show(req: Request) -> Any:
+    """Show one type."""
+    with req.ctx.db.reader() as conn:
+        return types.get(conn, req.ctx, req.params['type_id'])
+
+
+def create(req: Request) -> Any:
+    """Create a type."""
+    return actions.create(req.ctx, req.body, {})
+
+
+def create_with_snapshots(req: Request) -> Any:
+    """Create a type whose shares have snapshots unless the request says otherwise."""
+    return actions.create(req.ctx, req.body, _ASSUMED)
+
+
+def update(req: Request) -> Any:
+    """Change name, description or visibility."""
+    values = {key: value for key, value in req.body.items() if value is not None or key == 'description'}
+    return actions.update(req.ctx, req.params['type_id'], values)
+
+
+def delete(req: Request) -> None:
+    """Delete a type."""
+    actions.delete(req.ctx, req.params['type_id'])
+
+
+# Projects ---------------------------------------------------------------------------------------
+
+def list_access(req: Request) -> list[dict[str, str]]:
+    """List the projects that may use a private type."""
+    ident = req.params['type_id']
+    with req.ctx.db.reader() as conn:
+        if types.get(conn, req.ctx, ident).is_public:
+            raise errors.NotFound(f'Share type {ident} is public; it has no list of projects.',
+                                  code='share_type_access_not_found')
+        return [{'share_type_id': ident, 'project_id': project} for project in types.projects(conn, ident)]
+
+
+def add_access(req: Request) -> None:
+    """Let a project use a private type."""
+    actions.add_project(req.ctx, req.params['type_id'], req.body['project'])
+
+
+def remove_access(req: Request) -> None:
+    """No longer let a project use a private type."""
+    actions.remove_project(req.ctx, req.params['type_id'], req.body['project'])
+
+
+# Extra specs ------------------------------------------------------------------------------------
+
+def get_specs(req: Request) -> Mapping[str, str]:
+    """Show the extra specs."""
+    return specs_of(show(req), req)
+
+
+def set_specs(req: Request) -> Mapping[str, str]:
+    """Set some extra specs."""
+    return actions.set_specs(req.ctx, req.params['type_id'], req.body)
+
+
+def get_spec(req: Request) -> dict[str, str]:
+    """Show one extra spec."""
+    found, key = get_specs(req), req.params['key']
+    if key not in found:
+        raise errors.NotFound.of('extra spec', key)
+    return {key: found[key]}
+
+
+def set_spec(req: Request) -> Mapping[str, str]:
+    """Set one extra spec."""
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'body: must hold exactly the key {key} that the URL names.')
+    return set_specs(req)
+
+
+def delete_spec(req: Request) -> None:
+    """Delete one extra spec."""
+    actions.delete_spec(req.ctx, req.params['type_id'], req.params['key'], _NEEDED)
+
+
+def delete_spec_but_snapshots(req: Request) -> None:
+    """Delete one extra spec, of those that older versions do not need."""
+    actions.delete_spec(req.ctx, req.params['type_id'], req.params['key'], _NEEDED | set(_ASSUMED))

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Export locations one by one, and their metadata; ``db/shares.py`` has them all by instance, and stores them.
+
+The metadata key ``preferred`` is the column of that name: the lists show it at each location.
+"""
+
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+from oslo_utils import strutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models, pairs
+
+_exports = models.export_locations
+_metadata = models.export_location_metadata
+
+PREFERRED = 'preferred'
+
+
+def get(conn: Connection, instance_id: str, ident: str, *, hidden: bool = False) -> Row:
+    """Return an export location of an instance; ``hidden``: also one that only administrators see.
+
+    :raises errors.NotFound: there is none.
+    """
+    query = sa.select(_exports).where(_exports.c.id == ident, _exports.c.share_instance_id == instance_id)
+    if not hidden:
+        query = query.where(sa.not_(_exports.c.is_admin_only))
+    row = conn.execute(query).first()
+    if row is None:
+        raise errors.NotFound.of('export location', ident)
+    return row
+
+
+def metadata(conn: Connection, row: Row) -> dict[str, str]:
+    """Return all metadata of a location, ``preferred`` among it."""
+    return {**pairs.of(conn, _metadata, row.id), PREFERRED: str(row.preferred)}
+
+
+def set_metadata(conn: Connection, ident: str, values: Mapping[str, str], *, replace: bool, keep: list[str]) -> None:
+    """The location has these pairs, beside its others or (``replace``) instead of all but those of ``keep``.
+
+    :raises errors.Invalid: ``preferred`` is neither true nor false.
+    """
+    values = dict(values)
+    preferred = values.pop(PREFERRED, None)
+    if replace:
+        pairs.replace(conn, _metadata, ident, values, keep)
+    else:
+        pairs.merge(conn, _metadata, ident, values)
+    if preferred is not None:
+        _prefer(conn, ident, _flag(preferred))
+    elif replace and PREFERRED not in keep:
+        _prefer(conn, ident, False)
+
+
+def delete_metadata(conn: Connection, ident: str, key: str) -> None:
+    """The pair is gone; without ``preferred`` a location is not preferred.
+
+    :raises errors.NotFound: the location has no such key.
+    """
+    if key == PREFERRED:
+        _prefer(conn, ident, False)
+    else:
+        pairs.remove(conn, _metadata, ident, key)
+
+
+def _prefer(conn: Connection, ident: str, yes: bool) -> None:
+    conn.execute(_exports.update().where(_exports.c.id == ident).values(preferred=yes))
+
+
+def _flag(text: str) -> bool:
+    try:
+        return strutils.bool_from_string(text, strict=True)
+    except ValueError:
+        raise errors.Invalid(f'metadata: {PREFERRED}: {text!r} is neither true nor false.') from None

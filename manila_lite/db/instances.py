@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share instances by themselves, as administrators look at them; with their share: ``db/shares.py``."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models, paging
+
+_instances = models.share_instances
+_shares = models.shares
+_zones = models.availability_zones
+_exports = models.export_locations
+
+#: Everything a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
+
+_EQUAL = {**{name: _instances.c[name] for name in (
+    'id', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id', 'share_network_id', 'share_server_id')},
+    'project_id': _shares.c.project_id}
+_EXPORT = {'export_location_id': _exports.c.id, 'export_location_path': _exports.c.path}
+
+
+def _select() -> sa.Select:
+    return (sa.select(*_instances.c, _zones.c.name.label('availability_zone'))
+            .join(_shares, _shares.c.id == _instances.c.share_id)
+            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
+
+
+def get(conn: Connection, ident: str) -> Row:
+    """Return an instance, whoever owns its share.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_select().where(_instances.c.id == ident)).first()
+    if row is None:
+        raise errors.NotFound.of('share instance', ident)
+    return row
+
+
+def list_instances(conn: Connection, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+    """Return instances of all projects; filters by columns, ``project_id`` and export location (id or path)."""
+    query = _select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
+    for key, column in _EXPORT.items():
+        if filters.get(key) is not None:
+            query = query.where(sa.exists().where(_exports.c.share_instance_id == _instances.c.id,
+                                                  column == filters[key]))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)))

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules all the way to the backend: many in one call, none lost, each with its end."""
+
+import concurrent.futures
+import time
+
+from manila_lite import errors
+from manila_lite.db import operations as rows
+from manila_lite.drivers.dummy.driver import DummyDriver
+from manila_lite.tests.functional import base
+
+
+class Access(base.ServiceTest):
+    """One dummy backend with a healthy start in every test."""
+
+    BACKENDS = {'alpha': 'dummy_admin_export_ip = 10.9.9.9'}
+
+    def setUp(self):
+        super().setUp()
+        self.knobs()
+        self.user = self.caller()
+        self.share = self.user.share()['id']
+        self.instance = self.admin.ok('GET', f'/shares/{self.share}/instances')['share_instances'][0]['id']
+
+    def knobs(self, *lines):
+        (self.service.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+
+    @property
+    def driver(self) -> DummyDriver:
+        return self.service.managers['alpha'].driver
+
+    def in_force(self):
+        """Return what the backend grants: addresses and levels."""
+        return sorted((to, level) for _type, to, level in self.driver.store.share(self.instance).rules.values())
+
+    def calls(self):
+        """Return how often the backend was told of this share's rules."""
+        return len([ids for _, ids in self.driver.store.calls('update_access') if ids == self.instance])
+
+    def allow(self, to, level='rw', kind='ip', **more):
+        body = {'access_type': kind, 'access_to': to, 'access_level': level}
+        status, document, _ = self.user.action(self.share, 'allow_access', body, **more)
+        self.assertEqual(200, status, document)
+        return document['access']
+
+    def deny(self, ident, status=202):
+        self.assertEqual(status, self.user.action(self.share, 'deny_access', {'access_id': ident})[0])
+
+    def wait(self, ident, state):
+        return self.user.wait(f'/share-access-rules/{ident}', 'access', state, field='state')
+
+    def settled(self, status='active'):
+        self.user.wait(f'/shares/{self.share}', 'share', status, field='access_rules_status')
+
+    def reach(self, count):
+        end = time.monotonic() + 10
+        while self.calls() < count:
+            self.assertLess(time.monotonic(), end, 'the backend was not called')
+            time.sleep(0.01)
+
+    def messages(self):
+        return [message['user_message'] for message in self.user.ok(
+            'GET', f'/messages?resource_id={self.share}')['messages']]
+
+    def test_a_rule_comes_into_force_and_goes(self):
+        rule = self.allow('10.0.0.5', 'ro')
+        self.assertEqual('queued_to_apply', rule['state'])
+        self.wait(rule['id'], 'active')
+        self.settled()
+        self.assertEqual([('10.0.0.5', 'ro')], self.in_force())
+        self.deny(rule['id'])
+        self.wait(rule['id'], 'gone')
+        self.settled()
+        self.assertEqual([], self.in_force())
+
+    def test_rules_queued_while_the_backend_is_at_work_take_one_more_call(self):
+        self.knobs('update_access:hang')
+        first = self.allow('10.0.0.1')
+        self.reach(1)
+        others = [self.allow(f'10.0.1.{number}')['id'] for number in range(20)]
+        self.assertEqual('syncing', self.user.ok('GET', f'/shares/{self.share}')['share']['access_rules_status'])
+        self.knobs()
+        for ident in (first['id'], *others):
+            self.wait(ident, 'active')
+        self.settled()
+        self.assertEqual(21, len(self.in_force()))
+        self.assertEqual(2, self.calls())
+
+    def test_many_at_once_have_one_open_operation(self):
+        self.knobs('update_access:delay=0.2')
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            rules = list(pool.map(lambda number: self.allow(f'10.2.0.{number}')['id'], range(16)))
+        for ident in rules:
+            self.wait(ident, 'active')
+        self.settled()
+        self.assertEqual(16, len(self.in_force()))
+        self.assertLess(self.calls(), 10)
+
+    def test_the_same_rule_many_times_at_once_is_there_once(self):
+        def ask(_):
+            return self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[0]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            self.assertEqual([200] + [400] * 7, sorted(pool.map(ask, range(8))))
+        rules = self.user.ok('GET', f'/share-access-rules?share_id={self.share}')['access_list']
+        self.assertEqual(1, len(rules))
+
+    def test_a_refused_rule_is_in_error_and_says_why(self):
+        good, bad = self.allow('10.0.0.1')['id'], self.allow('some-certificate', kind='cert')['id']
+        self.wait(bad, 'error')
+        self.wait(good, 'active')
+        self.settled('error')
+        self.assertEqual([('10.0.0.1', 'rw')], self.in_force())
+        self.assertIn('some-certificate', self.messages()[0])
+        old = self.user.call('POST', f'/shares/{self.share}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': '10.0.0.3'}}, version='2.27')
+        self.assertEqual(400, old[0])
+        self.wait(self.allow('10.0.0.3')['id'], 'active')
+        self.deny(bad)
+        self.wait(bad, 'gone')
+        self.settled()
+
+    def test_a_rule_that_the_backend_stops_to_support_is_in_error(self):
+        first = self.allow('10.0.0.1')['id']
+        self.wait(first, 'active')
+        self.driver.conf.set_override('dummy_access_types', ['user'], group='alpha') if hasattr(
+            self.driver.conf, 'set_override') else self.service.conf.set_override('dummy_access_types', ['user'], group='alpha')
+        self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
+        second = self.allow('anna', kind='user')['id']
+        self.wait(second, 'active')
+        self.wait(first, 'error')
+        self.settled('error')
+
+    def test_a_backend_that_fails_for_good(self):
+        active = self.allow('10.0.0.1')['id']
+        self.wait(active, 'active')
+        self.knobs('update_access:fail')
+        fresh = self.allow('10.0.0.2')['id']
+        self.deny(active)
+        self.wait(fresh, 'error')
+        self.wait(active, 'error')
+        self.settled('error')
+        self.assertEqual(1, len(self.messages()))
+        self.knobs()
+        self.deny(active)
+        self.deny(fresh)
+        self.wait(active, 'gone')
+        self.wait(fresh, 'gone')
+        self.settled()
+        self.assertEqual([], self.in_force())
+
+    def test_a_passing_failure_and_half_an_answer_are_tried_again(self):
+        self.knobs('update_access:fail@once', 'update_access:partial@once')
+        rule = self.allow('10.0.0.1')['id']
+        self.wait(rule, 'active')
+        self.assertEqual([('10.0.0.1', 'rw')], self.in_force())
+        self.assertEqual(3, self.calls())
+
+    def test_denied_before_it_was_applied(self):
+        self.knobs('update_access:hang')
+        first = self.allow('10.0.0.1')['id']
+        self.reach(1)
+        queued = self.allow('10.0.0.2')['id']
+        self.deny(first)
+        self.deny(queued)
+        self.deny(queued)
+        self.knobs()
+        self.wait(first, 'gone')
+        self.wait(queued, 'gone')
+        self.settled()
+        self.assertEqual([], self.in_force())
+
+    def test_a_level_is_changed(self):
+        rule = self.allow('10.0.0.1')['id']
+        self.wait(rule, 'active')
+        changed = self.user.ok('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})['access']
+        self.assertEqual(('ro', 'queued_to_update'), (changed['access_level'], changed['state']))
+        self.wait(rule, 'active')
+        self.assertEqual([('10.0.0.1', 'ro')], self.in_force())
+        calls = self.calls()
+        same = self.user.ok('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})['access']
+        self.assertEqual('active', same['state'])
+        self.settled()
+        self.assertEqual(calls, self.calls())
+
+    def test_a_level_is_not_changed_under_way(self):
+        self.knobs('update_access:hang')
+        rule = self.allow('10.0.0.1')['id']
+        status, document, _ = self.user.call('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})
+        self.assertEqual(400, status, document)
+        self.knobs()
+        self.wait(rule, 'active')
+
+    def test_old_versions_say_new(self):
+        self.knobs('update_access:hang')
+        rule = self.allow('10.0.0.1')['id']
+        path = f'/shares/{self.share}/action'
+        rules = self.user.ok('POST', path, {'access_list': None}, version='2.27')['access_list']
+        self.assertEqual(['new'], [row['state'] for row in rules])
+        self.assertEqual('out_of_sync', self.user.ok(
+            'GET', f'/shares/{self.share}', version='2.27')['share']['access_rules_status'])
+        now = self.user.ok('POST', path, {'access_list': None}, version='2.28')['access_list'][0]['state']
+        self.assertIn(now, ('queued_to_apply', 'applying'))
+        self.knobs()
+        self.wait(rule, 'active')
+
+    def test_a_share_that_is_going(self):
+        rule = self.allow('10.0.0.1')['id']
+        self.wait(rule, 'active')
+        self.knobs('delete_share:hang')
+        self.user.ok('DELETE', f'/shares/{self.share}')
+        self.deny(rule, 400)
+        status, document, _ = self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})
+        self.assertEqual((400, 'share_not_available'), (status, document['badRequest']['reason']))
+        self.knobs()
+        self.user.wait(f'/shares/{self.share}', 'share', 'gone')
+        self.assertEqual(404, self.user.call('GET', f'/share-access-rules/{rule}')[0])
+
+    def test_a_rule_queued_just_before_the_share_goes_leaves_no_work(self):
+        self.knobs('update_access:fail@once', 'delete_share:hang')
+        self.allow('10.0.0.1')
+        self.user.ok('DELETE', f'/shares/{self.share}')
+        time.sleep(0.3)
+        self.knobs()
+        self.user.wait(f'/shares/{self.share}', 'share', 'gone')
+        end = time.monotonic() + 15
+        while self.is_open():
+            self.assertLess(time.monotonic(), end, 'the operation stays open')
+            time.sleep(0.1)
+        self.assertEqual([], self.messages())
+
+    def is_open(self):
+        with self.service.services.db.writer() as conn:
+            return rows.ask_again(conn, f'access:{self.share}') is not None
+
+    def test_a_denial_is_done_after_a_failed_deletion(self):
+        rule = self.allow('10.0.0.1')['id']
+        self.wait(rule, 'active')
+        self.knobs('delete_share:fail_final')
+        self.user.ok('DELETE', f'/shares/{self.share}')
+        self.user.wait(f'/shares/{self.share}', 'share', 'error_deleting')
+        self.deny(rule)
+        self.wait(rule, 'gone')
+        self.assertEqual([], self.in_force())
+
+    def test_locks_are_refused_by_name(self):
+        for key, value in (('lock_visibility', True), ('lock_deletion', 'true'), ('lock_reason', 'mine')):
+            status, document, _ = self.user.action(self.share, 'allow_access', {
+                'access_type': 'ip', 'access_to': '10.0.0.1', key: value})
+            self.assertEqual((400, 'locks_not_served'), (status, document['badRequest']['reason']))
+            self.assertIn(key, document['badRequest']['message'])
+        status, _, _ = self.user.action(self.share, 'allow_access', {
+            'access_type': 'ip', 'access_to': '10.0.0.1', 'lock_visibility': False, 'lock_deletion': None})
+        self.assertEqual(200, status)
+
+    def test_nobody_sees_the_rules_of_others(self):
+        rule = self.allow('10.0.0.1')['id']
+        self.admin.ok('PUT', f'/shares/{self.share}', {'share': {'is_public': True}})
+        other = self.caller(project='q')
+        path = f'/share-access-rules/{rule}'
+        for method, where, body in (
+                ('GET', path, None), ('GET', f'/share-access-rules?share_id={self.share}', None),
+                ('PUT', path, {'update_access': {'access_level': 'ro'}}),
+                ('PUT', f'{path}/metadata', {'metadata': {'a': 'b'}}), ('DELETE', f'{path}/metadata/a', None),
+                ('POST', f'/shares/{self.share}/action', {'deny_access': {'access_id': rule}}),
+                ('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.2'}})):
+            self.assertEqual(404, other.call(method, where, body)[0], (method, where))
+        self.assertEqual(200, self.admin.call('GET', path)[0])
+
+    def test_a_rule_of_another_share(self):
+        rule = self.allow('10.0.0.1')['id']
+        elsewhere = self.user.share()['id']
+        self.assertEqual(404, self.user.action(elsewhere, 'deny_access', {'access_id': rule})[0])
+
+    def test_readers_only_look(self):
+        rule = self.allow('10.0.0.1')['id']
+        reader = self.caller(roles='reader')
+        self.assertEqual(200, reader.call('GET', f'/share-access-rules/{rule}')[0])
+        self.assertEqual(403, reader.action(self.share, 'deny_access', {'access_id': rule})[0])
+        self.assertEqual(403, reader.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})[0])
+
+    def test_what_only_administrators_see_of_exports(self):
+        path = f'/shares/{self.share}/export_locations'
+        hidden = [row for row in self.admin.ok('GET', path)['export_locations'] if row['is_admin_only']]
+        self.assertEqual(['10.9.9.9'], [row['path'].partition(':')[0] for row in hidden])
+        self.assertEqual(self.instance, hidden[0]['share_instance_id'])
+        mine = self.user.ok('GET', path)['export_locations']
+        self.assertEqual(2, len(mine))
+        self.assertFalse({'is_admin_only', 'share_instance_id'} & set(mine[0]))
+        for tail in ('', '/metadata', '/metadata/a'):
+            self.assertEqual(404, self.user.call('GET', f'{path}/{hidden[0]["id"]}{tail}')[0])
+        self.assertEqual(404, self.user.call('PUT', f'{path}/{hidden[0]["id"]}/metadata', {'metadata': {'a': 'b'}})[0])
+        self.assertEqual(200, self.admin.call('GET', f'{path}/{hidden[0]["id"]}')[0])
+
+    def test_an_error_that_is_not_final_is_no_reason_to_lose_rules(self):
+        rule = self.allow('10.0.0.1')['id']
+        self.wait(rule, 'active')
+        self.service.stop()
+        fresh = self.allow('10.0.0.2')['id']
+        self.deny(rule)
+        self.service.start()
+        self.wait(fresh, 'active')
+        self.wait(rule, 'gone')
+        self.assertEqual([('10.0.0.2', 'rw')], self.in_force())
+
+
+__all__ = ['Access', 'errors']

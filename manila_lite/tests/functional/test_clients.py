@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clients that people have, unchanged: the openstack command and openstacksdk, without Keystone."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import bcrypt
+import openstack
+import testtools
+
+from manila_lite.tests import process
+
+_BASIC = """
+[api]
+http_basic_auth_user_file = {file}
+http_basic_accounts = demo:p:admin+member+reader,reader:p:reader
+[alpha]
+driver = dummy
+"""
+
+
+class Clients(testtools.TestCase):
+    """One service under noauth for all tests; the basic test has its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.lite = process.Lite()
+        cls.lite.setUp()
+        cls.addClassCleanup(cls.lite.cleanUp)
+        cls.lite.start()
+        cls.url = f'http://127.0.0.1:{cls.lite.port}'
+        end = time.monotonic() + 20
+        while not cls.lite.ok('GET', '/scheduler-stats/pools')['pools']:
+            assert time.monotonic() < end, cls.lite.tail()
+            time.sleep(0.05)
+
+    def env(self, **more):
+        clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+        return clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': f'{self.url}/identity',
+                        'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2', **more}
+
+    def run_cli(self, *words, env=None, fails=False):
+        command = Path(sys.executable).parent / 'openstack'
+        done = subprocess.run([str(command) if command.exists() else shutil.which('openstack'), *words],
+                              env=env or self.env(), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        self.assertEqual(fails, bool(done.returncode), f'openstack {" ".join(words)}\n{done.stdout}{done.stderr}')
+        return done.stderr if fails else done.stdout
+
+    def cli(self, *words, **more):
+        return json.loads(self.run_cli(*words, '-f', 'json', **more))
+
+    def test_command_line(self):
+        kind = self.cli('share', 'type', 'create', 'default', 'False', '--snapshot-support', 'True',
+                        '--create-share-from-snapshot-support', 'True', '--revert-to-snapshot-support', 'True')
+        self.assertEqual('default', kind['name'])
+        self.assertIn('default', [row['Name'] for row in self.cli('share', 'type', 'list')])
+        share = self.cli('share', 'create', 'NFS', '1', '--name', 'one', '--property', 'a=b', '--wait')
+        self.assertEqual(('available', 'one'), (share['status'], share['name']))
+        self.assertEqual(['one'], [row['Name'] for row in self.cli('share', 'list')])
+        self.assertEqual(share['id'], self.cli('share', 'show', 'one')['id'])
+        self.assertEqual(2, len(self.cli('share', 'export', 'location', 'list', 'one')))
+        rule = self.cli('share', 'access', 'create', 'one', 'ip', '10.0.0.0/24', '--access-level', 'ro', '--wait')
+        self.assertEqual('active', rule['state'])
+        self.assertEqual(['10.0.0.0/24'], [row['Access To'] for row in self.cli('share', 'access', 'list', 'one')])
+        self.run_cli('share', 'resize', 'one', '2', '--wait')
+        self.assertEqual(2, self.cli('share', 'show', 'one')['size'])
+        snapshot = self.cli('share', 'snapshot', 'create', 'one', '--name', 's', '--wait')
+        self.assertEqual('available', snapshot['status'])
+        self.assertEqual(['s'], [row['Name'] for row in self.cli('share', 'snapshot', 'list')])
+        self.run_cli('share', 'revert', 's', '--wait')
+        clone = self.cli('share', 'create', 'NFS', '2', '--name', 'two', '--snapshot-id', snapshot['id'], '--wait')
+        self.assertEqual('available', clone['status'])
+        self.run_cli('share', 'resize', 'one', '1', '--wait')
+        self.run_cli('share', 'access', 'delete', 'one', rule['id'])
+        self.run_cli('share', 'snapshot', 'delete', 's', '--wait')
+        self.run_cli('share', 'delete', 'two', 'one', '--wait')
+        self.assertEqual([], self.cli('share', 'list'))
+        self.assertIn('No share with a name or ID', self.run_cli('share', 'show', '12345', fails=True))
+
+    def test_command_line_of_operators(self):
+        self.assertEqual(['test@alpha#pool1'], [row['Name'] for row in self.cli('share', 'pool', 'list')])
+        self.assertEqual({'manila-share', 'manila-scheduler'}, {row['Binary'] for row in self.cli('share', 'service', 'list')})
+        self.assertEqual(['nova'], [row['Name'] for row in self.cli('share', 'availability', 'zone', 'list')])
+        self.run_cli('share', 'quota', 'set', 'someone', '--shares', '7')
+        self.assertEqual(7, self.cli('share', 'quota', 'show', 'someone')['shares'])
+        self.run_cli('share', 'quota', 'delete', 'someone')
+        self.assertEqual(50, self.cli('share', 'quota', 'show', 'someone')['shares'])
+        self.cli('share', 'limits', 'show', '--absolute')
+        self.assertEqual([], self.cli('share', 'message', 'list'))
+
+    def connect(self, **more):
+        auth = {'auth_type': 'none', 'shared_file_system_endpoint_override': f'{self.url}/v2',
+                'shared_file_system_default_microversion': '2.82', **more}
+        return openstack.connect(load_yaml_config=False, load_envvars=False, **auth).shared_file_system
+
+    def test_sdk(self):
+        for end in ('/v2', '/v2/'):
+            self.assertEqual([], list(self.connect(
+                shared_file_system_endpoint_override=f'{self.url}{end}').shares(name='no such share')))
+        proxy = self.connect()
+        self.lite.call('POST', '/types', {'share_type': {'name': 'sdk', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
+        share = proxy.create_share(name='sdk', size=1, share_protocol='NFS', share_type='sdk')
+        share = proxy.wait_for_status(share, status='available', interval=0.2, wait=30)
+        self.assertEqual(1, share.size)
+        self.assertEqual(2, len(list(proxy.export_locations(share.id))))
+        rule = proxy.create_access_rule(share.id, access_type='ip', access_to='10.0.0.9', access_level='rw')
+        self.assertTrue(rule.id)
+        self.assertEqual(['10.0.0.9'], [row.access_to for row in proxy.access_rules(share.id)])
+        proxy.resize_share(share.id, 2)
+        self.lite.wait(f'/shares/{share.id}', 'share', 'available')
+        self.assertEqual(2, proxy.get_share(share.id).size)
+        snapshot = proxy.create_share_snapshot(share_id=share.id, name='snap')
+        self.lite.wait(f'/snapshots/{snapshot.id}', 'snapshot', 'available')
+        self.assertIn('nova', [zone.name for zone in proxy.availability_zones()])
+        self.assertTrue(list(proxy.limits()))
+        self.assertTrue(list(proxy.storage_pools()))
+        proxy.delete_share_snapshot(snapshot.id)
+        self.lite.wait(f'/snapshots/{snapshot.id}', 'snapshot', 'gone')
+        proxy.delete_share(share.id)
+        self.lite.wait(f'/shares/{share.id}', 'share', 'gone')
+
+    def test_sdk_without_a_microversion(self):
+        proxy = self.connect(shared_file_system_default_microversion=None)
+        self.assertEqual([], list(proxy.shares(name='no such share')))
+
+    def test_http_basic(self):
+        lite = process.Lite()
+        state = self.useFixture(lite).state
+        file = state / 'htpasswd'
+        secret = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
+        file.write_text(f'demo:{secret}\nreader:{secret}\n')
+        text = lite.config.read_text().replace('[alpha]\ndriver = dummy\n', _BASIC.format(file=file))
+        lite.config.write_text(text.replace('auth_strategy = noauth', 'auth_strategy = http_basic'))
+        lite.start()
+        url = f'http://127.0.0.1:{lite.port}'
+        env = {key: value for key, value in self.env().items() if not key.startswith('OS_')} | {
+            'OS_AUTH_TYPE': 'http_basic', 'OS_USERNAME': 'demo', 'OS_PASSWORD': 'secret', 'OS_ENDPOINT': f'{url}/identity',
+            'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{url}/v2'}
+        self.assertEqual([], self.cli('share', 'list', env=env))
+        self.assertIn('401', self.run_cli('share', 'list', env=env | {'OS_PASSWORD': 'wrong'}, fails=True))
+        self.assertIn('403', self.run_cli('share', 'type', 'create', 'x', 'False', fails=True,
+                                          env=env | {'OS_USERNAME': 'reader'}))
