@@ -66,10 +66,11 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
            *, force: bool = False) -> dict[str, int]:
     """The limits hold from now on. Returns all that are in force. ``force``: usage may be over them already.
 
-    :raises errors.Invalid: a share type has no such quota, usage is over a limit, or the limit of a user or share
+    :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or the limit of a user or share
         type is over the project's.
     """
     with ctx.db.writer() as conn:
+        _check_name('project_id', project_id)
         whose = scope(conn, ctx, project_id, user_id, share_type)
         quotas.lock(conn, project_id)
         _check_known(whose, values)
@@ -79,6 +80,11 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
             _check_used(values, quotas.usages(conn, project_id, **whose.part))
         quotas.set_limits(conn, project_id, values, **whose.part)
         return get(conn, ctx, whose)
+
+
+def _check_name(field: str, name: str) -> None:
+    if len(name) > 255:
+        raise errors.Invalid(f'{field}: is longer than 255 characters.')
 
 
 def _check_known(whose: Scope, values: Mapping[str, int]) -> None:
@@ -108,7 +114,11 @@ def delete(ctx: RequestContext, project_id: str, user_id: str | None, share_type
 
 
 def update_class(ctx: RequestContext, name: str, values: Mapping[str, int]) -> dict[str, int]:
-    """The class has these limits beside those it had. Returns all that are in force."""
+    """The class has these limits beside those it had. Returns all that are in force.
+
+    :raises errors.Invalid: its name is too long.
+    """
+    _check_name('class_name', name)
     with ctx.db.writer() as conn:
         quotas.set_class_limits(conn, name, values)
         return quotas.class_limits(conn, ctx.conf, name)

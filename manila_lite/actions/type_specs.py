@@ -109,7 +109,7 @@ KNOWN: dict[str, Known] = {
 _ORDERED = ((MIN_SIZE, MAX_SIZE), (MIN_SIZE, MAX_EXTEND_SIZE))
 
 
-def read(specs: Mapping[str, str | bool | int | float]) -> dict[str, str]:
+def read(specs: Mapping[str, str | bool | float]) -> dict[str, str]:
     """Return the extra specs as they are kept.
 
     :raises errors.Invalid: a key or a value cannot be accepted.

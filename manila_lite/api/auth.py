@@ -82,7 +82,7 @@ def _authenticate(path: str, environ: dict) -> str:
     try:
         basic_auth.authenticate(path, user, password)
     except ValueError:  # bcrypt refuses some passwords outright, such as those with a NUL
-        raise webob.exc.HTTPUnauthorized() from None
+        raise webob.exc.HTTPUnauthorized from None
     return user
 
 

@@ -93,7 +93,8 @@ def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reaso
 def pools(conn: Connection) -> list[Row]:
     """Return every pool with its service's zone, ``zone_id``, ``heartbeat_at``, ``stopped`` and ``disabled``."""
     return list(conn.execute(
-        sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled)
+        sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
+                  _services.c.stopped, _services.c.disabled)
         .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
         .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host)))
 

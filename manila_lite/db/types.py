@@ -135,9 +135,16 @@ def delete(conn: Connection, ident: str) -> None:
     used = conn.execute(sa.select(models.share_instances.c.id)
                         .where(models.share_instances.c.share_type_id == ident).limit(1)).first()
     if used:
-        raise errors.Invalid(f'Share type {ident} is in use by shares and cannot be deleted.', code='share_type_in_use')
+        raise _in_use(ident)
     conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == ident))
-    conn.execute(_types.delete().where(_types.c.id == ident))
+    try:
+        conn.execute(_types.delete().where(_types.c.id == ident))
+    except db_exception.DBReferenceError:  # a share was made meanwhile
+        raise _in_use(ident) from None
+
+
+def _in_use(ident: str) -> errors.Invalid:
+    return errors.Invalid(f'Share type {ident} is in use by shares and cannot be deleted.', code='share_type_in_use')
 
 
 def projects(conn: Connection, ident: str) -> list[str]:

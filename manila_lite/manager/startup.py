@@ -24,7 +24,7 @@ def restore(manager: Any) -> None:
     after = ''
     while batch := _next_batch(manager, after):
         try:
-            results = manager.driver.ensure_shares([target for target in batch])
+            results = manager.driver.ensure_shares(batch)
         except Exception:
             LOG.exception('[%s] %s shares could not be brought back', manager.name, len(batch))
             results = {}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placing shares: capacity is never promised twice, failures move on to the next pool, refusals say why."""
+
+import threading
+import time
+
+import sqlalchemy as sa
+
+from manila_lite.db import models
+from manila_lite.db import services as rows
+from manila_lite.tests.functional import base
+
+
+class TwoBackends(base.ServiceTest):
+    """Two backends of one pool each; beta is in a zone of its own."""
+
+    BACKENDS = {'alpha': '', 'beta': 'backend_availability_zone = other\n'}
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.addCleanup(self.service.knob, 'beta', '')
+
+    def messages_of(self, share_id, caller):
+        return caller.ok('GET', f'/messages?resource_id={share_id}')['messages']
+
+    def test_a_zone_is_honoured(self):
+        share = self.caller().share(availability_zone='other')
+        self.assertEqual('other', share['availability_zone'])
+        self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'])
+
+    def test_the_next_pool_is_tried_when_one_fails(self):
+        self.service.knob('alpha', 'create_share:fail_final')
+        for _ in range(4):
+            share = self.caller('next').share()
+            self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'])
+
+    def test_none_left(self):
+        for name in ('alpha', 'beta'):
+            self.service.knob(name, 'create_share:fail_final')
+        caller = self.caller('none')
+        share = caller.share(wait='error')
+        message, = self.messages_of(share['id'], caller)
+        self.assertEqual(('001', '002', 'ERROR'), (message['action_id'], message['detail_id'], message['message_level']))
+        self.assertIn('RetryFilter', message['user_message'])
+        self.assertNotIn('test@', message['user_message'])
+        with self.service.services.db.reader() as conn:
+            claimed = conn.execute(sa.select(sa.func.sum(models.pools.c.claimed_gb))).scalar()
+        self.assertEqual(0, claimed)
+
+    def test_a_refusal_names_filter_and_reason(self):
+        caller = self.caller('why')
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'fast', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'disk': 'ssd'}}})
+        share = caller.share(share_type='fast', wait='error')
+        message, = self.messages_of(share['id'], caller)
+        self.assertEqual('008', message['detail_id'])
+        self.assertIn("CapabilitiesFilter", message['user_message'])
+        self.assertIn("disk='ssd'", message['user_message'])
+        share = caller.share(size=500, wait='error')
+        message, = self.messages_of(share['id'], caller)
+        self.assertEqual('009', message['detail_id'])
+        self.assertIn('500 GiB asked for', message['user_message'])
+
+    def test_affinity(self):
+        caller = self.caller('near')
+        first = caller.share(availability_zone='other')
+        same = caller.share(scheduler_hints={'same_host': first['id']})
+        other = caller.share(scheduler_hints={'different_host': first['id']})
+        hosts = {self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'] for share in (first, same)}
+        self.assertEqual({'test@beta#pool1'}, hosts)
+        self.assertEqual('test@alpha#pool1', self.admin.ok('GET', f'/shares/{other["id"]}')['share']['host'])
+
+
+class Capacity(base.ServiceTest):
+    """One pool of 100 GiB."""
+
+    def test_many_at_once_never_get_more_than_there_is(self):
+        caller = self.caller('crowd')
+        made = []
+
+        def create():
+            made.append(caller.share(size=30, wait=None)['id'])
+        threads = [threading.Thread(target=create) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        found = [caller.wait(f'/shares/{ident}', 'share', {'available', 'error'})['status'] for ident in made]
+        self.assertEqual((3, 5), (found.count('available'), found.count('error')))
+        for ident in made:
+            caller.ok('DELETE', f'/shares/{ident}')
+        for ident in made:
+            caller.wait(f'/shares/{ident}', 'share', 'gone')
+        self._empty()
+
+    def _empty(self):
+        end = time.monotonic() + 10
+        while True:
+            with self.service.services.db.reader() as conn:
+                pool, = rows.pools(conn)
+            if (pool.allocated_gb, pool.claimed_gb, pool.provisioned_gb) == (0, 0, 0):
+                return
+            self.assertLess(time.monotonic(), end, pool)
+            time.sleep(0.05)
+
+    def test_an_extension_that_does_not_fit_changes_nothing(self):
+        caller = self.caller('wide')
+        share = caller.share(size=10)
+        self.assertEqual(202, caller.action(share['id'], 'extend', {'new_size': 200})[0])
+        share = caller.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.assertEqual(10, share['size'])
+        message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        self.assertEqual(('008', '009'), (message['action_id'], message['detail_id']))
+        self.assertEqual(10, caller.ok('GET', '/quota-sets/wide/detail')['quota_set']['gigabytes']['in_use'])
+        caller.ok('DELETE', f'/shares/{share["id"]}')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+    def test_a_restarted_scheduler_knows_everything_at_once(self):
+        self.service.scheduler.stop()
+        self.service.scheduler = type(self.service.scheduler)(self.service.services)
+        self.service.scheduler.start()
+        share = self.caller('again').share()
+        self.assertEqual('available', share['status'])
+
+
+class Backend(base.ServiceTest):
+    """What becomes of operations when the backend misbehaves."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+
+    def test_a_hiccup_is_tried_again(self):
+        self.service.knob('alpha', 'create_share:fail@once')
+        self.assertEqual('available', self.caller('h').share()['status'])
+
+    def test_a_delete_that_fails_can_be_repeated(self):
+        caller = self.caller('d')
+        share = caller.share()
+        self.service.knob('alpha', 'delete_share:fail_final')
+        caller.ok('DELETE', f'/shares/{share["id"]}')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'error_deleting')
+        self.service.knob('alpha', '')
+        caller.ok('DELETE', f'/shares/{share["id"]}')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+    def test_a_refused_shrink_leaves_the_share_as_it_was(self):
+        caller = self.caller('s')
+        share = caller.share(size=5)
+        self.service.knob('alpha', 'shrink_share:refuse')
+        status, document, _ = caller.action(share['id'], 'shrink', {'new_size': 1})
+        self.assertEqual(202, status, document)
+        share = caller.wait(f'/shares/{share["id"]}', 'share', {'available', 'shrinking_error'})
+        self.assertEqual((5, 'available'), (share['size'], share['status']))
+        message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        self.assertEqual('018', message['detail_id'])
+
+    def test_force_delete_of_what_hangs(self):
+        caller = self.caller('f')
+        self.service.knob('alpha', 'create_share:hang')
+        share = caller.share(wait=None)
+        caller.wait(f'/shares/{share["id"]}', 'share', 'creating')
+        self.assertEqual(403, caller.call('DELETE', f'/shares/{share["id"]}')[0])
+        self.admin.ok('POST', f'/shares/{share["id"]}/action', {'force_delete': None})
+        self.service.knob('alpha', '')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+    def test_rules_granted_at_once_cost_few_driver_calls(self):
+        caller = self.caller('r')
+        share = caller.share()
+        calls = self.service.state / 'alpha' / 'calls'
+        before = calls.read_text().count('update_access')
+        self.service.knob('alpha', 'update_access:delay=0.5')
+        for number in range(10):
+            caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
+                'access_type': 'ip', 'access_to': f'10.0.0.{number}'}})
+        caller.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+        found = {rule['state'] for rule in caller.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']}
+        self.assertEqual({'active'}, found)
+        self.assertLessEqual(calls.read_text().count('update_access') - before, 3)
+
+    def test_a_grant_does_not_wait_for_long_work(self):
+        caller = self.caller('g')
+        share = caller.share()
+        self.service.knob('alpha', 'create_snapshot:hang')
+        caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})
+        rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': '10.0.0.1'}})['access']
+        caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state', patience=5)
+        self.service.knob('alpha', '')
+
+    def test_a_rule_that_the_backend_refuses(self):
+        caller = self.caller('x')
+        share = caller.share()
+        rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
+            'access_type': 'cert', 'access_to': 'somebody'}})['access']
+        caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'error', field='state')
+        self.assertEqual('error', caller.ok('GET', f'/shares/{share["id"]}')['share']['access_rules_status'])
+        message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        self.assertIn('somebody', message['user_message'])
+        caller.ok('POST', f'/shares/{share["id"]}/action', {'deny_access': {'access_id': rule['id']}})
+        caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'gone', field='state')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
