@@ -14,7 +14,7 @@ def metadata(ctx: RequestContext, share_id: str, ident: str) -> dict[str, str]:
     """Return a location's metadata, without the keys that the caller could not send back."""
     with ctx.db.reader() as conn:
         share = shares.get(conn, ctx, share_id)
-        return _shown(ctx, exports.metadata(conn, exports.get(conn, share.instance_id, ident, hidden=ctx.is_admin)))
+        return _shown(ctx, exports.metadata(conn, exports.get(conn, share.instance_id, ident, hidden=bool(ctx.is_admin))))
 
 
 def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[str, str], *,
@@ -43,7 +43,7 @@ def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) ->
 
 def _own(conn: Any, ctx: RequestContext, share_id: str, ident: str) -> Any:
     share = shares.get(conn, ctx, share_id, own=True)
-    return exports.get(conn, share.instance_id, ident, hidden=ctx.is_admin)
+    return exports.get(conn, share.instance_id, ident, hidden=bool(ctx.is_admin))
 
 
 def _keys(ctx: RequestContext) -> list[str]:

@@ -66,8 +66,8 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
            *, force: bool = False) -> dict[str, int]:
     """The limits hold from now on. Returns all that are in force. ``force``: usage may be over them already.
 
-    :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or the limit of a user or share
-        type is over the project's.
+    :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or
+        the limit of a user or share type is over the project's.
     """
     with ctx.db.writer() as conn:
         _check_name('project_id', project_id)

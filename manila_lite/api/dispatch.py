@@ -28,7 +28,9 @@ class Root:
         self.services = services
 
     @pecan.expose()
-    def _route(self, args: Any, request: Any = None) -> tuple[Any, list]:
+    def _route(self, args: Any, request: Any) -> tuple[Any, list]:
+        # Answers are JSON whatever the caller would rather have; pecan refuses every Accept that is not text/html.
+        request.environ.pop('HTTP_ACCEPT', None)
         return self.handle, []
 
     @pecan.expose()

@@ -80,10 +80,10 @@ def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> 
         mine = [rule.id for rule in rules if rule.state == row.during]
         bad = [ident for ident in mine if ident in refused]
         good = [ident for ident in mine if ident not in refused]
-        if good and row.ok is None:
-            transitions.remove(conn, states.ACCESS, good, row.during)
-        elif good:
+        if good and row.ok:
             transitions.settle(conn, states.ACCESS, good, row.during, row.ok)
+        elif good:
+            transitions.remove(conn, states.ACCESS, good, row.during)
         if bad:
             transitions.settle(conn, states.ACCESS, bad, row.during, row.fail)
 

@@ -76,6 +76,7 @@ OPS = [
     Op('GET', _SET, v2.show, rules.GET, Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
     Op('GET', f'{_SET}/detail', v2.detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE),
     Op('GET', f'{_SET}/defaults', v2.defaults, rules.GET, Limits(INTEGER, 'quota_set'), old_path=f'{_OLD}/defaults'),
-    Op('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY, old_path=_OLD),
+    Op('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY,
+       old_path=_OLD),
     Op('DELETE', _SET, v2.delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
 ]

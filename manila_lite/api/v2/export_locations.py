@@ -50,7 +50,7 @@ def _list(conn: Any, req: Request, instance_id: str) -> list[Any]:
 
 
 def _one(conn: Any, req: Request, instance_id: str) -> Any:
-    row = exports.get(conn, instance_id, req.params['export_location_id'], hidden=req.ctx.is_admin)
+    row = exports.get(conn, instance_id, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row
 

@@ -35,7 +35,7 @@ REFUSED = (
     (DHSS, 'maybe'), (DHSS, ''), (DHSS, '<is>'), (DHSS, '<is> maybe'), (DHSS, 2),
     ('create_share_from_snapshot_support', 'yess'), ('snapshot_inherit_share_access_support', 'None'),
     ('availability_zones', ','), ('availability_zones', 'nova,'), ('availability_zones', ' '),
-    (MIN, 0), (MIN, '-1'), (MIN, '1.5'), (MIN, True), (MAX, 2**31), (MAX, '١'), (MOST, 'all'),
+    (MIN, 0), (MIN, '-1'), (MIN, '1.5'), (MIN, True), (MAX, 2**31), (MAX, '\u0661'), (MOST, 'all'),
     ('replication_type', 'DR'), ('replication_type', 'async'),
     ('encryption_support', 'share,share_server'), ('default_qos_type', 'x' * 256),
     ('provisioning:mount_point_prefix', 'a/b'), ('provisioning:mount_point_prefix', '../'),

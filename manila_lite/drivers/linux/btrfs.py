@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""btrfs by its own library and ioctls: subvolumes, snapshots, limits, usage. Milliseconds, and no processes."""
+
+import ctypes
+import errno
+import fcntl
+import os
+import struct
+import uuid
+from pathlib import Path
+
+#: Directory file descriptors take the ioctl; see linux/btrfs.h.
+_IOC_QGROUP_LIMIT = (2 << 30) | (48 << 16) | (0x94 << 8) | 43
+_IOC_FS_INFO = (2 << 30) | (1024 << 16) | (0x94 << 8) | 31
+_LIMIT_REFERENCED = 1
+_RECURSIVE = 1
+_READ_ONLY = 2
+GIB = 1 << 30
+
+LIBRARY = 'libbtrfsutil.so.1'
+
+
+class _Library:
+    """libbtrfsutil, loaded at the first use."""
+
+    def __init__(self) -> None:
+        self._lib: ctypes.CDLL | None = None
+
+    def call(self, name: str, path: Path, *arguments: object) -> None:
+        """Call a function whose last word is an error code.
+
+        :raises OSError: it failed; with the errno and the path.
+        """
+        if self._lib is None:
+            self._lib = ctypes.CDLL(LIBRARY, use_errno=True)
+            self._lib.btrfs_util_strerror.restype = ctypes.c_char_p
+        code = getattr(self._lib, name)(os.fsencode(path), *arguments)
+        if code:
+            number = ctypes.get_errno() or errno.EIO
+            said = self._lib.btrfs_util_strerror(code)
+            raise OSError(number, f'{said.decode() if said else name}: {os.strerror(number)}', str(path))
+
+
+_library = _Library()
+
+
+def create(path: Path) -> None:
+    """A subvolume is there."""
+    _library.call('btrfs_util_create_subvolume', path, 0, None, None)
+
+
+def snapshot(source: Path, path: Path, *, read_only: bool = False) -> None:
+    """A subvolume is there that holds what the source holds at this moment."""
+    _library.call('btrfs_util_create_snapshot', source, os.fsencode(path), _READ_ONLY if read_only else 0, None, None)
+
+
+def delete(path: Path) -> None:
+    """The subvolume, and those inside it, are gone; one that is not there is a success."""
+    if path.exists():
+        _library.call('btrfs_util_delete_subvolume', path, _RECURSIVE)
+
+
+def sync(path: Path) -> None:
+    """What was written is on the disk, and usage is up to date."""
+    _library.call('btrfs_util_sync', path)
+
+
+def _id(path: Path) -> int:
+    found = ctypes.c_uint64()
+    _library.call('btrfs_util_subvolume_id', path, ctypes.byref(found))
+    return found.value
+
+
+def _ioctl(path: Path, request: int, data: bytearray) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.ioctl(fd, request, data)
+    finally:
+        os.close(fd)
+
+
+def limit(pool: Path, path: Path, size: int) -> None:
+    """The subvolume can hold ``size`` bytes. Through the pool's root: on a full subvolume itself it would fail."""
+    _ioctl(pool, _IOC_QGROUP_LIMIT, bytearray(struct.pack('<6Q', _id(path), _LIMIT_REFERENCED, size, 0, 0, 0)))
+
+
+def used(pool: Path, path: Path) -> int:
+    """Return how many bytes the subvolume holds, as of the last ``sync``."""
+    info = bytearray(1024)
+    _ioctl(pool, _IOC_FS_INFO, info)
+    fsid = uuid.UUID(bytes=bytes(info[16:32]))
+    return int(Path(f'/sys/fs/btrfs/{fsid}/qgroups/0_{_id(path)}/referenced').read_text())
+
+
+def has_quota(pool: Path) -> bool:
+    """Say whether the pool counts what subvolumes hold."""
+    info = bytearray(1024)
+    _ioctl(pool, _IOC_FS_INFO, info)
+    return Path(f'/sys/fs/btrfs/{uuid.UUID(bytes=bytes(info[16:32]))}/qgroups').is_dir()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mounts and loop devices, each step done only if it is not so yet."""
+
+from pathlib import Path
+
+from manila_lite.drivers.linux.run import CommandFailed, run
+
+
+def is_mounted(path: Path) -> bool:
+    """Say whether something is mounted exactly there."""
+    wanted = str(path).replace(' ', '\\040')
+    with open('/proc/self/mountinfo', encoding='utf-8', errors='surrogateescape') as table:
+        return any(line.split()[4] == wanted for line in table)
+
+
+def mount(device: str, path: Path, *options: str) -> None:
+    """The device is mounted there."""
+    path.mkdir(parents=True, exist_ok=True)
+    if not is_mounted(path):
+        run('mount', *options, device, str(path))
+
+
+def bind(source: Path, path: Path) -> None:
+    """The directory can be reached there as a mount of its own."""
+    mount(str(source), path, '--bind')
+
+
+def unmount(path: Path) -> None:
+    """Nothing is mounted there. What is busy goes from the tree at once and by itself when its last user ends."""
+    while is_mounted(path):
+        try:
+            run('umount', str(path))
+        except CommandFailed:
+            run('umount', '--lazy', str(path))
+
+
+def loop_of(image: Path) -> str | None:
+    """Return the loop device of an image file, if it has one."""
+    found = run('losetup', '--noheadings', '--output', 'NAME', '--associated', str(image)).split()
+    return found[0] if found else None
+
+
+def attach(image: Path) -> str:
+    """The image file has a loop device. Returns it."""
+    return loop_of(image) or run('losetup', '--find', '--show', str(image)).strip()
+
+
+def detach(image: Path) -> None:
+    """The image file has no loop device."""
+    while device := loop_of(image):
+        run('losetup', '--detach', device)
+        if loop_of(image) == device:
+            return      # still in use; the kernel detaches it when its last user ends

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of the linux driver, in the section of its backend."""
+
+from oslo_config import cfg, types
+
+OPTIONS = (
+    cfg.StrOpt('linux_pool_path', required=True,
+               help='Where shares live: a file (made when missing, and used through a loop device), a block device with '
+                    'btrfs on it, or a directory. A directory has no size limits and no snapshots.'),
+    cfg.IntOpt('linux_pool_size_gb', default=100, min=1, help='Size in GiB of a pool file that has to be made; it is '
+                                                              'sparse and takes only what is used.'),
+    cfg.StrOpt('linux_pool_type', default='auto', choices=['auto', 'btrfs', 'directory'],
+               help='What linux_pool_path is; "auto" takes an existing directory for a directory and all else for btrfs.'),
+    cfg.ListOpt('linux_export_ips', item_type=types.IPAddress(), default=['127.0.0.1'],
+                help='Addresses in the export locations. IPv4 is listed first, as preferred.'),
+    cfg.PortOpt('linux_nfs_port', default=2049, help='Port of the NFS server. Clients must name another than 2049.'),
+    cfg.StrOpt('linux_netns', help='Network namespace to run the NFS server in; it must exist. Default: that of the '
+                                   'share manager.'),
+    cfg.BoolOpt('linux_graceless', default=False,
+                help='Whether clients may write at once after the NFS server was restarted. Off, they get time to '
+                     'reclaim their locks first, which is right for production.'),
+    cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, help='Share of the pool that is kept free.'),
+    cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0,
+                 help='How many times its size the pool may promise to shares.'),
+)

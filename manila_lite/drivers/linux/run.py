@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of the machine: argument lists, a time limit, and what they said when they fail."""
+
+import os
+import subprocess
+
+from manila_lite import errors
+
+#: Where Debian keeps what only root uses; a service's PATH may lack it.
+_PATH = os.pathsep.join((os.environ.get('PATH', ''), '/usr/sbin', '/sbin', '/usr/bin', '/bin'))
+ENV = {**os.environ, 'PATH': _PATH, 'LC_ALL': 'C.UTF-8'}
+_SECONDS = 60
+
+
+class CommandFailed(errors.ManilaLiteError):
+    """A command of the machine failed; the message says which, and what it said."""
+
+    code = 'command_failed'
+
+
+def run(*words: str, seconds: float = _SECONDS) -> str:
+    """Run a command to its end; returns what it printed.
+
+    :raises CommandFailed: it cannot be started, failed, or took too long.
+    """
+    try:
+        done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
+                              check=False)
+    except (OSError, subprocess.TimeoutExpired) as bad:
+        raise CommandFailed(f'{words[0]}: {bad}') from bad
+    if done.returncode:
+        raise CommandFailed(f'{" ".join(words)}: {done.stderr.strip() or f"exit status {done.returncode}"}')
+    return done.stdout

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real NFSv4 client without the kernel's: libnfs, one process for each use, in a network namespace if told so.
+
+``python -m manila_lite.tests.nfs_client [--netns NAME] ADDRESS EXPORT ACTION ...`` prints what it read, or the
+error of the server (for instance ``NFS4ERR_DQUOT``) and exits with 1. ``call`` does the same for tests.
+"""
+
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+
+_LIBRARY = 'libnfs.so.13'
+#: libnfs 4.0 loses NFSv4 writes of 4096 bytes and more.
+_CHUNK = 2048
+#: What btrfs takes for the smallest write.
+_BLOCK = 4096
+_CLONE_NEWNET = 0x40000000
+
+
+class Refused(Exception):
+    """The server said no; the message has its error."""
+
+
+class _Entry(ctypes.Structure):
+    """The head of libnfs' directory entry."""
+
+
+_Entry._fields_ = [('next', ctypes.POINTER(_Entry)), ('name', ctypes.c_char_p)]
+
+
+class Mount:
+    """An export, mounted in user space. One in a process at a time."""
+
+    def __init__(self, address, export):
+        self._lib = ctypes.CDLL(_LIBRARY)
+        self._lib.nfs_init_context.restype = ctypes.c_void_p
+        self._lib.nfs_get_error.restype = ctypes.c_char_p
+        self._lib.nfs_readdir.restype = ctypes.POINTER(_Entry)
+        self._context = ctypes.c_void_p(self._lib.nfs_init_context())
+        self._call('nfs_set_version', 4)
+        self._call('nfs_mount', address.encode(), export.encode())
+
+    def _call(self, name, *arguments):
+        result = getattr(self._lib, name)(self._context, *arguments)
+        if result < 0:
+            said = self._lib.nfs_get_error(self._context)
+            raise Refused(f'{said.decode(errors="replace") if said else name} ({os.strerror(-result)})')
+        return result
+
+    def _open(self, path, flags):
+        handle = ctypes.c_void_p()
+        self._call('nfs_open', path.encode(), flags, ctypes.byref(handle))
+        return handle
+
+    def _create(self, path):
+        """Make an empty file. The handle that comes with it cannot write, so it is opened anew."""
+        handle = ctypes.c_void_p()
+        self._call('nfs_creat', path.encode(), 0o644, ctypes.byref(handle))
+        self._call('nfs_close', handle)
+        return self._open(path, os.O_RDWR)
+
+    def _exists(self, path):
+        return path in self.names()
+
+    def names(self):
+        """Return the names in the export's root."""
+        directory = ctypes.c_void_p()
+        self._call('nfs_opendir', b'/', ctypes.byref(directory))
+        found = []
+        while entry := self._lib.nfs_readdir(self._context, directory):
+            found.append(entry.contents.name.decode())
+        self._lib.nfs_closedir(self._context, directory)
+        return sorted(name for name in found if name not in ('.', '..'))
+
+    def write(self, path, data):
+        """The file holds exactly the data."""
+        if self._exists(path):
+            self.unlink(path)
+        handle = self._create(f'/{path}')
+        for start in range(0, len(data), _CHUNK):
+            part = data[start:start + _CHUNK]
+            self._call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(part)), part)
+        self._call('nfs_close', handle)
+
+    def read(self, path):
+        """Return what the file holds."""
+        handle = self._open(f'/{path}', os.O_RDONLY)
+        buffer = ctypes.create_string_buffer(_CHUNK)
+        found = b''
+        while count := self._call('nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(_CHUNK), buffer):
+            found += buffer.raw[:count]
+        self._call('nfs_close', handle)
+        return found
+
+    def fill(self, path, mebibytes):
+        """The file takes so many MiB on the server: a piece of every block is written."""
+        handle = self._open(f'/{path}', os.O_RDWR) if self._exists(path) else self._create(f'/{path}')
+        piece = os.urandom(64)
+        for start in range(0, mebibytes << 20, _BLOCK):
+            self._call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(piece)), piece)
+        self._call('nfs_fsync', handle)
+        self._call('nfs_close', handle)
+
+    def unlink(self, path):
+        """The file is gone."""
+        self._call('nfs_unlink', f'/{path}'.encode())
+
+
+def enter(netns):
+    """This process is in the network namespace from now on."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = os.open(f'/run/netns/{netns}', os.O_RDONLY)
+    if libc.setns(fd, _CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), f'cannot enter {netns}')
+    os.close(fd)
+
+
+def call(address, export, action, *words, netns=None, seconds=120):
+    """Do one thing in a process of its own; returns (worked, what it printed)."""
+    command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
+               address, export, action, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+    return done.returncode == 0, done.stdout.strip() or done.stderr.strip()
+
+
+ACTIONS = {
+    'list': lambda mount: '\n'.join(mount.names()),
+    'read': lambda mount, path: mount.read(path).decode(),
+    'write': lambda mount, path, text: mount.write(path, text.encode()),
+    'fill': lambda mount, path, mebibytes: mount.fill(path, int(mebibytes)),
+    'unlink': lambda mount, path: mount.unlink(path),
+}
+
+
+def main():
+    """Run one action."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--netns')
+    parser.add_argument('address')
+    parser.add_argument('export')
+    parser.add_argument('action', choices=ACTIONS)
+    parser.add_argument('words', nargs='*')
+    args = parser.parse_args()
+    if args.netns:
+        enter(args.netns)
+    try:
+        said = ACTIONS[args.action](Mount(args.address, args.export), *args.words)
+    except Refused as refused:
+        print(refused)
+        return 1
+    if said is not None:
+        print(said)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
