@@ -6,8 +6,8 @@ from pathlib import Path
 
 import fixtures
 import webtest
+from oslo_config import cfg
 
-import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import context
 from manila_lite.api import app
 from manila_lite.cmd import setup
@@ -55,28 +55,36 @@ class Service(fixtures.Fixture):
     ``backends``: name to further lines of its section. ``extra``: lines of ``[DEFAULT]`` and further sections.
     """
 
+    #: The configuration object of the process is one, so only one service can be there at a time. A runner may start
+    #: the next one before it ends the last.
+    _present = None
+
     def __init__(self, backends=None, extra='', parts=('scheduler', 'share')):
         super().__init__()
         self._backends = {'alpha': ''} if backends is None else backends
         self._extra = extra
         self._parts = parts
+        self.services = None
+        self.scheduler = None
+        self.managers = {}
 
     def _setUp(self):
+        if Service._present is not None:
+            Service._present.end()
+        Service._present = self
         state = self.useFixture(fixtures.TempDir()).path
+        self.addCleanup(self.end)
         self.state = Path(state)
         text = _CONFIG.format(state=state, backends=','.join(self._backends), extra=self._extra)
         text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
         path = self.state / 'manila_lite.conf'
         path.write_text(text)
         self.conf = setup.configure([f'--config-file={path}'], transport_url='inproc://')
-        self.addCleanup(self._forget)
         self.services = setup.services(self.conf)
         migrate.upgrade(self.services.db)
         with self.services.db.writer() as conn:
             types.create(conn, 'default', DEFAULT_TYPE)
-        self.managers = {}
         self.start()
-        self.addCleanup(self.stop)
         self.wsgi = app.make(self.services)
         self.app = webtest.TestApp(self.wsgi)
 
@@ -94,7 +102,7 @@ class Service(fixtures.Fixture):
 
     def stop(self):
         """Scheduler and share managers have drained."""
-        if 'scheduler' in self._parts:
+        if self.scheduler is not None and 'scheduler' in self._parts:
             self.scheduler.stop()
         if 'share' in self._parts:
             for manager in self.managers.values():
@@ -120,9 +128,15 @@ class Service(fixtures.Fixture):
         return context.RequestContext(user_id=user, project_id=project, roles=list(roles), services=self.services,
                                       is_admin='admin' in roles, overwrite=False)
 
-    def _forget(self):
-        self.services.bus.close(1)
-        self.services.db.dispose()
+    def end(self):
+        """The service has stopped and its configuration is forgotten. May be called twice."""
+        if Service._present is not self:
+            return
+        Service._present = None
+        self.stop()
+        if self.services is not None:
+            self.services.bus.close(1)
+            self.services.db.dispose()
         transport.cleanup()
-        self.conf.reset()
-        self.conf.clear()
+        cfg.CONF.reset()
+        cfg.CONF.clear()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The linux driver keeps the contract: real storage and a real NFS server, in a network namespace of its own.
+
+Needs root and the packages of bindep.txt; without them every test is skipped, with what is missing as the reason.
+"""
+
+import ipaddress
+import os
+import shutil
+import subprocess
+import uuid
+from pathlib import Path
+
+from manila_lite import errors
+from manila_lite.drivers.linux import btrfs
+from manila_lite.tests.compliance import base, calls, promises
+
+#: Bits of the options in Ganesha's list of clients.
+_READ, _WRITE = 0x22, 0x11
+
+
+class LinuxBinding(base.Binding):
+    DRIVER = 'linux'
+    MOMENTS = (0.0, 0.01, 0.05)
+    GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'), ('ip', 'fd00:1::/64', 'rw'))
+
+    def setUp(self):
+        self.netns = f'manila-{os.getpid()}-{uuid.uuid1().hex[:8]}'
+        if os.geteuid() == 0 and shutil.which('ip'):
+            self._ip('netns', 'add', self.netns)
+            self.addCleanup(self._ip, 'netns', 'delete', self.netns)
+            self._ip('-n', self.netns, 'link', 'set', 'lo', 'up')
+        try:
+            super().setUp()
+        except errors.BadConfig as lacking:
+            self.skipTest(str(lacking))
+
+    def _ip(self, *words: str) -> None:
+        subprocess.run(['ip', *words], check=True, capture_output=True)
+
+    def options(self):
+        return {'linux_pool_path': str(self.root / 'pool.img'), 'linux_pool_size_gb': '4', 'linux_netns': self.netns,
+                'linux_graceless': 'true', 'linux_export_ips': 'fd00::1, 10.0.0.1'}
+
+    def new_driver(self):
+        driver = super().new_driver()
+        if not hasattr(self, 'driver'):
+            self.addCleanup(lambda: self.driver.teardown(remove_data=True))
+        return driver
+
+    def _file(self, share) -> Path:
+        return self.driver._pool.share(share.id) / 'data'
+
+    def write(self, share, text):
+        self._file(share).write_text(text)
+
+    def read(self, share):
+        return self._file(share).read_text() if self._file(share).exists() else ''
+
+    def fill(self, share, gib):
+        with self._file(share).with_name('filler').open('wb') as filler:
+            os.posix_fallocate(filler.fileno(), 0, int(gib * btrfs.GIB))
+
+    def limit(self, share):
+        subvolume, pool = self._file(share).parent, self.driver._pool.root
+        found = subprocess.run(['findmnt', '--noheadings', '--output', 'UUID', '--mountpoint', str(pool)],
+                               check=True, capture_output=True, text=True).stdout.strip()
+        group = Path(f'/sys/fs/btrfs/{found}/qgroups/0_{btrfs._id(subvolume)}')
+        return int((group / 'max_referenced').read_text()) / btrfs.GIB
+
+    def in_force(self, share):
+        """What Ganesha says of the clients that it lets in now, not what is written anywhere."""
+        nfs = self.driver._nfs
+        shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
+        number = shown.get(f'/shares/{share.id}', shown.get(str(self.driver._mount_point(share.id))))
+        if number is None:
+            return set()
+        return {client for client in map(self._client, nfs._call('DisplayExport', 'q', [number], position=4))}
+
+    def _client(self, entry) -> tuple[str, str, str]:
+        raise AssertionError(entry)
+
+    def lose_power(self):
+        """A reboot, and one file of two that a disk check moved away."""
+        self.driver.teardown()
+        next((self.state_dir / 'exports.d').glob('*.conf')).unlink()
+        self.restart()
+
+
+class LinuxEveryCallTest(calls.EveryCall, LinuxBinding):
+    pass
+
+
+class LinuxBesideAccessTest(calls.BesideAccess, LinuxBinding):
+    pass
+
+
+class LinuxPromisesTest(promises.Promises, LinuxBinding):
+    pass
