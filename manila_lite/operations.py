@@ -82,6 +82,15 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
     return Wake(topic, backend_of(host), ident)
 
 
+def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
+               topic: str, host: str, open_key: str, **more: Any) -> 'Wake':
+    """The operation with this key is open and will look once more before it ends; it begins if it was not open."""
+    ident = rows.ask_again(conn, open_key)
+    if ident is not None:
+        return Wake(topic, backend_of(host), ident)
+    return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key, **more)
+
+
 @dataclasses.dataclass(frozen=True)
 class Wake:
     """Where a new operation waits."""

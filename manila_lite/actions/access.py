@@ -9,7 +9,6 @@ from manila_lite import errors, operations, states
 from manila_lite.actions import access_to
 from manila_lite.context import RequestContext
 from manila_lite.db import access, pairs, shares, transitions
-from manila_lite.db import operations as rows
 from manila_lite.db.models import access_rule_metadata
 
 #: States of a rule that is being taken away already.
@@ -74,11 +73,8 @@ def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
     # In the order in which the worker writes these rows: two transactions then never wait for each other.
     transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
     key = f'access:{share.id}'
-    ident = rows.ask_again(conn, key)
-    if ident is not None:
-        return operations.Wake('share', operations.backend_of(share.host), ident)
-    return operations.begin(conn, ctx, 'access.sync', 'share', share.id, topic='share', host=share.host,
-                            serial=key, open_key=key, lane=operations.FAST)
+    return operations.begin_once(conn, ctx, 'access.sync', 'share', share.id, topic='share', host=share.host,
+                                 serial=key, open_key=key, lane=operations.FAST)
 
 
 def deny(ctx: RequestContext, share_id: str, access_id: str) -> None:

@@ -18,6 +18,8 @@ from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
+__all__ = ['Connection', 'Database', 'insert_ignore', 'retry']
+
 _BUSY_TIMEOUT_MS = 10000
 
 #: Decorates a whole unit of work that may be run again after a deadlock or a lost connection.

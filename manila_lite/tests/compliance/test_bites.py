@@ -99,7 +99,7 @@ class OrdersAtWill(DummyDriver):
 
 class Boasts(DummyDriver):
     def report(self):
-        return [kinds.Pool(pool.name, pool.total_gb, pool.free_gb, capabilities={
+        return [kinds.Pool(pool.name, pool.total_gb, pool.free_gb, allocated_gb=7.0, capabilities={
             **pool.capabilities, 'revert_to_snapshot_support': False}) for pool in super().report()]
 
 

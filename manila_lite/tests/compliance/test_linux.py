@@ -4,7 +4,6 @@
 Needs root and the packages of bindep.txt; without them every test is skipped, with what is missing as the reason.
 """
 
-import ipaddress
 import os
 import shutil
 import subprocess
@@ -15,8 +14,9 @@ from manila_lite import errors
 from manila_lite.drivers.linux import btrfs
 from manila_lite.tests.compliance import base, calls, promises
 
-#: Bits of the options in Ganesha's list of clients.
-_READ, _WRITE = 0x22, 0x11
+#: What of the options in Ganesha's list of clients says what a client may do.
+_LEVEL_BITS = 0x1e0
+_LEVELS = {0x1e0: 'rw', 0x0a0: 'ro'}
 
 
 class LinuxBinding(base.Binding):
@@ -39,7 +39,7 @@ class LinuxBinding(base.Binding):
         subprocess.run(['ip', *words], check=True, capture_output=True)
 
     def options(self):
-        return {'linux_pool_path': str(self.root / 'pool.img'), 'linux_pool_size_gb': '4', 'linux_netns': self.netns,
+        return {'linux_pool_path': str(self.root / 'pool.img'), 'linux_pool_size_gb': '8', 'linux_netns': self.netns,
                 'linux_graceless': 'true', 'linux_export_ips': 'fd00::1, 10.0.0.1'}
 
     def new_driver(self):
@@ -72,13 +72,12 @@ class LinuxBinding(base.Binding):
         """What Ganesha says of the clients that it lets in now, not what is written anywhere."""
         nfs = self.driver._nfs
         shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
-        number = shown.get(f'/shares/{share.id}', shown.get(str(self.driver._mount_point(share.id))))
+        number = shown.get(str(self.driver._mount_point(share.id)))
         if number is None:
             return set()
-        return {client for client in map(self._client, nfs._call('DisplayExport', 'q', [number], position=4))}
-
-    def _client(self, entry) -> tuple[str, str, str]:
-        raise AssertionError(entry)
+        clients = nfs._call('DisplayExport', 'q', [number], position=4)
+        return {('ip', entry[0].removesuffix('/32').removesuffix('/128'), _LEVELS[entry[-2] & _LEVEL_BITS])
+                for entry in clients}
 
     def lose_power(self):
         """A reboot, and one file of two that a disk check moved away."""

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of snapshots. The work on one share is serial, so no two driver calls for it run at once."""
+
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import pairs, quotas, shares, snapshots, transitions
+from manila_lite.db.models import snapshot_metadata
+
+#: The statuses of a share that a snapshot can be taken in, and those beside it when the caller insists: the
+#: resize failed, but the share stands still and holds its data.
+_CALM = ('available',)
+_FORCED = ('available', 'extending_error', 'shrinking_error')
+
+
+def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, str]]:
+    """A snapshot stands in ``creating`` and will be taken. Returns its row and its metadata.
+
+    ``wanted``: share_id, and any of name, description, force, metadata.
+
+    :raises errors.Invalid: the share's type does not do snapshots.
+    :raises errors.WrongState: the share is in no status to take one in.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    ident = uuidutils.generate_uuid()
+    metadata = wanted.get('metadata') or {}
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, wanted['share_id'], own=True)
+        if not share.snapshot_support:
+            raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
+                                 code='snapshots_not_supported')
+        _check_share(conn, share, _FORCED if wanted.get('force') else _CALM)
+        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
+                     {'snapshots': 1, 'snapshot_gigabytes': share.size})
+        transitions.create(conn, states.SNAPSHOT, {
+            'id': ident, 'share_id': share.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+            'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
+            'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%'})
+        pairs.insert(conn, snapshot_metadata, ident, metadata)
+        wake = _to_backend(conn, ctx, 'snapshot.create', ident, share)
+        row = snapshots.get(conn, ctx, ident)
+    wake.send(ctx)
+    return row, metadata
+
+
+def _check_share(conn: Any, share: Any, allowed: tuple[str, ...]) -> None:
+    if not snapshots.hold_share(conn, share.instance_id, allowed):
+        raise errors.WrongState(f'share_id: share {share.id} is {share.status}; to take a snapshot, it must be '
+                                f'{" or ".join(allowed)}.')
+
+
+def _to_backend(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> operations.Wake:
+    return operations.begin(conn, ctx, kind, 'snapshot', ident, topic='share', host=share.host or '',
+                            serial=share.instance_id, open_key=f'snapshot:{ident}')
+
+
+def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
+    """The snapshot has these values (name, description). Returns its row."""
+    with ctx.db.writer() as conn:
+        snapshots.get(conn, ctx, ident)
+        snapshots.update(conn, ident, **values)
+        return snapshots.get(conn, ctx, ident)
+
+
+def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+    """The snapshot stands in ``deleting`` and will go; it counts against quota until it is gone.
+
+    Shares that were made from it are their own: they stay. ``force``: open work on it ends, and (nearly) any
+    status will do.
+
+    :raises errors.WrongState: its status is none to delete from, or a share is being made from it just now.
+    """
+    with ctx.db.writer() as conn:
+        snapshots.get(conn, ctx, ident)
+        if force:
+            _supersede(conn, ident)
+        elif growing := snapshots.share_in_making(conn, ident):
+            raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
+        transitions.begin(conn, states.SNAPSHOT, 'force_delete' if force else 'delete', ident)
+        _, share = snapshots.with_share(conn, ident)
+        wake = _to_backend(conn, ctx, 'snapshot.delete', ident, share)
+    wake.send(ctx)
+
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The snapshot shows ``status``; work that was open on it ends."""
+    with ctx.db.writer() as conn:
+        snapshots.get(conn, ctx, ident)
+        _supersede(conn, ident)
+        transitions.reset(conn, states.SNAPSHOT, ident, status)
+
+
+def _supersede(conn: Any, ident: str) -> None:
+    rows.drop_of(conn, ident, ('snapshot.create', 'snapshot.delete'))
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
+    """Return the snapshot's metadata."""
+    with ctx.db.reader() as conn:
+        snapshots.get(conn, ctx, ident)
+        return pairs.of(conn, snapshot_metadata, ident)
+
+
+def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
+    """The snapshot has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
+    with ctx.db.writer() as conn:
+        snapshots.get(conn, ctx, ident)
+        (pairs.replace if replace else pairs.merge)(conn, snapshot_metadata, ident, values)
+        return pairs.of(conn, snapshot_metadata, ident)
+
+
+def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
+    """The pair is gone.
+
+    :raises errors.NotFound: the snapshot has no such key.
+    """
+    with ctx.db.writer() as conn:
+        snapshots.get(conn, ctx, ident)
+        pairs.remove(conn, snapshot_metadata, ident, key)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around services."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.fields import Schema, View
+from manila_lite.api.contract.op import Body, Field, Many, Op
+from manila_lite.api.contract.shapes import BOOLEAN, NULL_STRING, NULL_TIME
+from manila_lite.api.v2 import services as v2
+from manila_lite.policies import services as rules
+
+_TEXT = {'type': 'string'}
+_STATE = {'type': 'string', 'enum': ['up', 'down']}
+_STATUS = {'type': 'string', 'enum': ['enabled', 'disabled']}
+
+SERVICE = View('service', 'services', (
+    Field('id', {'type': 'integer'}),
+    Field('binary', _TEXT),
+    Field('host', _TEXT),
+    Field('zone', NULL_STRING),
+    Field('status', _STATUS, read=v2.status_of),
+    Field('state', _STATE, read=v2.state_of),
+    Field('updated_at', NULL_TIME, read='heartbeat_at'),
+    Field('disabled_reason', NULL_STRING, since='2.83'),
+    Field('ensuring', BOOLEAN, since='2.86'),
+))
+
+SET = View('service', 'services', (
+    Field('host', _TEXT),
+    Field('binary', _TEXT),
+    Field('disabled', BOOLEAN, until='2.82'),
+    Field('status', _STATUS, since='2.83', read=v2.status_of),
+    Field('disabled_reason', NULL_STRING, since='2.83'),
+))
+
+FILTERS = (
+    Field('host', _TEXT),
+    Field('binary', _TEXT),
+    Field('zone', _TEXT),
+    Field('state', _TEXT, parse=shapes.one_of('up', 'down')),
+    Field('status', _TEXT, parse=shapes.one_of('enabled', 'disabled')),
+    Field('ensuring', shapes.FLAG, parse=shapes.flag, since='2.93'),
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bare(Body):
+    """A body that is the entity itself, under no key."""
+
+    def schema(self, version: int) -> Schema:
+        """Return the JSON schema of the whole document at a version."""
+        return self.entity(version)
+
+    def parse(self, version: int, document: Any) -> Any:
+        """Return the entity with every field under its own name.
+
+        :raises errors.Invalid: with the name of the field and the reason.
+        """
+        if not isinstance(document, dict):
+            raise errors.Invalid('body: must be an object.')
+        if version not in self._cache:
+            self._cache[version] = fields.compiled(self.entity(version))
+        fields.check(self._cache[version], document)
+        return self._named(version, document)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Flat:
+    """An answer that is the row itself, under no key."""
+
+    view: View
+
+    def render(self, row: Any, req: Any) -> dict[str, Any]:
+        """Return the document."""
+        return self.view.render(row, req)
+
+    def schema(self, version: int) -> Schema:
+        """Return its schema."""
+        return self.view.schema(version)
+
+
+_WHICH = (Field('host', shapes.TEXT, required=True), Field('binary', shapes.TEXT, required=True))
+_REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
+
+OPS = [
+    Op('GET', '/services', v2.index, rules.INDEX, Many(SERVICE), old_path='/os-services', query=FILTERS),
+    Op('PUT', '/services/enable', v2.enable, rules.UPDATE, Flat(SET), old_path='/os-services/enable',
+       body=Bare('service', _WHICH)),
+    Op('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
+       body=Bare('service', (*_WHICH, _REASON))),
+]

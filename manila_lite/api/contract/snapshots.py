@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around snapshots."""
+
+from manila_lite import errors, states
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.fields import View
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
+from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
+from manila_lite.api.v2 import snapshots as v2
+from manila_lite.policies import base
+from manila_lite.policies import snapshots as rules
+
+_STATUS = {'type': 'string', 'enum': sorted(states.SNAPSHOT.statuses)}
+_TEXT = {'type': 'string'}
+
+SNAPSHOT = View('snapshot', 'snapshots', (
+    Field('id', ID),
+    Field('share_id', ID),
+    Field('share_size', {'type': 'integer'}),
+    Field('created_at', TIME),
+    Field('status', _STATUS),
+    Field('name', NAME),
+    Field('description', NAME),
+    Field('size', {'type': 'integer'}),
+    Field('share_proto', _TEXT),
+    Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
+    Field('user_id', NULL_STRING, since='2.17'),
+    Field('project_id', _TEXT, since='2.17'),
+    Field('metadata', shapes.PAIRS, since='2.73', read=v2.metadata_of),
+), 'snapshots')
+SUMMARY = View('snapshot', 'snapshots', (Field('id', ID), Field('name', NAME)), 'snapshots')
+
+_NAMES = (
+    Field('name', NAME, aliases=('display_name',)),
+    Field('description', NAME, aliases=('display_description',)),
+)
+
+CREATE = (
+    Field('share_id', shapes.UUID, required=True),
+    *_NAMES,
+    Field('force', shapes.NULL_FLAG, parse=shapes.flag),
+    Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.73'),
+)
+
+FILTERS = (
+    Field('name', _TEXT, aliases=('display_name',)),
+    Field('description', _TEXT, aliases=('display_description',), since='2.36'),
+    Field('status', _TEXT),
+    Field('share_id', _TEXT),
+    Field('size', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
+    Field('usage', _TEXT, parse=shapes.one_of('any', 'used', 'unused')),
+    Field('user_id', _TEXT),
+    Field('project_id', _TEXT),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    Field('name~', _TEXT, since='2.36', aliases=('display_name~',)),
+    Field('description~', _TEXT, since='2.36', aliases=('display_description~',)),
+    Field('metadata', _TEXT, parse=shapes.pairs, since='2.73'),
+    Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.79'),
+    *PAGE,
+)
+
+_BUSY = ((errors.WrongState, 400),)
+_BUSY_DELETE = ((errors.WrongState, 403),)
+_ONE = '/snapshots/{snapshot_id}'
+_ACTION = f'{_ONE}/action'
+_METADATA = Body('metadata', free=shapes.METADATA)
+_ALL = Plain(shapes.PAIRS, 'metadata')
+_ITEM = Plain(shapes.PAIRS, 'meta')
+
+OPS = [
+    Op('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
+    Op('GET', '/snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, counted=True, paged=True), query=FILTERS),
+    Op('GET', _ONE, v2.show, rules.GET, One(SNAPSHOT)),
+    Op('POST', '/snapshots', v2.create, rules.CREATE, One(SNAPSHOT), ok=202, states=_BUSY,
+       body=Body('snapshot', CREATE, missing=errors.Unprocessable)),
+    Op('PUT', _ONE, v2.update, rules.UPDATE, One(SNAPSHOT), body=Body('snapshot', _NAMES, missing=errors.Unprocessable)),
+    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE),
+    Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
+    Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
+       body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+    Op('GET', f'{_ONE}/metadata', v2.get_metadata, rules.GET_METADATA, _ALL, since='2.73'),
+    Op('POST', f'{_ONE}/metadata', v2.merge_metadata, rules.UPDATE_METADATA, _ALL, since='2.73', body=_METADATA),
+    Op('PUT', f'{_ONE}/metadata', v2.replace_metadata, rules.UPDATE_METADATA, _ALL, since='2.73', body=_METADATA),
+    Op('GET', f'{_ONE}/metadata/{{key}}', v2.get_metadata_item, rules.GET_METADATA, _ITEM, since='2.73'),
+    Op('POST', f'{_ONE}/metadata/{{key}}', v2.set_metadata_item, rules.UPDATE_METADATA, _ITEM, since='2.73',
+       body=Body('meta', free=shapes.METADATA, keys=('metadata',))),
+    Op('DELETE', f'{_ONE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.73'),
+]

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Availability zones over HTTP."""
+
+from typing import Any
+
+from manila_lite.api.request import Request
+from manila_lite.db import services
+
+
+def index(req: Request) -> list[Any]:
+    """List the zones that have a backend."""
+    with req.ctx.db.reader() as conn:
+        return services.zones(conn)

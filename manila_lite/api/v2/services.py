@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services over HTTP, for administrators."""
+
+from typing import Any
+
+from manila_lite.actions import services as actions
+from manila_lite.api.request import Request
+from manila_lite.db import services
+
+
+def state_of(row: Any, req: Request) -> str:
+    """Read whether the service lives."""
+    return 'up' if services.is_up(row.heartbeat_at, row.stopped, req.ctx.conf.service_down_time) else 'down'
+
+
+def status_of(row: Any, req: Request) -> str:
+    """Read whether the service gets new shares."""
+    return 'disabled' if row.disabled else 'enabled'
+
+
+def index(req: Request) -> list[Any]:
+    """List services."""
+    filters = dict(req.query)
+    state, status = filters.pop('state', None), filters.pop('status', None)
+    if status is not None:
+        filters['disabled'] = status == 'disabled'
+    with req.ctx.db.reader() as conn:
+        found = services.list_services(conn, filters)
+    # What is up depends on the clock: there are few services, so it is decided here, where it is shown.
+    return [row for row in found if state in (None, state_of(row, req))]
+
+
+def enable(req: Request) -> Any:
+    """Let a service have new shares again."""
+    return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=False)
+
+
+def disable(req: Request) -> Any:
+    """Let a service have no new shares."""
+    return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=True,
+                                reason=req.body.get('disabled_reason'))

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots over HTTP: from the parsed request to an action or a query, and back."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import snapshots as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import models, snapshots
+from manila_lite.policies import snapshots as rules
+
+
+def metadata_of(row: Any, req: Request) -> dict[str, str]:
+    """Read a snapshot's metadata, loaded for all rows at once."""
+    return req.related['metadata'].get(row.id, {})
+
+
+# Lists ------------------------------------------------------------------------------------------
+
+def index(req: Request) -> list[Any]:
+    """List ids and names."""
+    return _list(req, detail=False)
+
+
+def detail(req: Request) -> list[Any]:
+    """List snapshots in full."""
+    return _list(req, detail=True)
+
+
+def _list(req: Request, *, detail: bool) -> list[Any]:
+    filters = dict(req.query)
+    project_id = _project(req, filters)
+    with req.ctx.db.reader() as conn:
+        found = snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
+        if filters.get('with_count'):
+            req.count = snapshots.count(conn, filters, project_id=project_id)
+        if detail:
+            _load(conn, req, found)
+    return found
+
+
+def _project(req: Request, filters: dict[str, Any]) -> str | None:
+    """Say whose snapshots are listed: the caller's, or with ``all_tenants`` anybody's (or one project's)."""
+    everybody = filters.pop('all_tenants', False)
+    wanted = filters.pop('project_id', None)
+    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
+        raise errors.Forbidden('all_tenants: only administrators list the snapshots of all projects.')
+    return wanted if everybody else req.ctx.project_id
+
+
+def _load(conn: Any, req: Request, rows: list[Any]) -> None:
+    related.load_pairs(conn, req, models.snapshot_metadata, rows)
+
+
+# One snapshot -----------------------------------------------------------------------------------
+
+def show(req: Request) -> Any:
+    """Show one snapshot."""
+    with req.ctx.db.reader() as conn:
+        row = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
+        _load(conn, req, [row])
+    return row
+
+
+def create(req: Request) -> Any:
+    """Take a snapshot."""
+    row, metadata = actions.create(req.ctx, req.body)
+    req.related['metadata'] = {row.id: metadata}
+    return row
+
+
+def update(req: Request) -> Any:
+    """Change name or description."""
+    row = actions.update(req.ctx, req.params['snapshot_id'], req.body)
+    with req.ctx.db.reader() as conn:
+        _load(conn, req, [row])
+    return row
+
+
+def delete(req: Request) -> None:
+    """Delete a snapshot."""
+    actions.delete(req.ctx, req.params['snapshot_id'])
+
+
+def force_delete(req: Request) -> None:
+    """Delete a snapshot in any status."""
+    actions.delete(req.ctx, req.params['snapshot_id'], force=True)
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['snapshot_id'], req.body['status'])
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def get_metadata(req: Request) -> dict[str, str]:
+    """Show all metadata."""
+    return actions.metadata(req.ctx, req.params['snapshot_id'])
+
+
+def merge_metadata(req: Request) -> dict[str, str]:
+    """Set some metadata."""
+    return actions.set_metadata(req.ctx, req.params['snapshot_id'], req.body, replace=False)
+
+
+def replace_metadata(req: Request) -> dict[str, str]:
+    """Set all metadata."""
+    return actions.set_metadata(req.ctx, req.params['snapshot_id'], req.body, replace=True)
+
+
+def get_metadata_item(req: Request) -> dict[str, str]:
+    """Show one pair."""
+    found = actions.metadata(req.ctx, req.params['snapshot_id'])
+    key = req.params['key']
+    if key not in found:
+        raise errors.NotFound.of('metadata item', key)
+    return {key: found[key]}
+
+
+def set_metadata_item(req: Request) -> dict[str, str]:
+    """Set one pair."""
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
+    actions.set_metadata(req.ctx, req.params['snapshot_id'], req.body, replace=False)
+    return req.body
+
+
+def delete_metadata(req: Request) -> None:
+    """Delete one pair."""
+    actions.delete_metadata(req.ctx, req.params['snapshot_id'], req.params['key'])

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pools of all backends, as the scheduler sees them."""
+
+from manila_lite.policies.base import ADMIN, rule
+
+INDEX = 'scheduler_stats:pools:index'
+DETAIL = 'scheduler_stats:pools:detail'
+
+RULES = [
+    rule(INDEX, ADMIN, 'List pools.', 'GET /scheduler-stats/pools'),
+    rule(DETAIL, ADMIN, 'List pools with what they can hold and do.', 'GET /scheduler-stats/pools/detail'),
+]

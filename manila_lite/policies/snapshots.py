@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of shares."""
+
+from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
+
+CREATE = 'share:create_snapshot'
+UPDATE = 'share:snapshot_update'
+DELETE = 'share:delete_snapshot'
+GET = 'share_snapshot:get_snapshot'
+GET_ALL = 'share_snapshot:get_all_snapshots'
+LIST_ALL_PROJECTS = 'share_snapshot:list_all_projects'
+FORCE_DELETE = 'share_snapshot:force_delete'
+RESET_STATUS = 'share_snapshot:reset_status'
+GET_METADATA = 'share_snapshot:get_metadata'
+UPDATE_METADATA = 'share_snapshot:update_metadata'
+DELETE_METADATA = 'share_snapshot:delete_metadata'
+
+RULES = [
+    rule(CREATE, MEMBER, 'Take a snapshot of a share.', 'POST /snapshots'),
+    rule(UPDATE, MEMBER, 'Change name or description of a snapshot.', 'PUT /snapshots/{snapshot_id}'),
+    rule(DELETE, MEMBER, 'Delete a snapshot.', 'DELETE /snapshots/{snapshot_id}'),
+    rule(GET, READER, 'See a snapshot.', 'GET /snapshots/{snapshot_id}'),
+    rule(GET_ALL, READER, 'List snapshots.', 'GET /snapshots', 'GET /snapshots/detail'),
+    rule(LIST_ALL_PROJECTS, ADMIN, 'List the snapshots of all projects.', 'GET /snapshots?all_tenants=1'),
+    rule(FORCE_DELETE, ADMIN, 'Delete a snapshot in any status.', 'POST /snapshots/{snapshot_id}/action'),
+    rule(RESET_STATUS, ADMIN, "Set a snapshot's status by hand.", 'POST /snapshots/{snapshot_id}/action'),
+    rule(GET_METADATA, READER, "See a snapshot's metadata.", 'GET /snapshots/{snapshot_id}/metadata'),
+    rule(UPDATE_METADATA, MEMBER, "Set a snapshot's metadata.", 'PUT /snapshots/{snapshot_id}/metadata',
+         'POST /snapshots/{snapshot_id}/metadata'),
+    rule(DELETE_METADATA, MEMBER, "Delete a snapshot's metadata.", 'DELETE /snapshots/{snapshot_id}/metadata/{key}'),
+]

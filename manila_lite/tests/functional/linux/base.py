@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A linux backend in a network namespace of its own, and clients in others, each with an IPv4 and an IPv6 address."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import testtools
+from oslo_config import cfg
+from oslo_utils import uuidutils
+
+from manila_lite import kinds
+from manila_lite.drivers import load
+from manila_lite.tests import nfs_client
+
+_PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'mkfs.btrfs': 'btrfs-progs', 'dbus-daemon': 'dbus-daemon', 'ip': 'iproute2'}
+
+
+def missing():
+    """Return what this machine lacks for real storage, or nothing."""
+    path = os.environ['PATH'] + ':/usr/sbin:/sbin'
+    lacks = [f'{program} (package {package})' for program, package in _PROGRAMS.items()
+             if not shutil.which(program, path=path)]
+    return 'root' if os.geteuid() else ', '.join(lacks)
+
+
+def ip(*words):
+    """Run ip(8)."""
+    subprocess.run(['ip', *words], check=True, capture_output=True, timeout=30)
+
+
+class Fabric:
+    """A bridge in a namespace of its own with hosts on it; ``hosts`` maps a short name to the last part of its addresses."""
+
+    def __init__(self, **hosts):
+        self.mark = uuidutils.generate_uuid(dashed=False)[:6]
+        self.hosts = hosts
+
+    def name(self, host):
+        """Return the host's namespace."""
+        return f'ml{self.mark}-{host}'
+
+    def v4(self, host):
+        """Return the host's IPv4 address."""
+        return f'10.99.0.{self.hosts[host]}'
+
+    def v6(self, host):
+        """Return the host's IPv6 address."""
+        return f'fd99::{self.hosts[host]}'
+
+    def up(self):
+        """The hosts can reach each other, and nothing else."""
+        fabric = self.name('fabric')
+        ip('netns', 'add', fabric)
+        ip('-n', fabric, 'link', 'add', 'br0', 'type', 'bridge')
+        ip('-n', fabric, 'link', 'set', 'br0', 'up')
+        for host in self.hosts:
+            space = self.name(host)
+            ip('netns', 'add', space)
+            ip('-n', space, 'link', 'set', 'lo', 'up')
+            ip('-n', space, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', f'p-{host}', 'netns', fabric)
+            ip('-n', fabric, 'link', 'set', f'p-{host}', 'master', 'br0', 'up')
+            ip('-n', space, 'addr', 'add', f'{self.v4(host)}/24', 'dev', 'eth0')
+            ip('-n', space, 'addr', 'add', f'{self.v6(host)}/64', 'dev', 'eth0', 'nodad')
+            ip('-n', space, 'link', 'set', 'eth0', 'up')
+
+    def down(self):
+        """The namespaces are gone."""
+        for host in ('fabric', *self.hosts):
+            subprocess.run(['ip', 'netns', 'del', self.name(host)], capture_output=True, timeout=30)
+
+
+class LinuxTest(testtools.TestCase):
+    """One backend for the class."""
+
+    OPTIONS = ''
+    POOL = 'pool.img'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if lacks := missing():
+            raise unittest.SkipTest(f'real storage needs {lacks}')
+        cls.state = Path(tempfile.mkdtemp(prefix='ml-linux-'))
+        cls.addClassCleanup(shutil.rmtree, cls.state, ignore_errors=True)
+        cls.fabric = Fabric(nas=1, one=11, two=12)
+        cls.addClassCleanup(cls.fabric.down)
+        cls.fabric.up()
+        (cls.state / 'conf').write_text(
+            f'[linux]\nlinux_pool_path = {cls.state / cls.POOL}\nlinux_pool_size_gb = 4\nlinux_graceless = true\n'
+            f'linux_netns = {cls.fabric.name("nas")}\n'
+            f'linux_export_ips = {cls.fabric.v6("nas")},{cls.fabric.v4("nas")}\n{cls.OPTIONS}')
+        cls.driver = cls.make()
+        cls.addClassCleanup(lambda: cls.driver.teardown(remove_data=True))
+        cls.driver.setup()
+
+    @classmethod
+    def make(cls):
+        """Return a driver for the backend, as another share manager would make it."""
+        conf = cfg.ConfigOpts()
+        conf([], default_config_files=[str(cls.state / 'conf')])
+        return load.make('linux', 'linux', 'test@linux', conf, cls.state / 'state')
+
+    def share(self, size=1):
+        """Return a new share, exported to nobody."""
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', size, 'NFS', 'pool')
+        self.driver.create_share(share)
+        self.addCleanup(lambda: self.driver.delete_share(share))
+        return share
+
+    def grant(self, share, *rules):
+        """Exactly these rules, as (address, level), are in force; returns the results in their order."""
+        given = [kinds.AccessRule(f'r{number}', 'ip', to, level) for number, (to, level) in enumerate(rules)]
+        results = self.driver.update_access(share, given)
+        return [results[rule.id].error for rule in given]
+
+    def nfs(self, host, share, action, *words, v6=False):
+        """Do something as a client; returns (worked, what it said)."""
+        address = self.fabric.v6('nas') if v6 else self.fabric.v4('nas')
+        return nfs_client.call(address, f'/shares/{share.id}', action, *words, netns=self.fabric.name(host))
+
+    def works(self, *call, **more):
+        """The client succeeded; returns what it said."""
+        worked, said = self.nfs(*call, **more)
+        self.assertTrue(worked, said)
+        return said
+
+    def refused(self, why, *call, **more):
+        """The client was refused with this error."""
+        worked, said = self.nfs(*call, **more)
+        self.assertFalse(worked, f'it worked: {said}')
+        self.assertIn(why, said)

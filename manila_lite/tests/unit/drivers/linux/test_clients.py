@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules as CLIENT blocks: order, and what the parser of NFS-Ganesha cannot read."""
+
+import ipaddress
+import re
+
+import testtools
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manila_lite import kinds
+from manila_lite.drivers.linux import clients
+
+
+def rules(*rows):
+    return [kinds.AccessRule(f'r{number}', *row) for number, row in enumerate(rows)]
+
+
+def written(*rows):
+    """Return (clients, level) of each block."""
+    text, _ = clients.blocks(rules(*rows))
+    return re.findall(r'CLIENT \{ Clients = ([^;]*); Access_Type = (\w\w);', text)
+
+
+class Blocks(testtools.TestCase):
+    def test_longest_prefix_first_across_families(self):
+        self.assertEqual(
+            [('10.0.0.1', 'RW'), ('fd00::1', 'RW'), ('10.0.0.0/24', 'RO'), ('fd00::/64', 'RO'), ('10.0.0.0/8', 'RW')],
+            written(('ip', '10.0.0.0/8', 'rw'), ('ip', '10.0.0.0/24', 'ro'), ('ip', '10.0.0.1', 'rw'),
+                    ('ip', 'fd00::/64', 'ro'), ('ip', 'fd00::1/128', 'rw')))
+
+    def test_everybody_is_two_halves(self):
+        self.assertEqual([('0.0.0.0/1, 128.0.0.0/1', 'RO')], written(('ip', '0.0.0.0/0', 'ro')))
+        self.assertEqual([('::/1, 8000::/1', 'RW')], written(('ip', '::/0', 'rw')))
+
+    def test_host_bits_do_not_matter(self):
+        self.assertEqual([('10.0.0.0/24', 'RO')], written(('ip', '10.0.0.77/24', 'ro')))
+
+    def test_small_ipv6_networks_are_spelt_out(self):
+        (spelt, _), = written(('ip', 'fd00::/126', 'rw'))
+        self.assertEqual('fd00::, fd00::1, fd00::2, fd00::3', spelt)
+
+    def test_refusals(self):
+        text, results = clients.blocks(rules(
+            ('user', 'joe', 'rw'), ('ip', 'nonsense; }', 'rw'), ('ip', 'fd00::/112', 'ro'), ('ip', '::ffff:10.0.0.1', 'rw'),
+            ('ip', '10.0.0.1', 'admin'), ('ip', '10.0.0.2', 'rw')))
+        reasons = [results[f'r{number}'].error for number in range(6)]
+        self.assertIn('type ip only', reasons[0])
+        self.assertIn('nonsense', reasons[1])
+        self.assertIn('/100', reasons[2])
+        self.assertIn('IPv4', reasons[3])
+        self.assertIn('levels', reasons[4])
+        self.assertIsNone(reasons[5])
+        self.assertEqual(1, text.count('CLIENT'))
+        self.assertNotIn('nonsense', text)
+
+    @given(st.lists(st.tuples(st.just('ip'), st.one_of(
+        st.ip_addresses().map(str),
+        st.tuples(st.ip_addresses(v=4), st.integers(0, 32)).map(lambda pair: f'{pair[0]}/{pair[1]}'),
+        st.tuples(st.ip_addresses(v=6), st.integers(0, 128)).map(lambda pair: f'{pair[0]}/{pair[1]}'),
+        st.text(max_size=20)), st.sampled_from(['rw', 'ro', 'x'])), max_size=6))
+    def test_whatever_is_written_can_be_read(self, rows):
+        text, results = clients.blocks(rules(*rows))
+        self.assertEqual(len(rows), len(results))
+        self.assertEqual(sum(result.error is None for result in results.values()), text.count('CLIENT {'))
+        for listed in re.findall(r'Clients = ([^;]*);', text):
+            for one in listed.split(', '):
+                network = ipaddress.ip_network(one)
+                self.assertTrue(network.prefixlen)
+                self.assertFalse(re.search(r':.*/\d{3}', one), one)
