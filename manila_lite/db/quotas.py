@@ -72,7 +72,7 @@ def class_limits(conn: Connection, conf: Any, class_name: str) -> dict[str, int]
     """Return the limits of a quota class; unset ones are the configured ones."""
     found = {resource: conf.quota[resource] for resource in resources(conf)}
     found.update(conn.execute(sa.select(_classes.c.resource, _classes.c.hard_limit)
-                              .where(_classes.c.class_name == class_name)).tuples().all())
+                              .where(_classes.c.class_name == class_name)).all())
     return found
 
 

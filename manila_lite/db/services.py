@@ -122,7 +122,7 @@ def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
         .join(shares, shares.c.id == _instances.c.share_id)
         .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))}
     claimed = dict(conn.execute(sa.select(_pools.c.host, _pools.c.claimed_gb)
-                                .where(_pools.c.backend_host == backend_host)).tuples().all())
+                                .where(_pools.c.backend_host == backend_host)).all())
     return {host: Promised(claimed.get(host, 0.0), *(float(value) for value in sums.get(host, (0, 0))))
             for host in {*sums, *claimed}}
 

@@ -7,6 +7,8 @@ Rules for all calls:
   second call finds the work done, or finishes it.
 * ``errors.Final`` means that trying again cannot help. Any other exception is taken as "perhaps still
   running": the caller keeps the operation and calls again.
+* A share or snapshot that is not there, an id that is no safe file name, an unknown pool and a protocol that is not
+  served are ``errors.Final``; deleting what is not there, and taking all rules from it, is a success.
 * A driver never sees the database, the bus or an operation: data in, data out.
 * Calls come from several threads at once, but never two for the same share, except
   ``update_access`` which may run beside any other call.

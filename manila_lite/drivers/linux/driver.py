@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,9 @@ from manila_lite.drivers.linux.ganesha import Ganesha
 from manila_lite.drivers.linux.options import OPTIONS
 
 _VERSION = '1.0'
+_POOL = 'pool'
+#: Ids become file names and words of NFS-Ganesha's configuration.
+_SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 
 
 class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
@@ -75,7 +79,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         families = {':' in str(address) for address in self.backend.conf.linux_export_ips}
         able = self._pool.CAPABLE
         return [kinds.Pool(
-            name='pool', total_gb=round(total, 2), free_gb=round(free, 2),
+            name=_POOL, total_gb=round(total, 2), free_gb=round(free, 2),
             reserved_percentage=self.backend.conf.reserved_share_percentage, thin_provisioning=True,
             max_over_subscription_ratio=self.backend.conf.max_over_subscription_ratio,
             capabilities={
@@ -88,11 +92,13 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
         """An empty share exists, mounted and exported to nobody."""
+        self._vet(share)
         self._pool.create(share.id, share.size)
         return self._serve(share, '')
 
     def create_share_from_snapshot(self, share: kinds.Share, snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
         """A share with the snapshot's content exists; nothing is copied."""
+        self._vet(share)
         self._btrfs.clone(share.id, snapshot.id, share.size)
         return self._serve(share, '')
 
@@ -104,6 +110,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def delete_share(self, share: kinds.Share) -> None:
         """The export, the mount and the data are gone; a busy mount goes when its last user ends."""
+        _vet_id(share.id)
         with self._alone(share.id):
             self._nfs.withdraw(share.id, forget=True)
             place = self._mount_point(share.id)
@@ -116,10 +123,12 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is higher at once, also for clients that have the share mounted."""
+        self._present(share)
         self._btrfs.resize(share.id, new_size)
 
     def shrink_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is lower. The kernel would take one below what is used, so that is refused here."""
+        self._present(share)
         used = self._btrfs.used(share.id)
         if used > new_size * btrfs.GIB:
             raise errors.RefusedShrink(f'The share holds {used / btrfs.GIB:.2f} GiB, more than the {new_size} GiB asked for.')
@@ -129,6 +138,10 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def update_access(self, share: kinds.Share, rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
         """Exactly these rules are in force, also for open sessions."""
+        _vet_id(share.id)
+        if not rules and not self._pool.share(share.id).exists():
+            return {}
+        self._present(share)
         blocks, results = clients.blocks(rules)
         self._serve(share, blocks)
         return results
@@ -139,6 +152,8 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
         ident = target.share.id
+        if not _SAFE_ID.fullmatch(ident):
+            return kinds.EnsureResult(error=f'{ident!r} is no id of a share')
         if isinstance(self._pool, pool.Btrfs):
             with self._alone(ident):
                 if not self._pool.share(ident).exists():
@@ -152,16 +167,23 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
         """A read-only copy exists; it takes no time and no space."""
+        _vet_id(snapshot.id)
+        self._present(snapshot.share)
         self._btrfs.take_snapshot(snapshot.id, snapshot.share.id)
         return None
 
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """The copy is gone."""
+        _vet_id(snapshot.id)
         self._btrfs.delete_snapshot(snapshot.id)
 
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """The share holds what the snapshot holds. For a moment it is not exported; then with the rules it had."""
         ident = snapshot.share.id
+        self._vet(snapshot.share)
+        _vet_id(snapshot.id)
+        if not self._btrfs.snapshot(snapshot.id).exists():
+            raise errors.Final(f'Snapshot {snapshot.id} is not in the pool.')
         with self._alone(ident):
             blocks = self._nfs.clients_of(ident) or ''
             self._nfs.withdraw(ident, forget=False)
@@ -171,6 +193,26 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
             self._nfs.export(ident, self._mount_point(ident), blocks)
 
     # Pieces -----------------------------------------------------------------------------------
+
+    def _vet(self, share: kinds.Share) -> None:
+        """The share is one that this backend can have.
+
+        :raises errors.Final: it is not.
+        """
+        _vet_id(share.id)
+        if share.pool != _POOL:
+            raise errors.Final(f'There is no pool {share.pool!r} here, only {_POOL!r}.')
+        if share.proto not in self.PROTOCOLS:
+            raise errors.Final(f'This backend does not serve {share.proto}.')
+
+    def _present(self, share: kinds.Share) -> None:
+        """The share is in the pool.
+
+        :raises errors.Final: it is not.
+        """
+        _vet_id(share.id)
+        if not self._pool.share(share.id).exists():
+            raise errors.Final(f'Share {share.id} is not in the pool.')
 
     @property
     def _btrfs(self) -> pool.Btrfs:
@@ -194,3 +236,8 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
             lock = self._locks[ident]
         with lock:
             yield
+
+
+def _vet_id(ident: str) -> None:
+    if not _SAFE_ID.fullmatch(ident):
+        raise errors.Final(f'{ident!r} is no id of a share or snapshot.')

@@ -11,9 +11,9 @@ import uuid
 from pathlib import Path
 
 from manila_lite import errors
-from manila_lite.drivers.linux import btrfs
 from manila_lite.tests.compliance import base, calls, promises
 
+_GIB = 1 << 30
 #: What of the options in Ganesha's list of clients says what a client may do.
 _LEVEL_BITS = 0x1e0
 _LEVELS = {0x1e0: 'rw', 0x0a0: 'ro'}
@@ -27,16 +27,24 @@ class LinuxBinding(base.Binding):
     def setUp(self):
         self.netns = f'manila-{os.getpid()}-{uuid.uuid1().hex[:8]}'
         if os.geteuid() == 0 and shutil.which('ip'):
-            self._ip('netns', 'add', self.netns)
-            self.addCleanup(self._ip, 'netns', 'delete', self.netns)
-            self._ip('-n', self.netns, 'link', 'set', 'lo', 'up')
+            self._run('ip', 'netns', 'add', self.netns)
+            self.addCleanup(self._run, 'ip', 'netns', 'delete', self.netns)
+            self._run('ip', '-n', self.netns, 'link', 'set', 'lo', 'up')
         try:
             super().setUp()
         except errors.BadConfig as lacking:
             self.skipTest(str(lacking))
 
-    def _ip(self, *words: str) -> None:
-        subprocess.run(['ip', *words], check=True, capture_output=True)
+    def _run(self, *words: str) -> str:
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    def _sweep(self) -> None:
+        """Also what a broken driver mounted where it should not have is gone."""
+        self.driver.teardown(remove_data=True)
+        places = [line.split()[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
+        for place in reversed(places):
+            if place.startswith(f'{self.root}/'):
+                self._run('umount', '--lazy', place)
 
     def options(self):
         return {'linux_pool_path': str(self.root / 'pool.img'), 'linux_pool_size_gb': '8', 'linux_netns': self.netns,
@@ -45,7 +53,7 @@ class LinuxBinding(base.Binding):
     def new_driver(self):
         driver = super().new_driver()
         if not hasattr(self, 'driver'):
-            self.addCleanup(lambda: self.driver.teardown(remove_data=True))
+            self.addCleanup(self._sweep)
         return driver
 
     def _file(self, share) -> Path:
@@ -59,14 +67,12 @@ class LinuxBinding(base.Binding):
 
     def fill(self, share, gib):
         with self._file(share).with_name('filler').open('wb') as filler:
-            os.posix_fallocate(filler.fileno(), 0, int(gib * btrfs.GIB))
+            os.posix_fallocate(filler.fileno(), 0, int(gib * _GIB))
 
     def limit(self, share):
-        subvolume, pool = self._file(share).parent, self.driver._pool.root
-        found = subprocess.run(['findmnt', '--noheadings', '--output', 'UUID', '--mountpoint', str(pool)],
-                               check=True, capture_output=True, text=True).stdout.strip()
-        group = Path(f'/sys/fs/btrfs/{found}/qgroups/0_{btrfs._id(subvolume)}')
-        return int((group / 'max_referenced').read_text()) / btrfs.GIB
+        shown = self._run('btrfs', 'qgroup', 'show', '-F', '-r', '--raw', str(self._file(share).parent))
+        group, = (line.split() for line in shown.splitlines() if line.startswith('0/'))
+        return int(group[3]) / _GIB
 
     def in_force(self, share):
         """What Ganesha says of the clients that it lets in now, not what is written anywhere."""

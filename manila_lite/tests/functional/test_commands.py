@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of operators, each as a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.tests import process
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = test
+auth_strategy = noauth
+default_share_type = default
+enabled_share_backends = alpha,beta
+osapi_share_listen = 127.0.0.1
+osapi_share_listen_port = {port}
+transport_url = rabbit://nobody:nothing@127.0.0.1:{dead}/
+[database]
+connection = sqlite:///{state}/x.sqlite
+[operations]
+poll_interval = 0.2
+[alpha]
+driver = dummy
+[beta]
+driver = dummy
+"""
+
+
+class Commands(testtools.TestCase):
+    """On a database of their own, and a broker that is not there."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.port = process.free_port()
+        self.config = self.state / 'c.conf'
+        self.config.write_text(_CONFIG.format(state=self.state, port=self.port, dead=process.free_port()))
+
+    def run_module(self, name, *words, status=0, config=True):
+        done = subprocess.run(
+            [sys.executable, '-m', f'manila_lite.cmd.{name}', *([f'--config-file={self.config}'] if config else []), *words],
+            capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def start(self, name):
+        log = (self.state / f'{name}.log').open('wb')
+        self.addCleanup(log.close)
+        started = subprocess.Popen([sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}'],
+                                   stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                                   env=os.environ | {'PYTHONUNBUFFERED': '1'})
+        self.addCleanup(self.end, started)
+        return started
+
+    def end(self, started):
+        if started.poll() is None:
+            started.terminate()
+            try:
+                started.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                os.killpg(started.pid, signal.SIGKILL)
+                started.wait()
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            f'http://127.0.0.1:{self.port}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
+            headers={'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            text = answer.read()
+            return json.loads(text) if text else None
+
+    def eventually(self, ready, what, patience=60):
+        end = time.monotonic() + patience
+        while True:
+            try:
+                if found := ready():
+                    return found
+            except OSError:
+                pass
+            if time.monotonic() > end:
+                logs = '\n'.join(f'{log.name}: {log.read_text()[-1500:]}' for log in self.state.glob('*.log'))
+                self.fail(f'not within {patience} s: {what}\n{logs}')
+            time.sleep(0.1)
+
+    def test_manage(self):
+        self.assertIn('none', self.run_module('manage', 'db', 'version'))
+        self.assertIn('The schema is at', self.run_module('manage', 'db', 'sync'))
+        self.assertNotIn('none', self.run_module('manage', 'db', 'version'))
+        self.assertIn('0 finished operations', self.run_module('manage', 'db', 'purge', '1'))
+        self.run_module('manage', 'db', 'purge', 'x', status=2)
+        self.assertIn('[]', self.run_module('manage', 'service', 'list', '--format_output', 'json'))
+
+    def test_status(self):
+        self.assertIn('manila-manage db sync', self.run_module('status', 'upgrade', 'check', status=2))
+        self.run_module('manage', 'db', 'sync')
+        self.run_module('status', 'upgrade', 'check')
+        self.config.write_text(self.config.read_text().replace('driver = dummy', 'driver = nonsense', 1))
+        self.assertIn('nonsense', self.run_module('status', 'upgrade', 'check', status=2))
+
+    def test_mistakes_are_one_line_and_status_1(self):
+        for old, new, said in (('driver = dummy', 'driver = nonsense', 'no such driver'),
+                               ('enabled_share_backends = alpha,beta', 'enabled_share_backends = gamma', '[gamma] driver'),
+                               ('driver = dummy', 'driver = dummy\ndriver_handles_share_servers = true', 'driver_handles')):
+            text = self.config.read_text()
+            self.config.write_text(text.replace(old, new, 1))
+            for name in ('all_in_one', 'share'):
+                found = self.run_module(name, status=1)
+                self.assertIn(said, found)
+                self.assertNotIn('Traceback', found)
+            self.config.write_text(text)
+
+    def test_three_processes_without_a_broker(self):
+        """Nobody hears a wake-up, and everything is done all the same: by polling."""
+        self.run_module('manage', 'db', 'sync')
+        started = [self.start(name) for name in ('api', 'scheduler', 'share')]
+        self.eventually(lambda: self.call('GET', '/v2/scheduler-stats/pools')['pools'][1:], 'both pools')
+        self.call('POST', '/v2/types', {'share_type': {'name': 'default', 'extra_specs': {
+            'driver_handles_share_servers': 'False'}}})
+        share = self.call('POST', '/v2/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
+        self.eventually(lambda: self.call('GET', f'/v2/shares/{share}')['share']['status'] == 'available', 'the share')
+        services = self.run_module('manage', 'service', 'list')
+        for host in ('test@alpha', 'test@beta'):
+            self.assertIn(host, services)
+        for one in started:
+            one.terminate()
+        self.assertEqual([0, 0, 0], [one.wait(timeout=70) for one in started])
+        self.assertEqual(3, self.run_module('manage', 'service', 'list').count(' down '))

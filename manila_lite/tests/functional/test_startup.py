@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share manager that starts again serves what was served, and grants nothing that was taken away meanwhile."""
+
+import time
+
+from manila_lite.tests.functional import base
+
+
+class Startup(base.ServiceTest):
+    """The dummy backend forgets its exports when told to."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+
+    @property
+    def driver(self):
+        return self.service.managers['alpha'].driver
+
+    def instance(self, share):
+        return self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']
+
+    def rule(self, caller, share, to):
+        rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': to}})['access']
+        caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
+        return rule
+
+    def granted(self, instance):
+        record = self.driver.store.share(instance)
+        return {rule[1] for rule in record.rules.values()} if record.exported else set()
+
+    def eventually(self, expected, instance, patience=10):
+        end = time.monotonic() + patience
+        while self.granted(instance) != expected:
+            self.assertLess(time.monotonic(), end, self.granted(instance))
+            time.sleep(0.05)
+
+    def restart(self):
+        self.service.stop()
+        self.driver.lose_exports()
+        self.service.start()
+
+    def test_exports_and_rules_come_back(self):
+        caller = self.caller('back')
+        share = caller.share()
+        self.rule(caller, share, '10.0.0.1')
+        instance = self.instance(share)
+        before = caller.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        self.restart()
+        self.eventually({'10.0.0.1'}, instance)
+        after = caller.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        self.assertEqual(before, after)
+
+    def test_a_rule_denied_meanwhile_does_not_come_back(self):
+        caller = self.caller('gone')
+        share = caller.share()
+        self.rule(caller, share, '10.0.0.1')
+        doomed = self.rule(caller, share, '10.0.0.2')
+        instance = self.instance(share)
+        self.service.stop()
+        self.driver.lose_exports()
+        self.service.knob('alpha', 'ensure_shares:delay=1.5')
+        self.service.start()
+        calls = self.service.state / 'alpha' / 'calls'
+        end = time.monotonic() + 10
+        while 'ensure_shares' not in calls.read_text().splitlines()[-1] and time.monotonic() < end:
+            time.sleep(0.02)
+        caller.ok('POST', f'/shares/{share["id"]}/action', {'deny_access': {'access_id': doomed['id']}})
+        caller.wait(f'/share-access-rules/{doomed["id"]}', 'access', 'gone', field='state')
+        time.sleep(2)
+        self.eventually({'10.0.0.1'}, instance)
+
+    def test_a_backend_that_is_not_ready_at_first(self):
+        self.service.stop()
+        self.service.knob('alpha', 'setup:fail@times=2')
+        self.service.start()
+        self.assertEqual('available', self.caller('late').share()['status'])
