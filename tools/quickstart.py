@@ -2,6 +2,7 @@
 """The walk of tools/quickstart: a share's life on real storage, shown step by step. Start it by tools/quickstart."""
 
 import argparse
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -147,11 +148,12 @@ class Walk:
             return False
 
     def stop(self):
-        """The service has ended by itself."""
+        """Nothing runs and nothing is mounted any more; what was stored is kept until --down."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             self.process.wait(timeout=70)
         (self.state / 'pid').unlink(missing_ok=True)
+        release(self.state, remove_data=False)
 
     def logs(self):
         """The last lines of the logs."""
@@ -236,6 +238,13 @@ def must_not(result, *reasons):
     return said
 
 
+def overfill(remote):
+    """Two clients write more than fits; returns what the one says that was refused."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda name: nfs(V4, remote, 'fill', name, '600'), ('big', 'bigger')))
+    return must_not(min(results), 'DQUOT', 'quota')
+
+
 # The walk -----------------------------------------------------------------------------------------
 
 def walk_through(walk):
@@ -264,11 +273,10 @@ def walk_through(walk):
             walk.say(f'{V6} was granted nothing and is refused: {refused}')
     if limited:
         with walk.step('The size is a limit, and extending lifts it'):
-            refused = must_not(nfs(V4, remote, 'fill', 'big', str(1100)), 'DQUOT', 'quota')
-            walk.say(f'writing 1.1 GiB into 1 GiB is refused: {refused}')
+            refused = overfill(remote)
+            walk.say(f'two clients writing 1.2 GiB into 1 GiB are refused: {refused}')
             walk.run('share', 'resize', ident, '2', '--wait')
-            must(nfs(V4, remote, 'unlink', 'big'))
-            must(nfs(V4, remote, 'fill', 'more', str(64)))
+            must(nfs(V4, remote, 'fill', 'more', '64'))
             walk.say('extended to 2 GiB while mounted, and written to again')
     if walk.backend != 'directory':
         with walk.step('A snapshot, a change, and back again'):
@@ -309,7 +317,7 @@ def summary(walk, setup_seconds, path):
 
 def stay(walk):
     """Serve until Ctrl-C."""
-    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops the service, and its shares stay as they are.', flush=True)
+    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; what was stored is kept until --down.', flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         walk.process.wait()
@@ -325,12 +333,21 @@ def down(state):
     pid = state / 'pid'
     if pid.exists():
         end_process(int(pid.read_text()))
-    config = state / 'manila_lite.conf'
-    if config.exists() and 'driver = linux' in config.read_text():
-        conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
-        load.make('linux', 'storage', 'quickstart@storage', conf, Path(conf.state_path) / 'storage').teardown(remove_data=True)
+    release(state, remove_data=True)
     shutil.rmtree(state)
     print(f'Processes, mounts, loop devices and {state} are gone.')
+
+
+def release(state, *, remove_data):
+    """The NFS server has ended, and shares and pool are unmounted."""
+    config = state / 'manila_lite.conf'
+    if not config.exists() or 'driver = linux' not in config.read_text():
+        return
+    conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
+    load.make('linux', 'storage', 'quickstart@storage', conf, Path(conf.state_path) / 'storage').teardown(
+        remove_data=remove_data)
+    conf.reset()
+    conf.clear()
 
 
 def end_process(pid):
@@ -370,7 +387,7 @@ def main():
         down(state)
     walk = Walk(state, args.backend)
     try:
-        with walk.step(f'manila-lite starts: API, scheduler and share manager in one process, backend {args.backend}'):
+        with walk.step(f'manila-lite starts in one process, with backend {args.backend}'):
             walk.configure()
             walk.start()
             walk.say(f'API at {walk.url}/v2')

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pecan
+import webob
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context
@@ -16,6 +17,18 @@ class _RequestId(request_id.RequestId):
     """Answers carry the id under the name that older clients read, too."""
 
     compat_headers = ['x-compute-request-id']
+
+
+class _Unread(webob.Request):
+    """The request as pecan itself sees it: with nothing to read.
+
+    Else it would parse path, query and body before the controller does, and answer to bad ones in a shape of its own.
+    """
+
+    path_info = '/'
+    method = 'GET'
+    accept = None       # answers are JSON whatever the caller would rather have
+    GET = params = webob.multidict.NoVars()
 
 
 class _Pecan(pecan.Pecan):
@@ -31,7 +44,7 @@ def make(services: context.Services) -> Callable:
     :raises errors.BadConfig: the authentication strategy cannot work as configured.
     """
     memoise.install()
-    inner = _Pecan(Root(services), guess_content_type_from_ext=False)
+    inner = _Pecan(Root(services), guess_content_type_from_ext=False, request_cls=_Unread)
     app = auth.protect(_sized(inner, services.conf.api.max_request_body_size), services.conf)
     app = _healthcheck(app)
     app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, {'enable_proxy_headers_parsing': True})

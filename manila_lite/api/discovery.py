@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the API says before anyone logs in: versions at ``/`` and ``/v2``, and names for clients without Keystone."""
+"""What the API says before anyone logs in: versions, its own description, and names for clients without Keystone."""
 
 from typing import Any
 
@@ -7,10 +7,11 @@ import orjson
 import webob
 
 from manila_lite.api import faults, versions
+from manila_lite.api.contract import openapi
 
 _UPDATED = '2026-11-21T00:00:00Z'
 #: Paths that need no credentials.
-PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/'})
+PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/', '/openapi.json'})
 
 
 def base(raw: webob.Request, conf: Any) -> str:
@@ -31,6 +32,8 @@ def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
         return _versions(raw, conf, 300) if raw.method in ('GET', 'HEAD') else _method(raw)
     if path == '/v2':
         return _versions(raw, conf, 200) if raw.method in ('GET', 'HEAD') else _method(raw)
+    if path == '/openapi.json':
+        return _description(raw) if raw.method in ('GET', 'HEAD') else _method(raw)
     if path.startswith('/identity/') and conf.auth_strategy != 'keystone':
         return _identity(raw, path.removeprefix('/identity/').split('/'))
     return None
@@ -47,6 +50,12 @@ def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
              'media-types': [{'base': 'application/json',
                               'type': 'application/vnd.openstack.share+json;version=1'}]}
     return _json({'versions': [entry]}, status)
+
+
+def _description(raw: webob.Request) -> webob.Response:
+    """Answer with the OpenAPI document of the version asked for, of the newest by default."""
+    version = versions.asked(raw.GET.get('version', versions.show(versions.MAX)), 'version')
+    return webob.Response(openapi.text(version), content_type='application/json', charset='UTF-8')
 
 
 def _identity(raw: webob.Request, parts: list[str]) -> webob.Response:

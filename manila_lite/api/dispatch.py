@@ -29,14 +29,12 @@ class Root:
 
     @pecan.expose()
     def _route(self, args: Any, request: Any) -> tuple[Any, list]:
-        # Answers are JSON whatever the caller would rather have; pecan refuses every Accept that is not text/html.
-        request.environ.pop('HTTP_ACCEPT', None)
         return self.handle, []
 
     @pecan.expose()
     def handle(self) -> webob.Response:
         """Answer the request; every outcome is a response in the API's shape."""
-        raw = pecan.request
+        raw = webob.Request(pecan.request.environ)
         op: Op | None = None
         version: int | None = None
         try:

@@ -60,18 +60,18 @@ def show(version: int) -> str:
     return f'2.{version}'
 
 
-def asked(header: str | None) -> int:
+def asked(header: str | None, where: str = HEADER) -> int:
     """Return the minor number that a request asks for; without the header that is 2.0.
 
-    :raises errors.Invalid: the header is malformed (the word ``latest`` is, unlike elsewhere).
+    :raises errors.Invalid: the header (or what ``where`` names) is malformed (the word ``latest`` is, unlike elsewhere).
     :raises errors.NotAcceptable: the version is not served.
     """
     if header is None:
         return MIN
     match = _FORM.fullmatch(header.strip())
     if not match:
-        raise errors.Invalid(f'{HEADER}: {header!r} is not of the form 2.N.')
+        raise errors.Invalid(f'{where}: {header!r} is not of the form 2.N.')
     major, number = int(match[1]), int(match[2])
     if major != 2 or not MIN <= number <= MAX:
-        raise errors.NotAcceptable(f'{HEADER}: version {header.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
+        raise errors.NotAcceptable(f'{where}: version {header.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
     return number

@@ -14,6 +14,7 @@ RESET_STATUS = 'share_snapshot:reset_status'
 GET_METADATA = 'share_snapshot:get_metadata'
 UPDATE_METADATA = 'share_snapshot:update_metadata'
 DELETE_METADATA = 'share_snapshot:delete_metadata'
+EXPORTS = 'share_snapshot_export_location:index'
 
 RULES = [
     rule(CREATE, MEMBER, 'Take a snapshot of a share.', 'POST /snapshots'),
@@ -28,4 +29,5 @@ RULES = [
     rule(UPDATE_METADATA, MEMBER, "Set a snapshot's metadata.", 'PUT /snapshots/{snapshot_id}/metadata',
          'POST /snapshots/{snapshot_id}/metadata'),
     rule(DELETE_METADATA, MEMBER, "Delete a snapshot's metadata.", 'DELETE /snapshots/{snapshot_id}/metadata/{key}'),
+    rule(EXPORTS, READER, 'List where a snapshot can be mounted.', 'GET /snapshots/{snapshot_id}/export-locations'),
 ]

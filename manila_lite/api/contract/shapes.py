@@ -14,8 +14,10 @@ ID = {'type': 'string'}
 NULL_ID = {'type': ['string', 'null']}
 UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
 NULL_UUID = {'type': ['string', 'null'], 'format': 'uuid', 'maxLength': 36}
-TIME = {'type': 'string', 'format': 'date-time'}
-NULL_TIME = {'type': ['string', 'null'], 'format': 'date-time'}
+#: As clients parse it: microseconds and no zone, so not the format "date-time" of JSON schemas.
+_TIME_FORM = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$'
+TIME = {'type': 'string', 'pattern': _TIME_FORM}
+NULL_TIME = {'type': ['string', 'null'], 'pattern': _TIME_FORM}
 BOOLEAN = {'type': 'boolean'}
 NULL_STRING = {'type': ['string', 'null']}
 NAME = {'type': ['string', 'null'], 'maxLength': 255}

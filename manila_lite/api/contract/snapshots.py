@@ -66,6 +66,8 @@ _ACTION = f'{_ONE}/action'
 _METADATA = Body('metadata', free=shapes.METADATA)
 _ALL = Plain(shapes.PAIRS, 'metadata')
 _ITEM = Plain(shapes.PAIRS, 'meta')
+#: No backend mounts snapshots (``mount_snapshot_support``).
+_NOWHERE = {'type': 'array', 'maxItems': 0}
 
 OPS = [
     Op('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
@@ -78,6 +80,8 @@ OPS = [
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+    Op('GET', f'{_ONE}/export-locations', v2.exports, rules.EXPORTS, Plain(_NOWHERE, 'share_snapshot_export_locations'),
+       since='2.32'),
     Op('GET', f'{_ONE}/metadata', v2.get_metadata, rules.GET_METADATA, _ALL, since='2.73'),
     Op('POST', f'{_ONE}/metadata', v2.merge_metadata, rules.UPDATE_METADATA, _ALL, since='2.73', body=_METADATA),
     Op('PUT', f'{_ONE}/metadata', v2.replace_metadata, rules.UPDATE_METADATA, _ALL, since='2.73', body=_METADATA),

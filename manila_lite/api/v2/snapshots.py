@@ -93,6 +93,13 @@ def reset_status(req: Request) -> None:
     actions.reset_status(req.ctx, req.params['snapshot_id'], req.body['status'])
 
 
+def exports(req: Request) -> list[Any]:
+    """List where the snapshot can be mounted: nowhere, since no backend mounts snapshots. Clients ask with every show."""
+    with req.ctx.db.reader() as conn:
+        snapshots.get(conn, req.ctx, req.params['snapshot_id'])
+    return []
+
+
 # Metadata ---------------------------------------------------------------------------------------
 
 def get_metadata(req: Request) -> dict[str, str]:

@@ -20,12 +20,11 @@ def _lines(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.splitlines()
 
 
-def traces():
-    """Return what a run might leave: mounts, loop devices, network namespaces, daemons."""
-    names = ('ganesha.nfsd', 'dbus-daemon', 'manila-lite')
-    running = [line for line in _lines('ps', '-eo', 'pid,args') if any(name in line for name in names)]
-    return {'mounts': Path('/proc/self/mounts').read_text().splitlines(), 'loops': _lines('losetup', '-a'),
-            'namespaces': _lines('ip', 'netns'), 'processes': running}
+def traces(state):
+    """Return what a run left: mounts, loop devices and processes that name its state directory."""
+    found = [*Path('/proc/self/mounts').read_text().splitlines(), *_lines('losetup', '-a'), *_lines('ip', 'netns'),
+             *_lines('ps', '-eo', 'args')]
+    return [line for line in found if str(state) in line]
 
 
 class Quickstart(testtools.TestCase):
@@ -67,15 +66,16 @@ class RealStorage(Quickstart):
         super().setUp()
 
     def test_walk_stay_and_down(self):
-        before = traces()
+        self.addCleanup(self.run_tool, '--down')
         said = self.run_tool()
-        for part in ('read back: \'hello from manila_lite\'', 'is refused', '1.1 GiB into 1 GiB is refused',
+        for part in ('read back: \'hello from manila_lite\'', 'is refused', '1.2 GiB into 1 GiB are refused',
                      'extended to 2 GiB', 'reverted', 'mount -t nfs4', 'It works.'):
             self.assertIn(part, said)
+        self.assertEqual([], traces(self.state))
         self._stay()
         self.run_tool('--down')
         self.assertFalse(self.state.exists())
-        self.assertEqual(before, traces())
+        self.assertEqual([], traces(self.state))
 
     def _stay(self):
         """A second run works over the first, stays until it is told to end, and can be used meanwhile."""
@@ -89,6 +89,7 @@ class RealStorage(Quickstart):
             if 'Staying' in line or time.monotonic() > end:
                 break
         self.assertIn('Staying', said)
+        self.assertNotEqual([], traces(self.state))
         exported = dict(
             word.split('=', 1) for line in said.splitlines() if 'export OS_' in line for word in line.split()[1:])
         done = subprocess.run(['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'], env=self.env | exported,

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No input makes the API answer 5xx, or answer what its own OpenAPI document does not say."""
+
+import io
+import json
+import wsgiref.util
+
+import hypothesis
+import jsonschema
+import schemathesis
+from hypothesis import strategies
+from schemathesis import checks
+from schemathesis.core import failures
+from schemathesis.specs.openapi import checks as conformance
+
+from manila_lite.api import faults, versions
+from manila_lite.api.contract import OPS, fields, openapi
+from manila_lite.tests.functional import base, world
+
+CHECKS = [checks.not_a_server_error, conformance.status_code_conformance, conformance.content_type_conformance,
+          conformance.response_schema_conformance, conformance.response_headers_conformance]
+
+
+def bounded(examples):
+    """Return settings under which every run tries the same."""
+    return hypothesis.settings(max_examples=examples, derandomize=True, deadline=None, database=None,
+                               suppress_health_check=list(hypothesis.HealthCheck),
+                               phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate])
+
+
+class Fuzz(base.ServiceTest):
+    """Resources of every kind exist; then the workers stop, so that only requests change anything."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        owner = base.Api(cls.service.app, 'u', 'admin', 'member,reader')
+        cls.world = world.make(cls.admin, owner)
+        cls.service.stop()
+
+
+class Described(Fuzz):
+    """Requests made from the document, right and wrong ones, half of them about things that exist."""
+
+    def fuzz(self, version):
+        schema = schemathesis.openapi.from_dict(openapi.document(version))
+        schema.app = self.service.wsgi
+        operations = [result.ok() for result in schema.get_all_operations()]
+        self.assertGreater(len(operations), 40)
+        refused = [text for operation in operations if (text := self.attempt(operation))]
+        self.assertEqual([], refused, '\n'.join(refused))
+
+    def attempt(self, operation):
+        right = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
+        wrong = operation.as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
+
+        @bounded(8)
+        @hypothesis.given(case=right | wrong, real=strategies.booleans())
+        def once(case, real):
+            if real and case.path_parameters:
+                case.path_parameters = {name: self.world.get(name, value) for name, value in case.path_parameters.items()}
+            case.headers.pop('X-Auth-Token', None)      # without one the caller is administrator
+            case.call_and_validate(checks=CHECKS)
+
+        try:
+            once()
+        except failures.FailureGroup as found:
+            return f'{operation.label}: {found}'
+        return None
+
+    def test_oldest(self):
+        self.fuzz(versions.MIN)
+
+    def test_middle(self):
+        self.fuzz(45)
+
+    def test_newest(self):
+        self.fuzz(versions.MAX)
+
+
+DEEP = 3000
+#: JSON that no field is made for, as text: some of it cannot be written from Python values.
+HOSTILE = [
+    'null', 'true', '0', '-1', '1', '2147483647', '2147483648', '-2147483649', '9223372036854775808', '1' + '0' * 400, '1.5',
+    '1e400', '-0.0', '""', '" "', '"a"', '"None"', '"1"', '"-1"', '"1e9"', '"\\u0000"', '"\\ud800"', '"\\n"', '"%"', '"_"',
+    '"\\\\"', '"../.."', '"\'"', '"\U0001f4a9"', '"\\u202e"', '"' + 'x' * 256 + '"', '"' + 'x' * 20000 + '"',
+    '"' + '9' * 5000 + '"', '"9999-12-31T23:59:59.999999"', '"0000-00-00T00:00:00Z"', '"0001-01-01T00:00:00+23:59"',
+    '"2026-W01"', '"<in> a"', '[]', '[null]', '[[], {}]', '["a", 1]', '{}', '{"": ""}', '{"a": null}', '{"a": {"a": []}}',
+    '{"a": "b", "a": "c"}', '{"' + 'k' * 300 + '": "v"}', '{"a": "' + 'v' * 2000 + '"}', '{"a\\u0000": "b"}',
+    '{"\\ud800": "b"}', '[' * DEEP + ']' * DEEP, '{"a":' * DEEP + '1' + '}' * DEEP, 'NaN', 'Infinity',
+]
+STRINGS = [json.loads(text) for text in HOSTILE if text.startswith('"')]
+
+
+class Hostile(Fuzz):
+    """Requests that no client would make."""
+
+    def send(self, method, path, query='', body=b'', **environ):
+        """Send raw bytes (as latin-1 text, as WSGI has them); the answer must be in the API's shape."""
+        sent = {'REQUEST_METHOD': method, 'PATH_INFO': path, 'QUERY_STRING': query, 'wsgi.input': io.BytesIO(body),
+                'CONTENT_LENGTH': str(len(body)), 'CONTENT_TYPE': 'application/json',
+                'HTTP_X_OPENSTACK_MANILA_API_VERSION': '2.99', **environ}
+        wsgiref.util.setup_testing_defaults(sent)
+        begun = []
+        text = b''.join(self.service.wsgi(sent, lambda status, headers, exc_info=None: begun.append((status, dict(headers)))))
+        status, headers = int(begun[-1][0][:3]), begun[-1][1]
+        said = (method, path[:200], query[:200], body[:200], environ, status, text[:300])
+        self.assertLess(status, 500, said)
+        if status >= 400 and method != 'HEAD':
+            self.assertTrue(headers['Content-Type'].startswith('application/json'), said)
+            fault = json.loads(text)
+            jsonschema.validate(fault, faults.SCHEMA)
+            self.assertEqual([status], [inner['code'] for inner in fault.values()], said)
+            self.assertNotEqual('', next(iter(fault.values()))['message'], said)
+        return status, text
+
+    def path(self, op):
+        return '/v2' + op.path.format_map(self.world)
+
+    def ops(self):
+        return [op for op in OPS if op.lives(versions.MAX)]
+
+    def test_every_field_of_every_body(self):
+        """Each field takes each hostile value in turn, the others being right."""
+        for op in self.ops():
+            entity = op.body_at(versions.MAX)
+            if entity is None:
+                continue
+            sample = world.body(op, versions.MAX, self.world)
+            for text in HOSTILE:
+                self.send(op.method, self.path(op), body=text.encode())
+                self.send(op.method, self.path(op), body=f'{{"{entity.key}": {text}}}'.encode())
+            for field in fields.living(entity.fields, versions.MAX):
+                for text in HOSTILE:
+                    self.send(op.method, self.path(op), body=planted(sample, entity.key, field.name, text))
+
+    def test_every_query_parameter(self):
+        for op in self.ops():
+            for field in fields.living(op.query, versions.MAX):
+                for text in STRINGS:
+                    raw = text.encode('utf-8', 'surrogatepass')
+                    self.send(op.method, self.path(op), f'{field.name}=' + ''.join(f'%{byte:02x}' for byte in raw[:3000]))
+                self.send(op.method, self.path(op), f'{field.name}=%ff%fe')
+                self.send(op.method, self.path(op), f'{field.name}=\xff')
+                self.send(op.method, self.path(op), f'{field.name}')
+
+    def test_every_path_parameter(self):
+        for op in self.ops():
+            for name in (part.strip('{}') for part in op.path.split('/') if part.startswith('{')):
+                for text in [*STRINGS, '\udcff', '.', '..', '%00', '0', '12']:
+                    part = text.encode('utf-8', 'surrogatepass').decode('latin-1')
+                    path = '/v2' + op.path.format_map({**self.world, name: part})
+                    body = world.body(op, versions.MAX, self.world)
+                    self.send(op.method, path, body=b'' if body is None else json.dumps(body).encode())
+
+    @bounded(400)
+    @hypothesis.given(strategies.data())
+    def test_anything(self, data):
+        """Any bytes anywhere."""
+        raw = strategies.text(strategies.characters(max_codepoint=255), max_size=40)
+        op = data.draw(strategies.sampled_from(self.ops()))
+        path = data.draw(strategies.sampled_from([self.path(op), f'/v2/other{op.path}', op.path]) | raw.map('/v2/'.__add__)
+                         | raw)
+        length = data.draw(strategies.sampled_from([None, None, None, '', '-1', '0', '1', '99999999999', 'x', '1 2', '\xb2']))
+        header = strategies.sampled_from(['2.0', '2.7', '2.99', '2.100', '3.0', '2', '', 'latest', '2.٣', '2.-1',
+                                          '99999999999999999999.1', '2.0,2.1']) | raw
+        environ = {'HTTP_X_OPENSTACK_MANILA_API_VERSION': data.draw(header),
+                   'CONTENT_TYPE': data.draw(strategies.sampled_from(['application/json', '', 'text/plain', 'application/json;'
+                                                                      ' charset=nonsense', 'multipart/form-data']) | raw),
+                   'HTTP_X_AUTH_TOKEN': data.draw(strategies.sampled_from(['', ':', '::', 'u:p', 'u:p:', 'u:p:admin:x']) | raw),
+                   'HTTP_ACCEPT': data.draw(raw), 'HTTP_X_OPENSTACK_REQUEST_ID': data.draw(raw),
+                   'HTTP_X_FORWARDED_PROTO': data.draw(strategies.sampled_from(['http', 'https', 'x', ''])),
+                   'HTTP_HOST': data.draw(strategies.sampled_from(['a', '', '[::1]:80', 'a:b', ':', 'a\xff']))}
+        if length is not None:
+            environ['CONTENT_LENGTH'] = length
+        method = data.draw(strategies.sampled_from(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'X']))
+        body = data.draw(strategies.binary(max_size=60) | strategies.sampled_from(HOSTILE).map(str.encode))
+        self.send(method, path, data.draw(raw), body, **environ)
+
+
+def planted(sample, key, name, text):
+    """Return a document as bytes in which one field is this text."""
+    entity = sample.get(key) if isinstance(sample.get(key), dict) else sample
+    mark = '@@here@@'
+    filled = {**entity, name: mark}
+    whole = filled if entity is sample else {key: filled}
+    return json.dumps(whole).replace(f'"{mark}"', text, 1).encode()
