@@ -9,6 +9,7 @@ it worked (``None``: the row is gone), the status when it failed, and what a cra
 import dataclasses
 import enum
 from collections.abc import Iterable
+from typing import Any
 
 
 class Crash(enum.Enum):
@@ -58,7 +59,7 @@ class Machine:
         return frozenset(verb.during for verb in self.verbs.values())
 
 
-def _machine(noun: str, column: str, rows: Iterable[tuple], resettable: str = '') -> Machine:
+def _machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '') -> Machine:
     verbs = {}
     for name, allowed, during, ok, fail, *crash in rows:
         verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)

@@ -2,26 +2,19 @@
 """Which of the pools that backends report an administrator wants to see. Changes nothing."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import errors
-from manila_lite.actions import type_specs
+from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import services, types
-
-_SCOPE = 'capabilities:'
-
-#: Extra specs that are compared with what a pool reports under the same name.
-_ABILITIES = (type_specs.DHSS, type_specs.SNAPSHOT_SUPPORT, 'create_share_from_snapshot_support',
-              'revert_to_snapshot_support', 'mount_snapshot_support')
 
 
 def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
     """Return the pools of living backends, by host.
 
     ``wanted``: any of host, backend and pool (regular expressions that match from the start), share_type (name or
-    id: only pools with its abilities), capabilities (pairs that a pool must report).
+    id: only pools that its extra specs accept), capabilities (pairs that a pool must report).
 
     :raises errors.Invalid: an expression cannot be read, or there is no such share type.
     """
@@ -29,12 +22,12 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
     asked = dict(wanted.get('capabilities') or {})
     with ctx.db.reader() as conn:
         if wanted.get('share_type'):
-            asked |= _abilities(conn, ctx, wanted['share_type'])
+            asked |= _asked_by_type(conn, ctx, wanted['share_type'])
         found = services.pools(conn)
     return [row for row in found
             if services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
             and all(pattern.match(names(row.host)[key]) for key, pattern in patterns.items())
-            and all(_reports(row.capabilities.get(key), text) for key, text in asked.items())]
+            and all(_reports(row, key, text) for key, text in asked.items())]
 
 
 def names(host: str) -> dict[str, str]:
@@ -51,22 +44,13 @@ def _pattern(key: str, text: str) -> re.Pattern:
         raise errors.Invalid(f'{key}: {text!r} is not a regular expression: {bad}.') from None
 
 
-def _abilities(conn: Any, ctx: RequestContext, name_or_id: str) -> dict[str, str]:
+def _asked_by_type(conn: Any, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
     try:
-        kind = types.find(conn, ctx, name_or_id)
+        return extra_specs.capability_specs(types.find(conn, ctx, name_or_id).extra_specs)
     except errors.NotFound as gone:
         raise errors.Invalid(f'share_type: {gone}', code=gone.code) from None
-    specs = {key.removeprefix(_SCOPE): text for key, text in kind.extra_specs.items()}
-    return {key: specs[key] for key in _ABILITIES if key in specs}
 
 
-def _reports(value: Any, text: str) -> bool:
-    if value is None:
-        return False
-    read: Callable[[str], Any] = type_specs.is_true if isinstance(value, bool) else type(value)
-    if isinstance(value, (list, dict)):
-        return text in map(str, value)
-    try:
-        return read(text) == value
-    except ValueError:
-        return False
+def _reports(row: Any, key: str, text: str) -> bool:
+    reported = {'thin_provisioning': row.thin_provisioning, **row.capabilities}
+    return key in reported and extra_specs.matches(reported[key], text)

@@ -94,12 +94,13 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
-        count = snapshots.count_of(conn, ident)
-        if count:
-            raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
         if force:
             _supersede(conn, share)
         transitions.begin(conn, states.SHARE, 'force_delete' if force else 'delete', share.instance_id)
+        # Only now, when no snapshot can begin any more.
+        count = snapshots.count_of(conn, ident)
+        if count:
+            raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
         wake = _to_backend(conn, ctx, 'share.delete', share)
     wake.send(ctx)
 

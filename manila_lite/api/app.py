@@ -55,7 +55,9 @@ def _sized(app: Callable, most: int) -> Callable:
     """Bodies over the limit get a 413 in the API's shape."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
         length = environ.get('CONTENT_LENGTH') or '0'
-        if not length.isdigit() or int(length) > most:
+        if not (length.isascii() and length.isdigit()):
+            return faults.reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
+        if int(length) > most:
             return faults.reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
         return app(environ, start_response)
     return wrapped

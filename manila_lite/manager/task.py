@@ -14,6 +14,9 @@ from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.operations import Plan, Step, Work
 
+#: What user messages call the resources of machines.
+_RESOURCES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
+
 #: Writes what changes with the end of an operation on the row of this id; may return values to set with its status.
 Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
 
@@ -39,7 +42,7 @@ def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work]
             return
         values = on_failed(conn, work, ident) if on_failed else None
         transitions.fail(conn, machine, verb, ident, **values or {})
-        tell(conn, work, machine.noun.upper(), action, detail, error)
+        tell(conn, work, _RESOURCES[machine.noun], action, detail, error)
 
     return Plan(kind, (Step(do, undo),), done, failed)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extensions: there are none, and everybody may know."""
+"""Extensions: there are none, and whoever may look at a project may know."""
 
-from manila_lite.policies.base import rule
+from manila_lite.policies.base import READER, rule
 
 GET_ALL = 'extension:index'
 GET = 'extension:show'
 
 RULES = [
-    rule(GET_ALL, '@', 'List the extensions of the API.', 'GET /extensions'),
-    rule(GET, '@', 'See an extension of the API.', 'GET /extensions/{alias}'),
+    rule(GET_ALL, READER, 'List the extensions of the API.', 'GET /extensions'),
+    rule(GET, READER, 'See an extension of the API.', 'GET /extensions/{alias}'),
 ]

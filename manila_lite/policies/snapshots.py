@@ -25,9 +25,10 @@ RULES = [
     rule(LIST_ALL_PROJECTS, ADMIN, 'List the snapshots of all projects.', 'GET /snapshots?all_tenants=1'),
     rule(FORCE_DELETE, ADMIN, 'Delete a snapshot in any status.', 'POST /snapshots/{snapshot_id}/action'),
     rule(RESET_STATUS, ADMIN, "Set a snapshot's status by hand.", 'POST /snapshots/{snapshot_id}/action'),
-    rule(GET_METADATA, READER, "See a snapshot's metadata.", 'GET /snapshots/{snapshot_id}/metadata'),
+    rule(GET_METADATA, READER, "See a snapshot's metadata.", 'GET /snapshots/{snapshot_id}/metadata',
+         'GET /snapshots/{snapshot_id}/metadata/{key}'),
     rule(UPDATE_METADATA, MEMBER, "Set a snapshot's metadata.", 'PUT /snapshots/{snapshot_id}/metadata',
-         'POST /snapshots/{snapshot_id}/metadata'),
+         'POST /snapshots/{snapshot_id}/metadata', 'POST /snapshots/{snapshot_id}/metadata/{key}'),
     rule(DELETE_METADATA, MEMBER, "Delete a snapshot's metadata.", 'DELETE /snapshots/{snapshot_id}/metadata/{key}'),
     rule(EXPORTS, READER, 'List where a snapshot can be mounted.', 'GET /snapshots/{snapshot_id}/export-locations'),
 ]

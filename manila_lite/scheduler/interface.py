@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 
 
 def places(host: str) -> tuple[str, str, str]:

@@ -56,12 +56,16 @@ class Lite(fixtures.Fixture):
         self.log = self.state / 'log'
         self.addCleanup(self.kill)
 
-    def start(self, patience=60):
-        """The process answers on its port."""
+    def spawn(self):
+        """The process was started, whatever becomes of it."""
         with self.log.open('ab') as log:
             self.process = subprocess.Popen(
                 [sys.executable, '-m', 'manila_lite.cmd.all_in_one', f'--config-file={self.config}'],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | {'PYTHONUNBUFFERED': '1'})
+
+    def start(self, patience=60):
+        """The process answers on its port."""
+        self.spawn()
         end = time.monotonic() + patience
         while time.monotonic() < end:
             if self.process.poll() is not None:

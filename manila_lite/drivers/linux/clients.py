@@ -5,8 +5,9 @@ Ganesha takes the first block that matches, so the longest prefix goes first. It
 each found by trying: ``/0`` is an error, and so is an IPv6 prefix length of three digits.
 """
 
+import dataclasses
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from manila_lite import kinds
 
@@ -19,36 +20,50 @@ _LONGEST_V6 = 99
 _MOST_SPELT_OUT = 256
 
 
-def blocks(rules: Iterable[kinds.AccessRule]) -> tuple[str, Mapping[str, kinds.RuleResult]]:
-    """Return the CLIENT blocks of those rules that can be expressed, and a result for every rule."""
-    networks: dict[str, Network] = {}
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """One rule as text: a line of its own, so that what Ganesha says about the line is about the rule."""
+
+    rule_id: str
+    text: str
+
+
+def blocks(rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
+    """Return the blocks of those rules that can be expressed, in their order, and a result for every rule."""
     results = {}
     chosen = []
     for rule in rules:
-        reason = _refusal(rule, networks)
-        results[rule.id] = kinds.RuleResult(error=reason)
-        if reason is None:
-            chosen.append(rule)
-    chosen.sort(key=lambda rule: -_reach(networks[rule.id]))
-    return ''.join(_block(networks[rule.id], rule.level) for rule in chosen), results
+        try:
+            network = _network(rule)
+        except ValueError as bad:
+            results[rule.id] = kinds.RuleResult(error=str(bad))
+        else:
+            results[rule.id] = kinds.RuleResult()
+            chosen.append((-_reach(network), rule.level, network.version, str(network), rule.id, network))
+    # Of two rules for the same clients, "ro" comes first and decides.
+    return [Block(ident, _text(network, level)) for _, level, _, _, ident, network in sorted(chosen)], results
 
 
-def _refusal(rule: kinds.AccessRule, networks: dict[str, Network]) -> str | None:
+def _network(rule: kinds.AccessRule) -> Network:
+    """Return whom the rule names.
+
+    :raises ValueError: it cannot be expressed; the message is for the rule's owner.
+    """
     if rule.type != 'ip':
-        return f'this backend knows rules of type ip only, not {rule.type}'
+        raise ValueError(f'this backend knows rules of type ip only, not {rule.type}')
     if rule.level not in _LEVELS:
-        return f'this backend knows the levels rw and ro only, not {rule.level}'
-    try:
-        network = ipaddress.ip_network(rule.to, strict=False)
-    except ValueError as bad:
-        return str(bad)
-    if isinstance(network, ipaddress.IPv6Network) and network.network_address.ipv4_mapped:
-        return 'an IPv4 client is to be named by its IPv4 address'
-    if (network.version == 6 and _LONGEST_V6 < network.prefixlen < network.max_prefixlen
-            and network.num_addresses > _MOST_SPELT_OUT):
-        return 'IPv6 prefixes from /100 to /119 cannot be expressed by the NFS server'
-    networks[rule.id] = network
-    return None
+        raise ValueError(f'this backend knows the levels rw and ro only, not {rule.level}')
+    if '%' in rule.to:
+        # Also because anything at all may stand behind it.
+        raise ValueError('a client is to be named without the interface that it is reached through')
+    network = ipaddress.ip_network(rule.to, strict=False)
+    if isinstance(network, ipaddress.IPv4Network):
+        return network
+    if network.network_address.ipv4_mapped:
+        raise ValueError('an IPv4 client is to be named by its IPv4 address')
+    if _LONGEST_V6 < network.prefixlen < network.max_prefixlen and network.num_addresses > _MOST_SPELT_OUT:
+        raise ValueError('IPv6 prefixes from /100 to /119 cannot be expressed by the NFS server')
+    return network
 
 
 def _reach(network: Network) -> int:
@@ -67,6 +82,6 @@ def _written(network: Network) -> list[str]:
     return [str(network)]
 
 
-def _block(network: Network, level: str) -> str:
+def _text(network: Network, level: str) -> str:
     clients = ', '.join(_written(network))
     return f'  CLIENT {{ Clients = {clients}; Access_Type = {_LEVELS[level]}; Protocols = 4; }}\n'

@@ -7,58 +7,91 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
 from manila_lite.drivers.linux.run import ENV
 
+_BOOT = Path('/proc/sys/kernel/random/boot_id')
+
 
 class Daemon:
     """One program, remembered in a file of its own."""
 
     def __init__(self, record: Path):
-        self._record = record
+        self.record = record
         self._child: subprocess.Popen | None = None
+
+    def _remembered(self) -> dict:
+        with contextlib.suppress(OSError, ValueError):
+            found = json.loads(self.record.read_text())
+            if isinstance(found, dict):
+                return found
+        return {}
+
+    @property
+    def mark(self) -> str | None:
+        """What ``start`` was told to remember about how the program was started."""
+        return self._remembered().get('mark')
 
     def process(self) -> psutil.Process | None:
         """Return the running program, or nothing. A stranger that has its pid now does not count."""
-        try:
-            pid, started = json.loads(self._record.read_text())
-            process = psutil.Process(pid)
-            alive = process.create_time() == started and process.status() != psutil.STATUS_ZOMBIE
-        except (OSError, ValueError, psutil.NoSuchProcess):
+        if self._child is not None:
+            self._child.poll()      # one that ended shall not stay as a zombie
+        record = self._remembered()
+        if not record or _birth(record['pid']) != record['birth']:
             return None
-        return process if alive else None
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(record['pid'])
+        return None
 
-    def start(self, words: Sequence[str], log: Path, env: dict[str, str] | None = None) -> None:
+    def find(self, words: Sequence[str]) -> psutil.Process | None:
+        """Return the running program, also if whoever started it died before it could be recorded."""
+        if found := self.process():
+            return found
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.cmdline() == list(words):
+                    self._remember(process.pid, None)
+                    return self.process()
+        return None
+
+    def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:
         """The program runs, in a session of its own: what ends the share manager does not end it."""
-        self.reap()
         with log.open('ab') as out:
             self._child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd='/',
-                                           start_new_session=True, env={**ENV, **(env or {})})
-        draft = self._record.with_suffix('.new')
-        with contextlib.suppress(psutil.NoSuchProcess):
-            draft.write_text(json.dumps([self._child.pid, psutil.Process(self._child.pid).create_time()]))
-            os.replace(draft, self._record)
+                                           start_new_session=True, env={**ENV, **env})
+        self._remember(self._child.pid, mark)
 
-    def reap(self) -> None:
-        """A child that ended leaves no zombie."""
-        if self._child is not None:
-            self._child.poll()
+    def _remember(self, pid: int, mark: str | None) -> None:
+        draft = self.record.with_suffix('.new')
+        draft.write_text(json.dumps({'pid': pid, 'birth': _birth(pid), 'mark': mark}))
+        os.replace(draft, self.record)
 
     def stop(self, patience: float = 10.0) -> None:
         """The program has ended."""
-        process = self.process()
-        for signo, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, patience)):
+        for signo in (signal.SIGTERM, signal.SIGKILL):
+            process = self.process()
             if process is None:
                 break
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signo)
-            end = time.monotonic() + seconds
-            while process is not None and time.monotonic() < end:
+            end = time.monotonic() + patience
+            while self.process() is not None and time.monotonic() < end:
                 time.sleep(0.02)
-                self.reap()
-                process = self.process()
-        self._record.unlink(missing_ok=True)
+        self.record.unlink(missing_ok=True)
+
+
+def _birth(pid: int) -> str:
+    """Return what no other process ever shares: which boot it was, and when in it the process began; '' if it ended.
+
+    In ticks since boot: a time of day would move when the clock is set.
+    """
+    try:
+        fields = Path(f'/proc/{pid}/stat').read_text(errors='replace').rpartition(')')[2].split()
+        boot = _BOOT.read_text().strip()
+    except (OSError, ValueError):
+        return ''
+    return '' if fields[0] in 'ZX' else f'{boot} {fields[19]}'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the share type asks of a pool."""
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 #: Extra specs that do not mean "the pool reports this": they have a filter of their own, or are for the API.

@@ -3,7 +3,7 @@
 
 import math
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 #: More GiB than there are. SQL cannot compare with infinity everywhere.

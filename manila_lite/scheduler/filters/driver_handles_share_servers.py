@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the backend makes share servers."""
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 _KEY = 'driver_handles_share_servers'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol that the share is to speak."""
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Sequence
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 from manila_lite.scheduler.filters import capacity
 from manila_lite.scheduler.interface import PoolState, Request, Weigher
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 from manila_lite.scheduler.interface import PoolState, Request, Weigher
 
 _KEYS = ('goodness_function', 'goodness')

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the YAML files of requests can ask for with ``fixtures:``."""
 
+import functools
+
 from gabbi import fixture
 
 from manila_lite.tests import fixtures
@@ -10,13 +12,15 @@ _running = []
 
 def application():
     """Return an application that is that of the service which runs for the present file."""
-    return lambda environ, start_response: _running[-1].wsgi(environ, start_response)
+    def ask_the_present_one(environ, start_response):
+        return _running[-1].wsgi(environ, start_response)
+    return ask_the_present_one
 
 
 class Service(fixture.GabbiFixture):
     """API, scheduler and one dummy backend."""
 
-    MAKE = staticmethod(lambda: fixtures.Service())
+    MAKE = fixtures.Service
 
     def start_fixture(self):
         """The service runs."""
@@ -32,4 +36,4 @@ class Service(fixture.GabbiFixture):
 class TwoBackends(Service):
     """API, scheduler and two dummy backends, alpha and beta."""
 
-    MAKE = staticmethod(lambda: fixtures.Service({'alpha': '', 'beta': ''}))
+    MAKE = functools.partial(fixtures.Service, {'alpha': '', 'beta': ''})

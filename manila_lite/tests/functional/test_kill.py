@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the whole service in the middle of everything: after a restart each resource ends by itself."""
 
+import subprocess
 import time
 
 import testtools
@@ -70,12 +71,12 @@ class Kill(testtools.TestCase):
     def test_create_when_every_try_dies(self):
         self.knobs('create_share:die_after')
         ident = self.share()
+        self.lite.died()
         for _ in range(12):
-            if self.lite.process is None:
-                self.lite.start()
+            self.lite.spawn()
             try:
-                self.lite.died(patience=4)
-            except Exception:
+                self.lite.died(patience=6)
+            except subprocess.TimeoutExpired:
                 break
         else:
             self.fail('it dies for ever')

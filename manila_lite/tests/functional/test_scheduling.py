@@ -38,15 +38,18 @@ class TwoBackends(base.ServiceTest):
     def test_none_left(self):
         for name in ('alpha', 'beta'):
             self.service.knob(name, 'create_share:fail_final')
+        before = self.claimed()
         caller = self.caller('none')
         share = caller.share(wait='error')
         message, = self.messages_of(share['id'], caller)
         self.assertEqual(('001', '002', 'ERROR'), (message['action_id'], message['detail_id'], message['message_level']))
         self.assertIn('RetryFilter', message['user_message'])
         self.assertNotIn('test@', message['user_message'])
+        self.assertEqual(before, self.claimed())
+
+    def claimed(self):
         with self.service.services.db.reader() as conn:
-            claimed = conn.execute(sa.select(sa.func.sum(models.pools.c.claimed_gb))).scalar()
-        self.assertEqual(0, claimed)
+            return conn.execute(sa.select(sa.func.sum(models.pools.c.claimed_gb))).scalar()
 
     def test_a_refusal_names_filter_and_reason(self):
         caller = self.caller('why')
@@ -120,8 +123,10 @@ class Capacity(base.ServiceTest):
         self.service.scheduler.stop()
         self.service.scheduler = type(self.service.scheduler)(self.service.services)
         self.service.scheduler.start()
-        share = self.caller('again').share()
-        self.assertEqual('available', share['status'])
+        caller = self.caller('again')
+        share = caller.share()
+        caller.ok('DELETE', f'/shares/{share["id"]}')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
 
 
 class Backend(base.ServiceTest):

@@ -36,7 +36,8 @@ class Access(base.LinuxTest):
 
     def test_the_longest_prefix_decides_whatever_the_order(self):
         share = self.share()
-        for rules in (('10.99.0.0/24', 'ro'), (self.fabric.v4('one'), 'rw')), ((self.fabric.v4('one'), 'rw'), ('0.0.0.0/0', 'ro')):
+        mine = (self.fabric.v4('one'), 'rw')
+        for rules in (('10.99.0.0/24', 'ro'), mine), (mine, ('0.0.0.0/0', 'ro')):
             self.assertEqual([None, None], self.grant(share, *rules))
             self.works('one', share, 'write', 'f', 'one')
             self.refused('ROFS', 'two', share, 'write', 'f', 'two')
@@ -152,8 +153,8 @@ class Data(base.LinuxTest):
         type(self).driver = self.make()
         self.driver.setup()
         locations = self.ensure().export_locations
-        self.assertEqual([f'{self.fabric.v4("nas")}:/shares/{self.made.id}', f'[{self.fabric.v6("nas")}]:/shares/{self.made.id}'],
-                         [location.path for location in locations])
+        paths = [f'{address}:/shares/{self.made.id}' for address in (self.fabric.v4('nas'), f'[{self.fabric.v6("nas")}]')]
+        self.assertEqual(paths, [location.path for location in locations])
         self.assertEqual([True, False], [location.preferred for location in locations])
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
@@ -186,7 +187,7 @@ class Data(base.LinuxTest):
         self.driver.create_share(share)
         self.driver.delete_share(share)
         self.driver.delete_share(share)
-        left = [path for path in (self.state / 'state').rglob(f'*{share.id}*')]
+        left = list((self.state / 'state').rglob(f'*{share.id}*'))
         self.assertEqual([], left)
 
 

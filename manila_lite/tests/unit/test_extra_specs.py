@@ -7,7 +7,7 @@ import testtools
 from hypothesis import strategies
 from oslo_utils import specs_matcher
 
-from manila_lite.scheduler import extra_specs
+from manila_lite import extra_specs
 
 # What the share type asks, what satisfies it, what does not.
 OPERATORS = [

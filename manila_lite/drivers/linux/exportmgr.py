@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NFS-Ganesha can be told over its private D-Bus while it serves."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dbus_fast import AuthError, BusType, Message, MessageType
+from dbus_fast.aio import MessageBus
+
+from manila_lite.drivers.linux.run import CommandFailed
+
+_SECONDS = 15.0
+#: The answers when nothing was dropped. Others may say "updated" too, and go on with errors.
+_CLEAN = {'AddExport': '1 exports added', 'UpdateExport': '1 exports updated'}
+_BAD_FILE = 'org.freedesktop.DBus.Error.InvalidFileContent'
+
+
+class ExportManager:
+    """The export manager behind one socket. Safe for threads: every call has a connection of its own."""
+
+    def __init__(self, socket: Path):
+        self._socket = socket
+
+    def call(self, member: str, signature: str = '', body: Sequence[Any] = (), *, position: int = 0) -> Any:
+        """Return the value at a position of the answer.
+
+        :raises CommandFailed: it refused, does not run, or did not answer in time.
+        """
+        reply = self._ask(member, signature, body)
+        if reply.message_type is MessageType.ERROR:
+            raise CommandFailed(f'{member}: {reply.error_name}: {_text(reply)}')
+        return reply.body[position] if len(reply.body) > position else ()
+
+    def tell(self, member: str, file: Path, number: int) -> str:
+        """Add or update the export that the file describes. Returns what was wrong with the file, '' for nothing.
+
+        :raises CommandFailed: nothing is wrong with the file, but it failed.
+        """
+        reply = self._ask(member, 'ss', [str(file), f'EXPORT(Export_Id={number})'])
+        said = _text(reply)
+        if reply.message_type is MessageType.ERROR and reply.error_name != _BAD_FILE:
+            raise CommandFailed(f'{member} {number}: {reply.error_name}: {said}')
+        return '' if said.strip() == _CLEAN[member] else said or str(reply.error_name)
+
+    def shown(self) -> dict[int, str]:
+        """Return the exports that are served: the path of each number."""
+        return {int(entry[0]): str(entry[1]) for entry in self.call('ShowExports', position=1)}
+
+    def _ask(self, member: str, signature: str, body: Sequence[Any]) -> Message:
+        async def ask() -> Message | None:
+            bus = await MessageBus(f'unix:path={self._socket}', BusType.SYSTEM).connect()
+            try:
+                return await bus.call(Message(
+                    destination='org.ganesha.nfsd', path='/org/ganesha/nfsd/ExportMgr', member=member,
+                    interface='org.ganesha.nfsd.exportmgr', signature=signature, body=list(body)))
+            finally:
+                bus.disconnect()
+
+        try:
+            reply = asyncio.run(asyncio.wait_for(ask(), _SECONDS))
+        except (OSError, EOFError, TimeoutError, AuthError) as bad:
+            raise CommandFailed(f'{member}: {type(bad).__name__} {bad}') from bad
+        if reply is None:
+            raise CommandFailed(f'{member}: no answer')
+        return reply
+
+
+def _text(reply: Message) -> str:
+    return ' '.join(str(part) for part in reply.body)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exports of one NFS-Ganesha: each has a number and a file that a restarted server reads.
+
+A file gets to where the server reads it only after the server took it whole: one bad file would keep it
+from starting. A share that is not mounted has its file elsewhere ("held"), or a server that starts at
+that moment would serve the empty directory beneath.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from manila_lite import errors
+from manila_lite.drivers.linux.exportmgr import ExportManager
+from manila_lite.drivers.linux.run import CommandFailed
+
+_TEXT = """EXPORT {{
+  Export_Id = {number}; Path = "{path}"; Pseudo = "/shares/{name}"; Filesystem_Id = {number}.{number};
+  Access_Type = None; Squash = No_Root_Squash; Protocols = 4; Transports = TCP; SecType = sys;
+  FSAL {{ Name = VFS; }}
+{clients}}}
+"""
+#: The line of the first client, counted from 1.
+_FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
+_WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n[^\n]*\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
+_COMPLAINT = re.compile(r':(\d+)\): ([^\n]*)')
+_NUMBERS = 65535
+
+
+class Exports:
+    """Safe for threads, if no two change the same export at once."""
+
+    def __init__(self, state: Path, manager: ExportManager):
+        self._served = state / 'exports.d'
+        self._held = state / 'held'
+        self._drafts = state / 'drafts'
+        self._manager = manager
+        self._numbers: dict[str, int] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+
+    # What was there before --------------------------------------------------------------------
+
+    def load(self) -> None:
+        """The exports of an earlier run are known; files that a power failure left in pieces are gone."""
+        for place in (self._held, self._drafts, self._served):
+            place.mkdir(parents=True, exist_ok=True)
+        numbers: dict[str, int] = {}
+        for file in sorted([*self._served.iterdir(), *self._held.iterdir()]):
+            found = _WHOLE.fullmatch(file.read_text(errors='replace'))
+            number = int(found[1]) if found else 0
+            if file.suffix != '.conf' or not 0 < number <= _NUMBERS or number in numbers.values():
+                file.unlink()
+            else:
+                numbers[file.stem] = number
+        with self._lock:
+            self._numbers = numbers
+            self._last = max(numbers.values(), default=0)
+
+    def adopt(self) -> None:
+        """Exports that the server has, but whose files are lost, keep their numbers."""
+        with self._lock:
+            for number, path in self._manager.shown().items():
+                if number:
+                    self._numbers.setdefault(Path(path).name, number)
+
+    def served(self) -> list[str]:
+        """Return the names of the exports that a server would start with."""
+        return sorted(file.stem for file in self._served.glob('*.conf'))
+
+    def clients_of(self, name: str) -> list[str]:
+        """Return the clients that the export has, or had when it was last served."""
+        for place in (self._served, self._held):
+            file = place / f'{name}.conf'
+            if file.exists() and (found := _WHOLE.fullmatch(file.read_text())):
+                return found[2].splitlines(keepends=True)
+        return []
+
+    # Changes ----------------------------------------------------------------------------------
+
+    def put(self, name: str, path: Path, clients: Sequence[str]) -> Mapping[int, str]:
+        """The directory is exported as ``/shares/name`` to exactly these clients, also for open sessions.
+
+        ``clients`` are CLIENT blocks of one line each. Returns those that the server refuses, with its
+        reasons, by their position; they grant nothing.
+
+        :raises CommandFailed: the export as a whole is refused, and is as it was.
+        """
+        number = self._number(name)
+        draft = self._drafts / f'{name}.conf'
+        refused: dict[int, str] = {}
+        while True:
+            kept = [position for position in range(len(clients)) if position not in refused]
+            text = ''.join(clients[position] for position in kept)
+            draft.write_text(_TEXT.format(number=number, name=name, path=path, clients=text))
+            member = 'UpdateExport' if number in self._manager.shown() else 'AddExport'
+            said = self._manager.tell(member, draft, number)
+            if not said:
+                break
+            blamed = {kept[int(line) - _FIRST]: why for line, why in reversed(_COMPLAINT.findall(said))
+                      if 0 <= int(line) - _FIRST < len(kept)}
+            if not blamed:
+                raise CommandFailed(f'{member} {name}: {said}')
+            refused.update(blamed)
+        os.replace(draft, self._served / f'{name}.conf')
+        (self._held / f'{name}.conf').unlink(missing_ok=True)
+        return refused
+
+    def hold(self, name: str) -> None:
+        """A server that starts does not serve it; its number and clients are remembered."""
+        if (self._served / f'{name}.conf').exists():
+            os.replace(self._served / f'{name}.conf', self._held / f'{name}.conf')
+
+    def withdraw(self, name: str) -> None:
+        """It is not served and can be unmounted; its number and clients are remembered."""
+        self.hold(name)
+        with self._lock:
+            number = self._numbers.get(name)
+        if number is not None and number in self._manager.shown():
+            self._manager.call('RemoveExport', 'q', [number])
+
+    def forget(self, name: str) -> None:
+        """It is not served, and nothing of it is left."""
+        self.withdraw(name)
+        for place in (self._held, self._drafts):
+            (place / f'{name}.conf').unlink(missing_ok=True)
+        with self._lock:
+            self._numbers.pop(name, None)
+
+    def _number(self, name: str) -> int:
+        with self._lock:
+            if name not in self._numbers:
+                self._numbers[name] = self._last = self._unused()
+            return self._numbers[name]
+
+    def _unused(self) -> int:
+        """Return a number; that of a share which is just gone comes last, as clients may still hold its files."""
+        taken = set(self._numbers.values())
+        for step in range(_NUMBERS):
+            number = (self._last + step) % _NUMBERS + 1
+            if number not in taken:
+                return number
+        raise errors.Final(f'The NFS server cannot have more than {_NUMBERS} exports.')

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of the contract is complete: policed, documented, with a schema, one of its kind, and tried by a test."""
+
+import itertools
+import json
+import pathlib
+import re
+
+import testtools
+import yaml
+
+import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite import policies
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS, fields
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+METHODS = ('GET', 'POST', 'PUT', 'DELETE')
+RULES = {rule.name: rule for rule in policies.list_rules()}
+
+
+def label(op):
+    return f'{op.method} {op.path} {op.action or ""}'.strip()
+
+
+class Rows(testtools.TestCase):
+
+    def test_rules_exist_and_name_the_call(self):
+        unnamed = []
+        for op in OPS:
+            self.assertIn(op.policy, RULES, label(op))
+            documented = {(call['method'], shape(call['path'].partition('?')[0])) for call in RULES[op.policy].operations}
+            if (op.method, shape(op.path)) not in documented:
+                unnamed.append(f'{op.policy}: {label(op)}')
+        self.assertEqual([], unnamed, 'rules that do not name the call that asks them')
+
+    def test_methods_and_paths(self):
+        for op in OPS:
+            self.assertIn(op.method, METHODS)
+            for path in (op.path, op.old_path or op.path):
+                self.assertTrue(re.fullmatch(r'(/([a-z_-]+|{[a-z_]+}))+', path), path)
+                names = re.findall(r'{(\w+)}', path)
+                self.assertEqual(len(names), len(set(names)), path)
+                self.assertNotIn('project_id', names, 'the router knows it')
+
+    def test_old_names(self):
+        for op in OPS:
+            if op.old_path:
+                self.assertNotEqual(op.path, op.old_path)
+                self.assertEqual(re.findall('{.*?}', op.path), re.findall('{.*?}', op.old_path))
+            if op.old_path or op.old_action:
+                self.assertLess(versions.minor(op.since), versions.PLAIN_NAMES, f'{label(op)} never had an old name')
+            if op.old_action:
+                self.assertIsNotNone(op.action)
+
+    def test_actions(self):
+        for op in OPS:
+            self.assertEqual(op.path.endswith('/action'), op.action is not None, label(op))
+            if op.action:
+                self.assertEqual('POST', op.method)
+
+    def test_every_answer_has_a_schema_or_nothing_in_it(self):
+        for op in OPS:
+            self.assertIn(op.ok, (200, 202, 204), label(op))
+            if op.ok == 204 or op.method == 'DELETE':
+                self.assertIsNone(op.view, label(op))
+            if op.method == 'GET':
+                self.assertIsNotNone(op.view, label(op))
+            if op.view is not None:
+                compile_all(op.view.schema(version) for version in versions.HISTORY if op.lives(version))
+
+    def test_bodies_compile(self):
+        for op in OPS:
+            bodies = [(body, version) for version in versions.HISTORY if op.lives(version) and (body := op.body_at(version))]
+            compile_all(body.schema(version) for body, version in bodies)
+            if bodies:
+                self.assertIn(op.method, ('POST', 'PUT'), label(op))
+
+    def test_one_call_for_each_request(self):
+        for version in versions.HISTORY:
+            keys = [(op.method, shape(op.path_at(version)), op.action_at(version)) for op in OPS if op.lives(version)]
+            twice = {key for key in keys if keys.count(key) > 1}
+            self.assertEqual(set(), twice, versions.show(version))
+
+    def test_parameters_of_one_place_have_one_name(self):
+        """The router keeps one name per place in a path."""
+        names: dict[tuple[str, ...], set[str]] = {}
+        for op in OPS:
+            for path in {op.path, op.old_path or op.path}:
+                parts = path.strip('/').split('/')
+                for number, part in enumerate(parts):
+                    if part.startswith('{'):
+                        names.setdefault(tuple(shape(one) for one in parts[:number]), set()).add(part)
+        self.assertEqual({}, {place: found for place, found in names.items() if len(found) > 1})
+
+    def test_calls_are_documented(self):
+        for op in OPS:
+            self.assertTrue((op.call.__doc__ or '').strip(), f'{op.name} has no docstring, which the API reference shows')
+
+    def test_paged_lists_take_a_page(self):
+        for op in OPS:
+            if getattr(op.view, 'paged', False):
+                self.assertLessEqual({'limit', 'offset'}, {field.name for field in op.query}, label(op))
+
+
+def compile_all(schemas):
+    """Compile each schema, and those that are alike at many versions once."""
+    for schema in {json.dumps(schema): schema for schema in schemas}.values():
+        fields.compiled(schema)
+
+
+def shape(path):
+    """Return a path with its parameters made alike."""
+    return re.sub('{.*?}', '{}', path)
+
+
+class Tried(testtools.TestCase):
+    """A request of every call stands in gabbits/ or in a functional test."""
+
+    def test_each_call(self):
+        requests = set(itertools.chain(gabbi_requests(), python_requests()))
+        missing = [label(op) for op in OPS if not any(matches(op, request) for request in requests)]
+        self.assertEqual([], missing, '\n'.join(['no request of:', *missing]))
+
+
+def gabbi_requests():
+    """Yield (method, path, keys of the body) of each request of each file."""
+    for path in (TESTS / 'functional/gabbits').glob('*.yaml'):
+        for test in yaml.safe_load(path.read_text())['tests']:
+            for method in METHODS:
+                if method in test:
+                    yield method, test[method], keys_of(test.get('data'))
+            if 'url' in test:
+                yield test.get('method', 'GET'), test['url'], keys_of(test.get('data'))
+
+
+def keys_of(data):
+    return tuple(data) if isinstance(data, dict) else ()
+
+
+def python_requests():
+    """Yield the same of calls such as ``ok('POST', f'/shares/{share["id"]}/action', ...)`` in Python tests."""
+    for path in (TESTS / 'functional').glob('test_*.py'):
+        text = path.read_text()
+        for method, where in re.findall(r"'(GET|POST|PUT|DELETE)',\s*f?'(/[^']*)'", text):
+            yield method, re.sub(r'{.*?}(?=/|$|\?)', 'x', where), ()
+        for action in re.findall(r"\.action\([^,()]+(?:\[[^]]*\])?, '(\w+)'", text):
+            yield 'POST', '/shares/x/action', (action,)
+
+
+def matches(op, request):
+    method, path, keys = request
+    if method != op.method:
+        return False
+    if op.action and not {op.action, op.old_action or f'os-{op.action}'} & set(keys):
+        return False
+    found = re.sub(r"\$\w+\[.*?\](\.\$\w+\[.*?\])?", 'x', path).partition('?')[0].removeprefix('/v2')
+    forms = [re.sub('{.*?}', '[^/]+', known) for known in (op.path, op.old_path or op.path)]
+    return any(re.fullmatch(f'(/[^/]+)?{form}', found) for form in forms)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract is a valid OpenAPI 3.1 document at every version, and the checked-in reference is that document."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+import openapi_spec_validator
+import testtools
+
+import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS, openapi
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+#: Both ends, each side of the change of names, and some between.
+TRIED = (versions.MIN, 6, versions.PLAIN_NAMES, 24, 45, 65, 82, versions.MAX)
+
+
+class Document(testtools.TestCase):
+
+    def test_valid(self):
+        for version in TRIED:
+            document = json.loads(openapi.text(version))
+            openapi_spec_validator.validate(document, cls=openapi_spec_validator.OpenAPIV31SpecValidator)
+            self.assertEqual('3.1.0', document['openapi'])
+            self.assertEqual(versions.show(version), document['info']['version'])
+
+    def test_has_every_call(self):
+        for version in TRIED:
+            paths = openapi.document(version)['paths']
+            for op in OPS:
+                if op.lives(version):
+                    call = paths[op.path_at(version)][op.method.lower()]
+                    self.assertIn(op.policy, call['x-policies'])
+                    self.assertIn(str(op.ok), call['responses'])
+
+    def test_has_nothing_else(self):
+        for version in TRIED:
+            living = {(op.path_at(version), op.method.lower()) for op in OPS if op.lives(version)}
+            found = {(path, method) for path, calls in openapi.document(version)['paths'].items() for method in calls}
+            self.assertEqual(living, found)
+
+    def test_actions_of_a_path_are_one_operation(self):
+        call = openapi.document(versions.MIN)['paths']['/shares/{share_id}/action']['post']
+        keys = {key for body in call['requestBody']['content']['application/json']['schema']['anyOf']
+                for key in body['properties']}
+        self.assertIn('os-extend', keys)
+        self.assertNotIn('extend', keys)
+        self.assertNotIn('revert', keys)
+
+    def test_fields_come_with_their_version(self):
+        def fields(version):
+            call = openapi.document(version)['paths']['/shares/{share_id}']['get']
+            schema = call['responses']['200']['content']['application/json']['schema']
+            return schema['properties']['share']['properties']
+        self.assertIn('export_locations', fields(8))
+        self.assertNotIn('export_locations', fields(9))
+        self.assertIn('progress', fields(54))
+
+    def test_errors_are_described(self):
+        for calls in openapi.document(versions.MAX)['paths'].values():
+            for call in calls.values():
+                self.assertLessEqual({'400', '401', '403', '404', '406'}, set(call['responses']))
+
+
+class Reference(testtools.TestCase):
+
+    def run_tool(self, *argv):
+        return subprocess.run([sys.executable, str(ROOT / 'tools/gen_openapi.py'), *map(str, argv)], timeout=60,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    def test_checked_in(self):
+        done = self.run_tool('--check')
+        self.assertEqual((0, '', ''), (done.returncode, done.stdout, done.stderr))
+
+    def test_a_change_is_shown(self):
+        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.assertEqual(0, self.run_tool(root).returncode)
+        changed = root / 'api-ref/openapi-2.0.json'
+        changed.write_text(changed.read_text().replace('"share_proto"', '"proto"', 1))
+        done = self.run_tool('--check', root)
+        self.assertEqual(1, done.returncode)
+        self.assertIn('api-ref/openapi-2.0.json', done.stdout)
+        self.assertIn('"proto"', done.stdout)
+        self.assertEqual('', done.stderr)
