@@ -108,6 +108,16 @@ class Commands(testtools.TestCase):
         self.config.write_text(self.config.read_text().replace('driver = dummy', 'driver = nonsense', 1))
         self.assertIn('nonsense', self.run_module('status', 'upgrade', 'check', status=2))
 
+    def test_wsgi_module(self):
+        """What uwsgi and gunicorn load. Nothing is connected when it is imported."""
+        script = ('from webob import Request; from manila_lite.wsgi.api import application; '
+                  'print(Request.blank("/v2/shares").get_response(application).status_int, '
+                  'Request.blank("/v2/").get_response(application).json["versions"][0]["version"])')
+        self.run_module('manage', 'db', 'sync')
+        done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, timeout=60,
+                              env=os.environ | {'MANILA_LITE_CONFIG_FILES': str(self.config)})
+        self.assertEqual('200 2.99', done.stdout.strip().splitlines()[-1], done.stderr)
+
     def test_mistakes_are_one_line_and_status_1(self):
         for old, new, said in (('driver = dummy', 'driver = nonsense', 'no such driver'),
                                ('enabled_share_backends = alpha,beta', 'enabled_share_backends = gamma', '[gamma] driver'),

@@ -79,6 +79,9 @@ class Capacity(base.ServiceTest):
     """One pool of 100 GiB."""
 
     def test_many_at_once_never_get_more_than_there_is(self):
+        second = type(self.service.scheduler)(self.service.services)
+        second.start()
+        self.addCleanup(second.stop)
         caller = self.caller('crowd')
         made = []
 

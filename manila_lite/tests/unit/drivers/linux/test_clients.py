@@ -18,8 +18,13 @@ def rules(*rows):
 
 def written(*rows):
     """Return (clients, level) of each block."""
-    text, _ = clients.blocks(rules(*rows))
-    return re.findall(r'CLIENT \{ Clients = ([^;]*); Access_Type = (\w\w);', text)
+    return re.findall(r'CLIENT \{ Clients = ([^;]*); Access_Type = (\w\w);', _text(rows)[0])
+
+
+def _text(rows):
+    """Return all blocks as one text, and the results."""
+    blocks, results = clients.blocks(rules(*rows))
+    return ''.join(block.text for block in blocks), results
 
 
 class Blocks(testtools.TestCase):
@@ -40,8 +45,25 @@ class Blocks(testtools.TestCase):
         (spelt, _), = written(('ip', 'fd00::/126', 'rw'))
         self.assertEqual('fd00::, fd00::1, fd00::2, fd00::3', spelt)
 
+    def test_same_clients_twice_is_read_only_whatever_the_order(self):
+        rows = ('ip', '10.0.0.1/24', 'rw'), ('ip', '10.0.0.2/24', 'ro')
+        self.assertEqual([('10.0.0.0/24', 'RO'), ('10.0.0.0/24', 'RW')], written(*rows))
+        self.assertEqual(written(*rows), written(*reversed(rows)))
+
+    def test_each_block_is_one_line_and_knows_its_rule(self):
+        blocks, _ = clients.blocks(rules(('ip', '10.0.0.0/8', 'rw'), ('user', 'joe', 'rw'), ('ip', 'fd00::/120', 'ro')))
+        self.assertEqual(['r2', 'r0'], [block.rule_id for block in blocks])
+        for block in blocks:
+            self.assertEqual(1, block.text.count('\n'))
+
+    def test_nothing_can_be_smuggled_in_behind_an_address(self):
+        for zone in ('eth0', 'x; } EXPORT { Path = "/"; Access_Type = RW; ', 'a, ::/1'):
+            text, results = _text([('ip', f'fe80::1%{zone}', 'rw')])
+            self.assertEqual('', text)
+            self.assertIn('interface', results['r0'].error)
+
     def test_refusals(self):
-        text, results = clients.blocks(rules(
+        text, results = _text((
             ('user', 'joe', 'rw'), ('ip', 'nonsense; }', 'rw'), ('ip', 'fd00::/112', 'ro'), ('ip', '::ffff:10.0.0.1', 'rw'),
             ('ip', '10.0.0.1', 'admin'), ('ip', '10.0.0.2', 'rw')))
         reasons = [results[f'r{number}'].error for number in range(6)]
@@ -58,13 +80,15 @@ class Blocks(testtools.TestCase):
         st.ip_addresses().map(str),
         st.tuples(st.ip_addresses(v=4), st.integers(0, 32)).map(lambda pair: f'{pair[0]}/{pair[1]}'),
         st.tuples(st.ip_addresses(v=6), st.integers(0, 128)).map(lambda pair: f'{pair[0]}/{pair[1]}'),
+        st.tuples(st.ip_addresses(v=6), st.text(max_size=20)).map(lambda pair: f'{pair[0]}%{pair[1]}'),
         st.text(max_size=20)), st.sampled_from(['rw', 'ro', 'x'])), max_size=6))
     def test_whatever_is_written_can_be_read(self, rows):
-        text, results = clients.blocks(rules(*rows))
+        text, results = _text(rows)
         self.assertEqual(len(rows), len(results))
         self.assertEqual(sum(result.error is None for result in results.values()), text.count('CLIENT {'))
         for listed in re.findall(r'Clients = ([^;]*);', text):
             for one in listed.split(', '):
                 network = ipaddress.ip_network(one)
+                self.assertNotIn('%', one)
                 self.assertTrue(network.prefixlen)
                 self.assertFalse(re.search(r':.*/\d{3}', one), one)

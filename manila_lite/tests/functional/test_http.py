@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API as HTTP: discovery, versions, headers, error bodies, limits, and who may come in."""
+
+import base64
+import dataclasses
+import json
+
+import bcrypt
+import openapi_spec_validator
+import webtest
+from oslo_config import cfg
+
+from manila_lite.api import app
+from manila_lite.cmd import setup
+from manila_lite.tests.functional import base
+
+VERSION = 'X-OpenStack-Manila-API-Version'
+
+
+class Open(base.ServiceTest):
+    """Without Keystone or passwords."""
+
+    PARTS = ()
+
+    def get(self, path, method='GET', body=b'', **headers):
+        named = {name.replace('_', '-'): value for name, value in headers.items()}
+        return self.service.app.request(path, method=method, body=body, headers=named, expect_errors=True)
+
+    def fault(self, response, status, name, reason):
+        self.assertEqual(status, response.status_int, response.text)
+        self.assertEqual('application/json', response.content_type)
+        self.assertEqual([name], list(response.json))
+        fault = response.json[name]
+        self.assertEqual((status, reason), (fault['code'], fault['reason']))
+        return fault['message']
+
+    def test_root(self):
+        """GET / is 300: python-manilaclient takes the entry with status CURRENT."""
+        answer = self.get('/')
+        self.assertEqual(300, answer.status_int)
+        (entry,) = answer.json['versions']
+        self.assertEqual(('v2.0', 'CURRENT', '2.99', '2.0'),
+                         tuple(entry[key] for key in ('id', 'status', 'version', 'min_version')))
+
+    def test_version_document(self):
+        """With and without the slash: 200, and one version, or gophercloud stops."""
+        for path in ('/v2', '/v2/'):
+            answer = self.get(path)
+            self.assertEqual(200, answer.status_int)
+            (entry,) = answer.json['versions']
+            self.assertEqual([{'rel': 'self', 'href': 'http://localhost/v2/'}], entry['links'])
+
+    def test_discovery_does_not_look_at_versions(self):
+        for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200)):
+            for version in ('2.98', '9.99', '1.0', 'latest', 'nonsense'):
+                self.assertEqual(status, self.get(path, **{VERSION: version}).status_int, (path, version))
+
+    def test_discovery_takes_get_only(self):
+        for path in ('/', '/v2', '/v2/', '/openapi.json'):
+            self.fault(self.get(path, 'POST'), 405, 'badMethod', 'wrong_method')
+            self.assertLess(self.get(path, 'HEAD').status_int, 301)
+
+    def test_versions(self):
+        self.assertEqual('2.0', self.get('/v2/shares').headers[VERSION])
+        for version in ('2.0', '2.7', '2.99'):
+            self.assertEqual(version, self.get('/v2/shares', **{VERSION: version}).headers[VERSION])
+        for version in ('2.100', '3.0', '1.0', '0.1'):
+            self.fault(self.get('/v2/shares', **{VERSION: version}), 406, 'notAcceptable', 'microversion_out_of_range')
+        for version in ('latest', '2', '2.x', '', '2.0.1', 'v2.0'):
+            self.fault(self.get('/v2/shares', **{VERSION: version}), 400, 'badRequest', 'invalid_input')
+
+    def test_gophercloud_sends_another_header_as_well(self):
+        answer = self.get('/v2/shares', OpenStack_API_Version='shared-file-system 2.500')
+        self.assertEqual((200, '2.0'), (answer.status_int, answer.headers[VERSION]))
+
+    def test_headers_of_every_answer(self):
+        for path in ('/v2/shares', '/v2/shares/nothing', '/v2/nothing', '/', '/v2', '/nothing'):
+            headers = self.get(path).headers
+            self.assertTrue(headers['x-openstack-request-id'].startswith('req-'), path)
+            self.assertEqual(headers['x-openstack-request-id'], headers['x-compute-request-id'])
+            self.assertEqual(VERSION, headers['Vary'])
+
+    def test_behind_a_proxy(self):
+        forwarded = {'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'cloud.example:8443', 'X-Forwarded-Prefix': '/share'}
+        (entry,) = self.get('/v2/', **forwarded).json['versions']
+        self.assertEqual('https://cloud.example:8443/share/v2/', entry['links'][0]['href'])
+
+    def test_project_in_the_path(self):
+        """With or without, at every version; the links in answers follow the address of the request."""
+        for version in ('2.0', '2.59', '2.60', '2.99'):
+            for path in ('/v2/shares', '/v2/p/shares', '/v2/p/shares/detail'):
+                self.assertEqual(200, self.get(path, **{VERSION: version}).status_int, (path, version))
+
+    def test_trailing_slash(self):
+        self.assertEqual(200, self.get('/v2/shares/').status_int)
+
+    def test_unknown_paths(self):
+        for path in ('/v2/nothing', '/v2/p/q/shares', '/v1/shares', '/v3', '/shares', '/v2/shares/a/b/c', '/v20/shares',
+                     '/healthcheckfoo', '/healthcheck/foo', '/v2//shares', '/openapi.jsonx', '/identity'):
+            self.fault(self.get(path), 404, 'itemNotFound', 'no_such_path')
+
+    def test_ids_that_look_like_numbers(self):
+        """The openstack client asks for a name that looks like a number as if it were an id."""
+        for noun, code in (('shares', 'share_not_found'), ('snapshots', 'snapshot_not_found'), ('types', 'share_type_not_found')):
+            self.fault(self.get(f'/v2/{noun}/42'), 404, 'itemNotFound', code)
+
+    def test_unknown_methods(self):
+        message = self.fault(self.get('/v2/shares', 'PATCH'), 405, 'badMethod', 'wrong_method')
+        self.assertIn('GET, POST', message)
+
+    def test_experimental_header_is_harmless(self):
+        self.assertEqual(200, self.get('/v2/shares', X_OpenStack_Manila_API_Experimental='True').status_int)
+
+    def test_bodies(self):
+        def post(body, kind='application/json'):
+            return self.get('/v2/shares', 'POST', body, Content_Type=kind)
+        self.fault(post(b'{"share": '), 400, 'badRequest', 'malformed_body')
+        self.fault(post(b'\xff'), 400, 'badRequest', 'malformed_body')
+        self.fault(post(b'[]'), 422, 'computeFault', 'entity_missing')
+        self.fault(post(b''), 422, 'computeFault', 'entity_missing')
+        self.fault(post(b'<share/>', 'application/xml'), 415, 'badMediaType', 'wrong_media_type')
+        message = self.fault(post(b'{"share": {"size": -1, "share_proto": "NFS"}}'), 400, 'badRequest', 'invalid_input')
+        self.assertIn('size', message)
+
+    def test_a_body_too_large(self):
+        answer = self.get('/v2/shares', 'POST', b'x' * 200_000, Content_Type='application/json')
+        self.fault(answer, 413, 'overLimit', 'body_too_large')
+        self.assertEqual(('0', '0'), (answer.headers['Retry-After'], answer.json['overLimit']['retryAfter']))
+
+    def test_over_quota(self):
+        caller = self.caller('small')
+        self.admin.ok('PUT', '/quota-sets/small', {'quota_set': {'shares': 0}})
+        status, document, headers = caller.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})
+        self.assertEqual((413, 'over_quota'), (status, document['overLimit']['reason']))
+        self.assertEqual('0', headers['Retry-After'])
+
+    def test_healthcheck(self):
+        for path in ('/healthcheck', '/healthcheck/'):
+            self.assertEqual(200, self.get(path).status_int)
+
+    def test_openapi(self):
+        self.assertEqual('2.99', self.get('/openapi.json').json['info']['version'])
+        document = self.get('/openapi.json?version=2.65').json
+        self.assertEqual('2.65', document['info']['version'])
+        openapi_spec_validator.validate(document)
+        self.fault(self.get('/openapi.json?version=2.100'), 406, 'notAcceptable', 'microversion_out_of_range')
+        message = self.fault(self.get('/openapi.json?version=latest'), 400, 'badRequest', 'invalid_input')
+        self.assertTrue(message.startswith('version:'), message)
+
+    def test_facade_for_clients_without_keystone(self):
+        """``openstack quota show NAME`` looks the project up first: without Keystone a name is its own id."""
+        self.assertEqual({'project': {'id': 'demo', 'name': 'demo', 'links': {}}}, self.get('/identity/projects/demo').json)
+        self.assertEqual(['u'], [user['id'] for user in self.get('/identity/users?name=u').json['users']])
+        self.fault(self.get('/identity/roles'), 404, 'itemNotFound', 'no_such_path')
+
+    def test_a_token_says_who_calls(self):
+        answer = self.get('/v2/shares', X_Auth_Token='u:p:none')
+        self.fault(answer, 403, 'forbidden', 'forbidden')
+        self.assertEqual(200, self.get('/v2/shares', X_Auth_Token='notused').status_int)
+
+
+class Guarded(base.ServiceTest):
+    """Users of a password file."""
+
+    PARTS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        path = cls.service.state / 'htpasswd'
+        users = ('alice', 'root', 'nobody')
+        path.write_text(''.join(f'{user}:{bcrypt.hashpw(b"right " + user.encode(), bcrypt.gensalt(4)).decode()}\n'
+                                for user in users))
+        conf = cls.service.conf
+        conf.set_override('auth_strategy', 'http_basic')
+        conf.set_override('http_basic_auth_user_file', str(path), 'api')
+        conf.set_override('http_basic_accounts', ['alice:first:member+reader', 'root:first:admin'], 'api')
+        cls.app = webtest.TestApp(app.make(cls.service.services))
+
+    def get(self, path, user=None, password=None, method='GET', body=b'', **headers):
+        named = {name.replace('_', '-'): value for name, value in headers.items()}
+        if user is not None:
+            secret = f'right {user}' if password is None else password
+            named['Authorization'] = 'Basic ' + base64.b64encode(f'{user}:{secret}'.encode()).decode()
+        return self.app.request(path, method=method, body=body, headers=named, expect_errors=True)
+
+    def assert_refused(self, answer):
+        self.assertEqual(401, answer.status_int, answer.text)
+        self.assertEqual('unauthorized', answer.json['unauthorized']['reason'])
+        self.assertTrue(answer.headers['WWW-Authenticate'].startswith('Basic'))
+        self.assertTrue(answer.headers['x-openstack-request-id'].startswith('req-'))
+
+    def test_a_right_password(self):
+        for _ in range(2):      # from the file, then from memory
+            self.assertEqual(200, self.get('/v2/shares', 'alice').status_int)
+
+    def test_refused(self):
+        self.assert_refused(self.get('/v2/shares'))
+        for password in ('wrong', '', 'right\0alice', 'x' * 500):
+            self.assert_refused(self.get('/v2/shares', 'alice', password))
+        self.assert_refused(self.get('/v2/shares', 'stranger'))
+        for header in ('Basic', 'Basic !!!', 'Basic YQ==', 'Bearer abc', 'Basic /////w==', 'nonsense'):
+            self.assert_refused(self.get('/v2/shares', Authorization=header))
+
+    def test_a_wrong_password_after_a_right_one(self):
+        self.assertEqual(200, self.get('/v2/shares', 'alice').status_int)
+        self.assert_refused(self.get('/v2/shares', 'alice', 'wrong'))
+
+    def test_every_path_but_discovery_is_guarded(self):
+        for path in ('/v2/shares', '/v2/first/shares', '/identity/projects/x', '/v2/nothing', '/v2x', '//v2/shares'):
+            self.assert_refused(self.get(path))
+        for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200), ('/openapi.json', 200)):
+            self.assertEqual(status, self.get(path).status_int)
+
+    def test_nobody_is_administrator_by_saying_so(self):
+        forged = {'X_Roles': 'admin', 'X_Role': 'admin', 'X_Project_Id': 'second', 'X_User_Id': 'root', 'X_Tenant_Id': 'second',
+                  'OpenStack_System_Scope': 'all', 'X_Is_Admin_Project': 'True', 'X_Service_Roles': 'admin',
+                  'X_Auth_Token': 'root:first:admin', VERSION: '2.65'}
+        self.assertEqual(403, self.get('/v2/services', 'alice', **forged).status_int)
+        self.assert_refused(self.get('/v2/services', **forged))
+        self.assertEqual(200, self.get('/v2/services', 'root', **{VERSION: '2.65'}).status_int)
+
+    def test_a_user_without_an_account_has_no_role(self):
+        self.assertEqual(403, self.get('/v2/shares', 'nobody').status_int)
+
+    def test_another_project_in_the_path(self):
+        self.assertEqual(200, self.get('/v2/first/shares', 'alice').status_int)
+        answer = self.get('/v2/second/shares', 'alice')
+        self.assertEqual(400, answer.status_int)
+        self.assertIn('project_id', answer.json['badRequest']['message'])
+
+    def test_links_have_the_project_that_the_path_had(self):
+        body = json.dumps({'share': {'size': 1, 'share_proto': 'NFS'}}).encode()
+        share = self.get('/v2/first/shares', 'alice', method='POST', body=body, Content_Type='application/json').json['share']
+        self.assertEqual(f'http://localhost/v2/first/shares/{share["id"]}', share['links'][0]['href'])
+        share = self.get(f'/v2/shares/{share["id"]}', 'alice').json['share']
+        self.assertEqual(f'http://localhost/v2/shares/{share["id"]}', share['links'][0]['href'])
+
+
+_KEYSTONE = """
+[DEFAULT]
+auth_strategy = keystone
+[keystone_authtoken]
+www_authenticate_uri = http://127.0.0.1:1/
+auth_url = http://127.0.0.1:1/
+auth_type = password
+username = manila
+password = secret
+project_name = service
+"""
+
+
+class Keystone(base.ServiceTest):
+    """With keystonemiddleware. Nothing answers at its address, which nobody without a token needs."""
+
+    PARTS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        path = cls.service.state / 'keystone.conf'
+        path.write_text(_KEYSTONE)
+        # A configuration of its own: the options that keystoneauth registers stay, and are demanded ever after.
+        conf = setup.configure([f'--config-file={path}'], transport_url='inproc://', conf=cfg.ConfigOpts())
+        cls.app = webtest.TestApp(app.make(dataclasses.replace(cls.service.services, conf=conf)))
+
+    def get(self, path, **headers):
+        named = {name.replace('_', '-'): value for name, value in headers.items()}
+        return self.app.get(path, headers=named, expect_errors=True)
+
+    def assert_refused(self, answer):
+        self.assertEqual(401, answer.status_int)
+        self.assertEqual('unauthorized', answer.json['unauthorized']['reason'])
+        self.assertEqual('Keystone uri="http://127.0.0.1:1/"', answer.headers['WWW-Authenticate'])
+
+    def test_no_token(self):
+        self.assert_refused(self.get('/v2/shares'))
+
+    def test_nobody_is_let_in_by_the_headers_of_the_middleware(self):
+        self.assert_refused(self.get('/v2/shares', X_Roles='admin', X_Project_Id='p', X_User_Id='u',
+                                     X_Identity_Status='Confirmed'))
+
+    def test_discovery_is_open(self):
+        for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200)):
+            self.assertEqual(status, self.get(path).status_int)
+
+    def test_no_facade(self):
+        self.assert_refused(self.get('/identity/projects/x'))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The self-check names what a machine lacks and the package that has it."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import testtools
+from oslo_config import cfg
+
+from manila_lite.drivers.interface import Backend
+from manila_lite.drivers.linux import check, run
+from manila_lite.drivers.linux.options import OPTIONS
+
+
+class Check(testtools.TestCase):
+    def backend(self, **options):
+        conf = cfg.ConfigOpts()
+        conf.register_opts(OPTIONS, group='x')
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(folder.rmdir)
+        text = ''.join(f'{name} = {value}\n' for name, value in {'linux_pool_path': folder, **options}.items())
+        file = folder / 'c'
+        file.write_text(f'[x]\n{text}')
+        conf([], default_config_files=[str(file)])
+        file.unlink()
+        return Backend('x', 'h@x', conf.x, folder)
+
+    def said(self, backend, *, needs_btrfs):
+        return '\n'.join(f'{problem.what}: {problem.hint}' for problem in check.problems(backend, needs_btrfs=needs_btrfs))
+
+    def without_programs(self):
+        before = run.ENV['PATH']
+        run.ENV['PATH'] = '/nowhere'
+        self.addCleanup(run.ENV.__setitem__, 'PATH', before)
+
+    def test_missing_programs_and_their_packages(self):
+        self.without_programs()
+        said = self.said(self.backend(), needs_btrfs=True)
+        for package in ('nfs-ganesha', 'dbus-daemon', 'btrfs-progs'):
+            self.assertIn(f'apt-get install {package}', said)
+
+    def test_a_plain_directory_needs_no_btrfs(self):
+        self.without_programs()
+        self.assertNotIn('btrfs', self.said(self.backend(), needs_btrfs=False))
+
+    def test_a_namespace_that_is_not_there(self):
+        self.assertIn('ip netns add nowhere', self.said(self.backend(linux_netns='nowhere'), needs_btrfs=False))
+
+    def test_run(self):
+        self.assertEqual('x\n', run.run(sys.executable, '-c', 'print("x")'))
+        failed = self.assertRaises(run.CommandFailed, run.run, sys.executable, '-c', 'import sys; sys.exit("because")')
+        self.assertIn('because', str(failed))
+        self.assertRaises(run.CommandFailed, run.run, '/nowhere/nothing')
+        self.assertRaises(run.CommandFailed, run.run, sys.executable, '-c', 'import time; time.sleep(9)', seconds=0.2)
+
+    def test_root(self):
+        if os.geteuid():
+            self.assertIn('root', self.said(self.backend(), needs_btrfs=False))
+        else:
+            self.assertNotIn('not running as root', self.said(self.backend(), needs_btrfs=False))
