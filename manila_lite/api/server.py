@@ -49,12 +49,13 @@ class ApiServer:
     """``app`` answers on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
     def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
-                 max_header: int = MAX_HEADER):
-        """``max_body`` and ``max_header`` are in bytes; 0 for no limit."""
+                 max_header: int = MAX_HEADER, shared: bool = False):
+        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes listen there."""
         self.host = host
         self.port = port
         self._server = _Server((host, port), app, numthreads=threads, max=threads, server_name='manila_lite',
                                request_queue_size=BACKLOG, timeout=SILENCE)
+        self._server.reuse_port = shared
         self._server.keep_alive_conn_limit = IDLE_CONNECTIONS
         self._server.max_request_body_size = max_body
         self._server.max_request_header_size = max_header

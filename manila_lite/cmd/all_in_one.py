@@ -20,12 +20,12 @@ from manila_lite.scheduler.service import Scheduler
 
 
 class Api:
-    """The API on the built-in server."""
+    """The API on the built-in server; ``shared``: other processes listen on the same port."""
 
-    def __init__(self, services: context.Services):
+    def __init__(self, services: context.Services, *, shared: bool = False):
         self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
                                  services.conf.osapi_share_listen_port, services.conf.api.threads,
-                                 max_body=services.conf.api.max_request_body_size)
+                                 max_body=services.conf.api.max_request_body_size, shared=shared)
 
     @property
     def port(self) -> int:

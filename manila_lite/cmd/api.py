@@ -18,7 +18,8 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
     Api(setup.services(conf))  # refuses mistakes before anything forks
-    return processes.run(conf, [(lambda: Api(setup.services(conf)), conf.osapi_share_workers)])
+    workers = conf.osapi_share_workers
+    return processes.run(conf, [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
 
 
 if __name__ == '__main__':

@@ -47,7 +47,7 @@ def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', s
 
 
 def _rows(conn: Connection, project_id: str, user_id: str, share_type_id: str) -> list[Any]:
-    wanted = {(('', '')), (user_id, ''), ('', share_type_id)}
+    wanted = {('', ''), (user_id, ''), ('', share_type_id)}
     own = sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
         _quotas.c.project_id == project_id,
         sa.or_(*(sa.and_(_quotas.c.user_id == user, _quotas.c.share_type_id == kind) for user, kind in sorted(wanted))))

@@ -15,7 +15,6 @@ _IOC_FS_INFO = (2 << 30) | (1024 << 16) | (0x94 << 8) | 31
 _LIMIT_REFERENCED = 1
 _RECURSIVE = 1
 _READ_ONLY = 2
-GIB = 1 << 30
 
 LIBRARY = 'libbtrfsutil.so.1'
 
@@ -104,3 +103,8 @@ def used(pool: Path, path: Path) -> int:
 def has_quota(pool: Path) -> bool:
     """Say whether the pool counts what subvolumes hold."""
     return _counters(pool).is_dir()
+
+
+def has_exact_quota(pool: Path) -> bool:
+    """Say whether the pool's counters can be believed; if not, a rescan makes them right."""
+    return (_counters(pool) / 'inconsistent').read_text().strip() == '0'

@@ -10,7 +10,7 @@ from pathlib import Path
 from manila_lite import kinds
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux import btrfs
-from manila_lite.drivers.linux.run import ENV
+from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'mount': 'mount', 'umount': 'mount'}
 _BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount'}
@@ -26,20 +26,41 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:
             yield kinds.Problem(f'{program} is not installed', f'apt-get install {package}')
     if not any(Path('/usr/lib').glob(_FSAL)):
         yield kinds.Problem("NFS-Ganesha's part for local file systems is not installed", 'apt-get install nfs-ganesha-vfs')
+    source = Path(backend.conf.linux_pool_path)
     if needs_btrfs:
-        yield from _btrfs()
-    netns = backend.conf.linux_netns
-    if netns:
-        if not shutil.which('nsenter', path=ENV['PATH']):
-            yield kinds.Problem('nsenter is not installed', 'apt-get install util-linux')
-        if not Path('/run/netns', netns).exists():
-            yield kinds.Problem(f'linux_netns: there is no network namespace {netns}', f'ip netns add {netns}')
+        yield from _btrfs(source)
+    elif source.exists() and not source.is_dir():
+        yield kinds.Problem(f'linux_pool_path: {source} is no directory', 'use linux_pool_type = btrfs or auto')
+    if not backend.conf.linux_export_ips:
+        yield kinds.Problem('linux_export_ips is empty', 'name an address that clients reach the NFS server by')
+    if backend.conf.linux_netns:
+        yield from _netns(backend.conf.linux_netns)
 
 
-def _btrfs() -> Iterator[kinds.Problem]:
+def _netns(name: str) -> Iterator[kinds.Problem]:
+    if not shutil.which('nsenter', path=ENV['PATH']):
+        yield kinds.Problem('nsenter is not installed', 'apt-get install util-linux')
+    if not Path('/run/netns', name).exists():
+        yield kinds.Problem(f'linux_netns: there is no network namespace {name}', f'ip netns add {name}')
+
+
+def _btrfs(source: Path) -> Iterator[kinds.Problem]:
     try:
         ctypes.CDLL(btrfs.LIBRARY)
     except OSError:
         yield kinds.Problem(f'{btrfs.LIBRARY} is not installed', 'apt-get install libbtrfsutil1')
-    if 'btrfs' not in Path('/proc/filesystems').read_text().split() and not shutil.which('modprobe', path=ENV['PATH']):
+    if 'btrfs' not in Path('/proc/filesystems').read_text().split() and not _can_load('btrfs'):
         yield kinds.Problem('the kernel has no btrfs', 'use a kernel with btrfs, or linux_pool_type = directory')
+    if source.is_dir():
+        yield kinds.Problem(f'linux_pool_path: {source} is a directory',
+                            'name a file or a block device, or use linux_pool_type = directory')
+    elif not source.is_block_device() and not Path('/dev/loop-control').exists() and not _can_load('loop'):
+        yield kinds.Problem('the kernel has no loop devices', 'name a block device in linux_pool_path')
+
+
+def _can_load(module: str) -> bool:
+    try:
+        run('modprobe', '--dry-run', '--quiet', module)
+    except CommandFailed:
+        return False
+    return True

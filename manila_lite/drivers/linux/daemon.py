@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -22,9 +23,9 @@ class Daemon:
 
     def __init__(self, record: Path):
         self.record = record
-        self._child: subprocess.Popen | None = None
+        self._child: subprocess.Popen[bytes] | None = None
 
-    def _remembered(self) -> dict:
+    def _remembered(self) -> dict[str, Any]:
         with contextlib.suppress(OSError, ValueError):
             found = json.loads(self.record.read_text())
             if isinstance(found, dict):

@@ -1,68 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver: shares on a pool, each mounted on its own and exported by one NFS server."""
 
-import collections
 import contextlib
 import re
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.interface import Backend, Clones, Resizes, Reverts, ShareDriver, Snapshots
-from manila_lite.drivers.linux import btrfs, check, clients, mounts, pool
+from manila_lite.drivers.linux import check, clients, mounts
+from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ganesha import Ganesha
 from manila_lite.drivers.linux.options import OPTIONS
+from manila_lite.drivers.linux.pool import GIB, Pool
+from manila_lite.drivers.linux.run import CommandFailed
 
 _VERSION = '1.0'
 _POOL = 'pool'
 #: Ids become file names and words of NFS-Ganesha's configuration.
 _SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
+_LOCKS = 64
 
 
 class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
-    """NFS shares of this machine. What it does is in the modules beside it; here is the order of things."""
+    """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
+
+    Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
+    """
 
     OPTIONS = OPTIONS
 
     def __init__(self, backend: Backend):
         super().__init__(backend)
         conf = backend.conf
-        self._state = backend.state_dir
-        self._pool = pool.choose(Path(conf.linux_pool_path), conf.linux_pool_type, self._state, conf.linux_pool_size_gb)
-        self._nfs = Ganesha(self._state, conf.linux_nfs_port, netns=conf.linux_netns, graceless=conf.linux_graceless)
-        self._locks: dict[str, threading.Lock] = collections.defaultdict(threading.Lock)
-        self._guard = threading.Lock()
+        self._state = backend.state_dir.absolute()
+        source = Path(conf.linux_pool_path).absolute()
+        self._pool: Pool = (Directory(source) if _is_directory(conf)
+                            else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
+        self._nfs = Ganesha(self._state, conf.linux_nfs_port, netns=conf.linux_netns, graceless=conf.linux_graceless,
+                            grace=conf.linux_grace_period)
+        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
         """Say what this machine lacks, with the package that has it."""
-        source = Path(backend.conf.linux_pool_path)
-        is_directory = backend.conf.linux_pool_type == 'directory' or (
-            backend.conf.linux_pool_type == 'auto' and source.is_dir())
-        return list(check.problems(backend, needs_btrfs=not is_directory))
+        return list(check.problems(backend, needs_btrfs=not _is_directory(backend.conf)))
 
     # Life -------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """The pool is mounted, shares of an earlier run are mounted, and the NFS server runs."""
-        self._state.mkdir(parents=True, exist_ok=True)
-        self._pool.open()
-        self._nfs.prepare()
-        if not self._nfs.running:
-            for name in self._nfs.known():
-                self._remount(name)
-        self._nfs.start()
+        """The pool is mounted and the NFS server runs, with the exports of an earlier run.
 
-    def _remount(self, ident: str) -> None:
-        """What was exported before is mounted before the server starts, or it would export an empty directory."""
-        if isinstance(self._pool, pool.Btrfs):
-            self._pool.recover(ident)
-        if self._pool.share(ident).exists():
-            mounts.bind(self._pool.share(ident), self._mount_point(ident))
-        else:
-            (self._state / 'exports.d' / f'{ident}.conf').unlink(missing_ok=True)
+        :raises errors.Final: one of the two does not work; with what it said.
+        """
+        self._state.mkdir(parents=True, exist_ok=True)
+        try:
+            self._pool.open()
+        except (CommandFailed, OSError) as bad:
+            raise errors.Final(f'linux_pool_path = {self.backend.conf.linux_pool_path} cannot be used as a pool: {bad}'
+                               ) from bad
+        try:
+            self._nfs.start(self._remount)
+        except (CommandFailed, OSError) as bad:
+            raise errors.Final(str(bad)) from bad
+
+    def _remount(self) -> None:
+        """What was exported before is mounted; what cannot be, is not exported: it would be an empty directory."""
+        for ident in self._nfs.exports.served():
+            if self._there(ident):
+                mounts.bind(self._pool.share(ident), self._mount_point(ident))
+            else:
+                self._nfs.exports.hold(ident)
 
     def teardown(self, *, remove_data: bool = False) -> None:
         """Nothing of this backend runs or is mounted; with ``remove_data`` nothing of it is left."""
@@ -74,7 +86,8 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
             shutil.rmtree(self._state, ignore_errors=True)
 
     def report(self) -> Sequence[kinds.Pool]:
-        """Return the one pool. It is thin: a share takes the space that it fills."""
+        """Return the one pool. It is thin: a share takes the space that it fills. An NFS server that died runs again."""
+        self._nfs.awake()
         total, free = self._pool.capacity()
         families = {':' in str(address) for address in self.backend.conf.linux_export_ips}
         able = self._pool.CAPABLE
@@ -92,46 +105,43 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
         """An empty share exists, mounted and exported to nobody."""
-        self._vet(share)
-        self._pool.create(share.id, share.size)
-        return self._serve(share, '')
+        return self._make(share, lambda: self._pool.create(share.id, share.size))
 
     def create_share_from_snapshot(self, share: kinds.Share, snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
         """A share with the snapshot's content exists; nothing is copied."""
-        self._vet(share)
-        self._btrfs.clone(share.id, snapshot.id, share.size)
-        return self._serve(share, '')
+        _vet_id(snapshot.id)
+        return self._make(share, lambda: self._btrfs.clone(share.id, snapshot.id, share.size))
 
-    def _serve(self, share: kinds.Share, blocks: str) -> list[kinds.ExportLocation]:
+    def _make(self, share: kinds.Share, make: Callable[[], None]) -> Sequence[kinds.ExportLocation]:
+        self._vet(share)
         with self._alone(share.id):
-            mounts.bind(self._pool.share(share.id), self._mount_point(share.id))
-            self._nfs.export(share.id, self._mount_point(share.id), blocks)
+            make()
+            self._serve(share.id, ())
         return self._locations(share.id)
 
     def delete_share(self, share: kinds.Share) -> None:
         """The export, the mount and the data are gone; a busy mount goes when its last user ends."""
         _vet_id(share.id)
         with self._alone(share.id):
-            self._nfs.withdraw(share.id, forget=True)
+            self._nfs.forget(share.id)
             place = self._mount_point(share.id)
             mounts.unmount(place)
             if place.exists():
                 place.rmdir()
-            self._pool.delete(share.id)
-        with self._guard:
-            self._locks.pop(share.id, None)
+            self._pool.discard(share.id)
+        self._pool.purge(share.id)
 
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is higher at once, also for clients that have the share mounted."""
-        self._present(share)
+        self._need(share)
         self._btrfs.resize(share.id, new_size)
 
     def shrink_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is lower. The kernel would take one below what is used, so that is refused here."""
-        self._present(share)
+        self._need(share)
         used = self._btrfs.used(share.id)
-        if used > new_size * btrfs.GIB:
-            raise errors.RefusedShrink(f'The share holds {used / btrfs.GIB:.2f} GiB, more than the {new_size} GiB asked for.')
+        if used > new_size * GIB:
+            raise errors.RefusedShrink(f'The share holds {used / GIB:.2f} GiB, more than the {new_size} GiB asked for.')
         self._btrfs.resize(share.id, new_size)
 
     # Access -----------------------------------------------------------------------------------
@@ -139,36 +149,36 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
     def update_access(self, share: kinds.Share, rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
         """Exactly these rules are in force, also for open sessions."""
         _vet_id(share.id)
-        if not rules and not self._pool.share(share.id).exists():
-            return {}
-        self._present(share)
         blocks, results = clients.blocks(rules)
-        self._serve(share, blocks)
-        return results
+        with self._alone(share.id):
+            if self._there(share.id):
+                refused = self._serve(share.id, [block.text for block in blocks])
+            elif rules:
+                raise _missing(share.id)
+            else:
+                return {}
+        return results | {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
 
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
         """Each share is mounted and exported with its rules; one whose data is gone is reported."""
+        self._nfs.awake()
         return {target.share.id: self._ensure(target) for target in targets}
 
     def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
-        ident = target.share.id
-        if not _SAFE_ID.fullmatch(ident):
-            return kinds.EnsureResult(error=f'{ident!r} is no id of a share')
-        if isinstance(self._pool, pool.Btrfs):
-            with self._alone(ident):
-                if not self._pool.share(ident).exists():
-                    self._pool.recover(ident)
-        if not self._pool.share(ident).exists():
-            return kinds.EnsureResult(error='its data is not in the pool')
-        results = self.update_access(target.share, target.rules)
-        return kinds.EnsureResult(export_locations=tuple(self._locations(ident)), rules=results)
+        try:
+            self._need(target.share)
+            results = self.update_access(target.share, target.rules)
+        except (errors.Final, CommandFailed, OSError) as bad:
+            # The others shall not wait until this one is repaired.
+            return kinds.EnsureResult(error=str(bad))
+        return kinds.EnsureResult(export_locations=tuple(self._locations(target.share.id)), rules=results)
 
     # Snapshots --------------------------------------------------------------------------------
 
     def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
         """A read-only copy exists; it takes no time and no space."""
         _vet_id(snapshot.id)
-        self._present(snapshot.share)
+        self._need(snapshot.share)
         self._btrfs.take_snapshot(snapshot.id, snapshot.share.id)
         return None
 
@@ -180,19 +190,22 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """The share holds what the snapshot holds. For a moment it is not exported; then with the rules it had."""
         ident = snapshot.share.id
-        self._vet(snapshot.share)
         _vet_id(snapshot.id)
-        if not self._btrfs.snapshot(snapshot.id).exists():
-            raise errors.Final(f'Snapshot {snapshot.id} is not in the pool.')
+        self._vet(snapshot.share)
+        self._need(snapshot.share)
+        self._btrfs.prepare_revert(ident, snapshot.id, snapshot.share.size)
         with self._alone(ident):
-            blocks = self._nfs.clients_of(ident) or ''
-            self._nfs.withdraw(ident, forget=False)
+            self._nfs.withdraw(ident)
             mounts.unmount(self._mount_point(ident))
-            self._btrfs.revert(ident, snapshot.id, snapshot.share.size)
-            mounts.bind(self._pool.share(ident), self._mount_point(ident))
-            self._nfs.export(ident, self._mount_point(ident), blocks)
+            self._btrfs.swap(ident)
+            self._serve(ident, self._nfs.exports.clients_of(ident))
+        self._btrfs.purge(ident)
 
     # Pieces -----------------------------------------------------------------------------------
+
+    def _serve(self, ident: str, blocks: Sequence[str]) -> Mapping[int, str]:
+        mounts.bind(self._pool.share(ident), self._mount_point(ident))
+        return self._nfs.export(ident, self._mount_point(ident), blocks)
 
     def _vet(self, share: kinds.Share) -> None:
         """The share is one that this backend can have.
@@ -205,18 +218,25 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         if share.proto not in self.PROTOCOLS:
             raise errors.Final(f'This backend does not serve {share.proto}.')
 
-    def _present(self, share: kinds.Share) -> None:
+    def _there(self, ident: str) -> bool:
+        """Say whether the share is in the pool, once what died half way is put right."""
+        if not self._pool.share(ident).exists():
+            self._pool.recover(ident)
+        return self._pool.share(ident).exists()
+
+    def _need(self, share: kinds.Share) -> None:
         """The share is in the pool.
 
         :raises errors.Final: it is not.
         """
         _vet_id(share.id)
-        if not self._pool.share(share.id).exists():
-            raise errors.Final(f'Share {share.id} is not in the pool.')
+        with self._alone(share.id):
+            if not self._there(share.id):
+                raise _missing(share.id)
 
     @property
-    def _btrfs(self) -> pool.Btrfs:
-        if not isinstance(self._pool, pool.Btrfs):
+    def _btrfs(self) -> BtrfsPool:
+        if not isinstance(self._pool, BtrfsPool):
             raise errors.Final('A plain directory can be neither limited nor snapshotted.')
         return self._pool
 
@@ -231,11 +251,18 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     @contextlib.contextmanager
     def _alone(self, ident: str) -> Iterator[None]:
-        """Nobody else changes the export of this share meanwhile."""
-        with self._guard:
-            lock = self._locks[ident]
-        with lock:
+        """Nobody else changes the name, the mount or the export of this share meanwhile."""
+        with self._locks[hash(ident) % _LOCKS]:
             yield
+
+
+def _is_directory(conf: Any) -> bool:
+    """Say whether the pool is to be a plain directory."""
+    return conf.linux_pool_type == 'directory' or (conf.linux_pool_type == 'auto' and Path(conf.linux_pool_path).is_dir())
+
+
+def _missing(ident: str) -> errors.Final:
+    return errors.Final(f'Share {ident}: its data is not in the pool.')
 
 
 def _vet_id(ident: str) -> None:

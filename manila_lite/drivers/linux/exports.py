@@ -64,7 +64,7 @@ class Exports:
         with self._lock:
             for number, path in self._manager.shown().items():
                 if number:
-                    self._numbers.setdefault(Path(path).name, number)
+                    self._numbers[Path(path).name] = number
 
     def served(self) -> list[str]:
         """Return the names of the exports that a server would start with."""

@@ -13,12 +13,16 @@ OPTIONS = (
                help='What linux_pool_path is; "auto" takes an existing directory for a directory and all else for btrfs.'),
     cfg.ListOpt('linux_export_ips', item_type=types.IPAddress(), default=['127.0.0.1'],
                 help='Addresses in the export locations. IPv4 is listed first, as preferred.'),
-    cfg.PortOpt('linux_nfs_port', default=2049, help='Port of the NFS server. Clients must name another than 2049.'),
+    cfg.PortOpt('linux_nfs_port', default=2049, help='Port of the NFS server. Clients must name another than 2049. A '
+                                                     'change restarts the NFS server, as of the three options below.'),
     cfg.StrOpt('linux_netns', help='Network namespace to run the NFS server in; it must exist. Default: that of the '
                                    'share manager.'),
     cfg.BoolOpt('linux_graceless', default=False,
                 help='Whether clients may write at once after the NFS server was restarted. Off, they get time to '
                      'reclaim their locks first, which is right for production.'),
+    cfg.IntOpt('linux_grace_period', default=30, min=20, max=180,
+               help='Seconds that clients get to reclaim their locks after the NFS server was restarted; so long nobody '
+                    'can open a file to write. More than the 20 seconds of a lease.'),
     cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, help='Share of the pool that is kept free.'),
     cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0,
                  help='How many times its size the pool may promise to shares.'),

@@ -23,6 +23,7 @@ auth_strategy = noauth
 default_share_type = default
 enabled_share_backends = alpha,beta
 osapi_share_listen = 127.0.0.1
+osapi_share_workers = 2
 osapi_share_listen_port = {port}
 transport_url = rabbit://nobody:nothing@127.0.0.1:{dead}/
 [database]

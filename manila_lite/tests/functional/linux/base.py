@@ -133,3 +133,20 @@ class LinuxTest(testtools.TestCase):
         worked, said = self.nfs(*call, **more)
         self.assertFalse(worked, f'it worked: {said}')
         self.assertIn(why, said)
+
+
+class ShareTest(LinuxTest):
+    """With a share that the host "one" may write to."""
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.share()
+        self.rule = (self.fabric.v4('one'), 'rw')
+        self.grant(self.made, self.rule)
+
+    def snapshot(self, share):
+        """Return a snapshot of the share as it is now."""
+        snapshot = kinds.Snapshot(f'snap-{share.id}', share, share.size)
+        self.driver.create_snapshot(snapshot)
+        self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
+        return snapshot

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients on a network see of the linux backend: real btrfs, real NFS-Ganesha, an NFS client at each address."""
 
+import os
+import threading
 import time
 
 from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs, mounts
+from manila_lite.drivers.linux import btrfs, clients
 from manila_lite.tests.functional.linux import base
 
 
@@ -50,6 +52,50 @@ class Access(base.LinuxTest):
         self.works('one', share, 'write', 'f', 'good')
         self.assertEqual('good', self.works('two', share, 'read', 'f', v6=True))
 
+    def test_what_only_the_server_refuses_is_an_error_of_that_rule(self):
+        share = self.share()
+        known = clients.blocks
+
+        def careless(rules):
+            blocks, results = known(rules)
+            return [clients.Block(block.rule_id, block.text.replace('::/1, 8000::/1', '::/0')
+                                  .replace('fd98::/96', 'fd98::/112')) for block in blocks], results
+
+        self.patch(clients, 'blocks', careless)
+        for _ in ('a new export', 'one that is there'):
+            results = self.grant(share, ('::/0', 'ro'), (self.fabric.v4('one'), 'rw'), ('fd98::/96', 'ro'))
+            self.assertIn('::/0', results[0])
+            self.assertIsNone(results[1])
+            self.assertIn('yntax', results[2])
+            self.works('one', share, 'write', 'f', 'good')
+            self.driver._nfs.withdraw(share.id)
+        self.grant(share, (self.fabric.v4('two'), 'ro'))
+        self.refused('NOENT', 'one', share, 'list')
+
+    def test_a_revoked_client_loses_an_open_file(self):
+        share = self.share()
+        self.grant(share, (self.fabric.v4('one'), 'rw'))
+        with self.session('one', share) as client:
+            client.write('f', 'hello')
+            self.assertEqual('hello', client.read('f'))
+            self.grant(share, (self.fabric.v4('one'), 'ro'))
+            self.assertEqual('hello', client.read('f'))
+            client.refused('ROFS', 'write', 'g', 'no')
+            self.grant(share)
+            client.refused('ACCES', 'read', 'f')
+
+    def test_many_shares_change_at_once(self):
+        shares = [self.share() for _ in range(8)]
+        threads = [threading.Thread(target=self.grant, args=(share, (self.fabric.v4('one'), 'rw'))) for share in shares]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        for share in (shares[0], shares[-1]):
+            self.works('one', share, 'write', 'f', share.id)
+        numbers = list(self.driver._nfs.exports._numbers.values())
+        self.assertEqual(len(numbers), len(set(numbers)))
+
     def test_a_grant_is_quick(self):
         share = self.share()
         self.grant(share, ('10.99.0.11', 'rw'))
@@ -59,20 +105,8 @@ class Access(base.LinuxTest):
         self.assertLess(time.monotonic() - began, 20.0)     # a stuck call, not a slow one
 
 
-class Data(base.LinuxTest):
-    """Size, snapshots, clones, reverts, and what is left after a crash or a reboot."""
-
-    def setUp(self):
-        super().setUp()
-        self.made = self.share()
-        self.rule = (self.fabric.v4('one'), 'rw')
-        self.grant(self.made, self.rule)
-
-    def snapshot(self, share):
-        snapshot = kinds.Snapshot(f'snap-{share.id}', share, share.size)
-        self.driver.create_snapshot(snapshot)
-        self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
-        return snapshot
+class Data(base.ShareTest):
+    """Size, snapshots, clones and reverts."""
 
     def limit(self, share, mebibytes):
         """The share's limit is so small that a test can fill it."""
@@ -94,16 +128,19 @@ class Data(base.LinuxTest):
                 self.assertEqual(size << 30, int(found.read()))
 
     def test_shrinking_below_what_is_used_is_refused(self):
-        self.works('one', self.made, 'fill', 'f', '40')
-        self.limit(self.made, 64)
-        small = btrfs.GIB
-        try:
-            btrfs.GIB = 32 << 20    # a GiB of 32 MiB: filling a real one takes half a minute
-            self.assertRaises(errors.RefusedShrink, self.driver.shrink_share, self.made, 1)
-            self.driver.shrink_share(self.made, 2)
-        finally:
-            btrfs.GIB = small
-        self.refused('DQUOT', 'one', self.made, 'fill', 'g', '40')
+        self.driver.extend_share(self.made, 3)
+        with (self.driver._pool.share(self.made.id) / 'big').open('wb') as big:
+            os.posix_fallocate(big.fileno(), 0, (1 << 30) + (64 << 20))
+        self.assertRaises(errors.RefusedShrink, self.driver.shrink_share, self.made, 1)
+        self.works('one', self.made, 'write', 'f', 'still 3 GiB')
+        self.driver.shrink_share(self.made, 2)
+
+    def test_counters_that_cannot_be_believed_are_counted_anew(self):
+        root = self.driver._pool.root
+        base.command('btrfs', 'quota', 'disable', str(root))
+        (self.driver._pool.share(self.made.id) / 'f').write_bytes(os.urandom(1 << 20))
+        self.driver._pool.open()
+        self.assertGreaterEqual(self.driver._pool.used(self.made.id), 1 << 20)
 
     def test_revert_keeps_rules_and_a_clone_is_on_its_own(self):
         self.works('one', self.made, 'write', 'f', 'before')
@@ -119,76 +156,6 @@ class Data(base.LinuxTest):
         self.assertEqual('before', self.works('one', clone, 'read', 'f'))
         self.works('one', clone, 'write', 'f', 'mine')
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
-
-    def ensure(self):
-        target = kinds.EnsureTarget(self.made, (kinds.AccessRule('r', 'ip', *self.rule),))
-        gone = kinds.EnsureTarget(kinds.Share('never-was', 'n', 'p', 1, 'NFS', 'pool'))
-        results = self.driver.ensure_shares([target, gone])
-        self.assertIsNone(results[self.made.id].error)
-        self.assertIn('not in the pool', results['never-was'].error)
-        return results[self.made.id]
-
-    def test_a_new_manager_adopts_what_runs(self):
-        self.works('one', self.made, 'write', 'f', 'hello')
-        server = self.driver._nfs._server.process()
-        type(self).driver = self.make()
-        self.driver.setup()
-        self.ensure()
-        self.assertEqual(server, self.driver._nfs._server.process())
-        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-
-    def test_a_killed_server_comes_back_with_its_rules(self):
-        self.works('one', self.made, 'write', 'f', 'hello')
-        self.driver._nfs._server.process().kill()
-        type(self).driver = self.make()
-        self.driver.setup()
-        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        self.refused('NOENT', 'two', self.made, 'list')
-
-    def test_a_reboot(self):
-        self.works('one', self.made, 'write', 'f', 'hello')
-        self.driver.teardown()
-        self.assertFalse(mounts.is_mounted(self.driver._pool.root))
-        self.assertIsNone(mounts.loop_of(self.state / 'pool.img'))
-        type(self).driver = self.make()
-        self.driver.setup()
-        locations = self.ensure().export_locations
-        paths = [f'{address}:/shares/{self.made.id}' for address in (self.fabric.v4('nas'), f'[{self.fabric.v6("nas")}]')]
-        self.assertEqual(paths, [location.path for location in locations])
-        self.assertEqual([True, False], [location.preferred for location in locations])
-        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        self.refused('NOENT', 'two', self.made, 'list')
-
-    def test_rules_survive_losing_the_export_files(self):
-        for file in (self.state / 'state' / 'exports.d').glob('*'):
-            file.unlink()
-        self.driver.teardown()
-        type(self).driver = self.make()
-        self.driver.setup()
-        self.refused('NOENT', 'one', self.made, 'list')
-        self.ensure()
-        self.works('one', self.made, 'list')
-
-    def test_a_revert_that_died_between_its_renames(self):
-        self.works('one', self.made, 'write', 'f', 'before')
-        snapshot = self.snapshot(self.made)
-        pool = self.driver._pool
-        self.driver.teardown()
-        self.driver._pool.open()
-        pool.share(self.made.id).rename(pool._old(self.made.id))
-        type(self).driver = self.make()
-        self.driver.setup()
-        self.driver.revert_to_snapshot(snapshot)
-        self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
-        self.assertFalse(pool._old(self.made.id).exists())
-
-    def test_delete_leaves_nothing(self):
-        share = kinds.Share(f'short-{self.made.id}', 's', 'p', 1, 'NFS', 'pool')
-        self.driver.create_share(share)
-        self.driver.delete_share(share)
-        self.driver.delete_share(share)
-        left = list((self.state / 'state').rglob(f'*{share.id}*'))
-        self.assertEqual([], left)
 
 
 class PlainDirectory(base.LinuxTest):

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A btrfs as a pool: shares are subvolumes, each with a limit of its own."""
+
+import os
+from pathlib import Path
+
+from manila_lite import errors
+from manila_lite.drivers.linux import btrfs, mounts, pool
+from manila_lite.drivers.linux.run import run
+
+
+class BtrfsPool(pool.Pool):
+    """The file system is in a file, through a loop device, or on a block device."""
+
+    CAPABLE = True
+
+    def __init__(self, root: Path, source: Path, size: int):
+        super().__init__(root)
+        self._source = source
+        self._size = size
+
+    def open(self) -> None:
+        """The file system exists, is mounted and counts what subvolumes hold."""
+        on_device = self._source.is_block_device()
+        if not on_device:
+            self._make_image()
+        if not mounts.is_mounted(self.root):
+            device = str(self._source) if on_device else mounts.attach(self._source)
+            mounts.mount(device, self.root, '-t', 'btrfs', '-o', 'noatime')
+        if not btrfs.has_quota(self.root):
+            run('btrfs', 'quota', 'enable', str(self.root))
+        for name in ('shares', 'snapshots'):
+            (self.root / name).mkdir(exist_ok=True)
+
+    def _make_image(self) -> None:
+        if self._source.exists():
+            return
+        self._source.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._source.with_name(self._source.name + '.new')
+        with draft.open('wb') as image:
+            image.truncate(self._size * pool.GIB)
+        run('mkfs.btrfs', '--quiet', '--force', str(draft))
+        draft.rename(self._source)
+
+    def close(self, *, remove_data: bool = False) -> None:
+        """The pool is unmounted and its loop device free. What is not ours on a block device stays."""
+        on_device = self._source.is_block_device()
+        if remove_data and on_device and mounts.is_mounted(self.root):
+            for name in ('shares', 'snapshots'):
+                for path in (self.root / name).glob('*'):
+                    btrfs.delete(path)
+        mounts.unmount(self.root)
+        if not on_device:
+            mounts.detach(self._source)
+            if remove_data:
+                self._source.unlink(missing_ok=True)
+
+    def capacity(self) -> tuple[float, float]:
+        """Return total and free GiB; of a sparse file no more than its host can still give."""
+        total, free = super().capacity()
+        if not self._source.is_block_device():
+            host = os.statvfs(self._source)
+            lacking = max(0.0, free - host.f_bavail * host.f_frsize / pool.GIB)
+            total, free = total - lacking, free - lacking
+        return total, free
+
+    # Shares -----------------------------------------------------------------------------------
+
+    def _draft(self, ident: str) -> Path:
+        return self.root / 'shares' / f'.{ident}.new'
+
+    def _old(self, ident: str) -> Path:
+        return self.root / 'shares' / f'.{ident}.old'
+
+    def recover(self, ident: str) -> None:
+        """A swap that died half way is finished or taken back, and leftovers are gone."""
+        share, draft, old = self.share(ident), self._draft(ident), self._old(ident)
+        if not share.exists() and old.exists():
+            (draft if draft.exists() else old).rename(share)
+        btrfs.delete(draft)
+        btrfs.delete(old)
+
+    def create(self, ident: str, size: int) -> None:
+        """An empty subvolume that can hold ``size`` GiB exists."""
+        self.recover(ident)
+        if self.share(ident).exists():
+            return
+        draft = self._draft(ident)
+        btrfs.create(draft)
+        draft.chmod(0o777)
+        btrfs.limit(self.root, draft, size * pool.GIB)
+        draft.rename(self.share(ident))
+
+    def clone(self, ident: str, snapshot: str, size: int) -> None:
+        """A subvolume that can hold ``size`` GiB, and holds what the snapshot holds, exists."""
+        self.recover(ident)
+        if not self.share(ident).exists():
+            self._from_snapshot(ident, snapshot, size).rename(self.share(ident))
+
+    def _from_snapshot(self, ident: str, snapshot: str, size: int) -> Path:
+        source = self.snapshot(snapshot)
+        if not source.exists():
+            raise errors.Final(f'Snapshot {snapshot} is not in the pool.')
+        draft = self._draft(ident)
+        btrfs.snapshot(source, draft)
+        btrfs.limit(self.root, draft, size * pool.GIB)
+        return draft
+
+    def prepare_revert(self, ident: str, snapshot: str, size: int) -> None:
+        """What the share shall be is there beside it, with a limit of ``size`` GiB.
+
+        :raises errors.Final: the snapshot is not in the pool.
+        """
+        self.recover(ident)
+        self._from_snapshot(ident, snapshot, size)
+
+    def swap(self, ident: str) -> None:
+        """The share is what was prepared. Nobody may have it mounted."""
+        self.share(ident).rename(self._old(ident))
+        self._draft(ident).rename(self.share(ident))
+
+    def purge(self, ident: str) -> None:
+        """What the share was before a swap, or held when it was discarded, is gone."""
+        btrfs.delete(self._old(ident))
+        btrfs.delete(self._gone(ident))
+
+    def resize(self, ident: str, size: int) -> None:
+        """The share can hold ``size`` GiB."""
+        btrfs.limit(self.root, self.share(ident), size * pool.GIB)
+
+    def used(self, ident: str) -> int:
+        """Return how many bytes the share holds now."""
+        if not btrfs.has_exact_quota(self.root):
+            run('btrfs', 'quota', 'rescan', '-w', str(self.root))
+        btrfs.sync(self.root)
+        return btrfs.used(self.root, self.share(ident))
+
+    # Snapshots --------------------------------------------------------------------------------
+
+    def snapshot(self, ident: str) -> Path:
+        """Return where a snapshot is."""
+        return self.root / 'snapshots' / ident
+
+    def take_snapshot(self, ident: str, share: str) -> None:
+        """A read-only copy of the share as it is now exists."""
+        if not self.snapshot(ident).exists():
+            btrfs.snapshot(self.share(share), self.snapshot(ident), read_only=True)
+
+    def delete_snapshot(self, ident: str) -> None:
+        """The snapshot is gone."""
+        btrfs.delete(self.snapshot(ident))
