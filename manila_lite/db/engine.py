@@ -57,6 +57,8 @@ class Database:
         engine = manager.writer.get_engine()
         if engine.dialect.name == 'sqlite':
             self._tune_sqlite(engine, full, size)
+        elif engine.dialect.name in ('mysql', 'mariadb'):
+            _tune_mariadb(engine)
         return manager
 
     def _tune_sqlite(self, engine: Engine, full: bool, size: int) -> None:
@@ -110,6 +112,16 @@ class Database:
 @enginefacade.transaction_context_provider
 class _Scope:
     """Holds enginefacade's state for exactly one transaction."""
+
+
+def _tune_mariadb(engine: Engine) -> None:
+    @event.listens_for(engine, 'connect')
+    def connected(dbapi: Any, record: Any) -> None:
+        # As on PostgreSQL: what is read behind a lock is what others committed before it was had. By default it
+        # would be what was there at the first read of the transaction.
+        with dbapi.cursor() as cursor:
+            cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    engine.dispose()    # oslo.db tried a connection before this was there
 
 
 def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
