@@ -45,13 +45,12 @@ class Routes:
 
     def find(self, parts: list[str], version: int) -> Match | None:
         """Return what stands under a path (already split), or nothing."""
-        for skip in (0, 1):
-            match = self._walk(parts[skip:], version)
-            if match and skip:
-                match.params['project_id'] = parts[0]
+        match = self._walk(parts, version)
+        if match is None and parts and parts[0]:
+            match = self._walk(parts[1:], version)
             if match:
-                return match
-        return None
+                match.params['project_id'] = parts[0]
+        return match
 
     def _walk(self, parts: list[str], version: int) -> Match | None:
         params: dict[str, str] = {}

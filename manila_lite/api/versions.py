@@ -47,7 +47,7 @@ MIN, MAX = min(HISTORY), max(HISTORY)
 PLAIN_NAMES = 7
 STATES_OF_RULES = 28
 
-_FORM = re.compile(r'(\d{1,9})\.(\d{1,9})')
+_FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 
 
 def minor(text: str) -> int:

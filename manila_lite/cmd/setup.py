@@ -4,7 +4,10 @@
 import sys
 from collections.abc import Callable, Sequence
 
+import oslo_messaging
+import sqlalchemy.exc
 from oslo_config import cfg
+from oslo_db import exception as db_exception
 from oslo_log import log
 
 import manila_lite.conf
@@ -15,6 +18,15 @@ from manila_lite.rpc.clients import Bus
 
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
           'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING']
+
+#: What libraries raise when they cannot work as configured, and the option that it is about (most name it themselves).
+_MISTAKES: dict[type[Exception], str] = {
+    errors.BadConfig: '',
+    cfg.Error: '',
+    sqlalchemy.exc.ArgumentError: '[database] connection: ',
+    db_exception.DBError: '[database] connection: ',
+    oslo_messaging.MessagingException: 'transport_url: ',
+}
 
 
 def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
@@ -28,8 +40,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     transport.set_defaults(conf, transport_url)
     try:
         conf(list(argv), project='manila_lite', default_config_files=None)
-    except (cfg.Error, OSError) as bad:
-        raise errors.BadConfig(' '.join(str(bad).split())) from None
+    except (cfg.Error, OSError, UnicodeDecodeError) as bad:
+        raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:
         conf.set_default('connection', f'sqlite:///{conf.state_path}/manila_lite.sqlite', 'database')
     log.setup(conf, 'manila_lite')
@@ -37,14 +49,27 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
 
 
 def services(conf: cfg.ConfigOpts) -> context.Services:
-    """Return what this process answers requests with."""
-    return context.Services(conf=conf, db=Database(conf), bus=Bus(conf), enforcer=policies.make_enforcer(conf))
+    """Return what this process answers requests with.
+
+    :raises errors.BadConfig: the policy file cannot be read.
+    """
+    try:
+        enforcer = policies.make_enforcer(conf)
+    except ValueError as bad:
+        raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
+    return context.Services(conf=conf, db=Database(conf), bus=Bus(conf), enforcer=enforcer)
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:
     """Run a command; a mistake in the configuration is one clear line on stderr and exit status 1."""
     try:
         return body(sys.argv[1:])
-    except errors.BadConfig as bad:
-        print(f'manila_lite: {bad}', file=sys.stderr)
+    except tuple(_MISTAKES) as bad:
+        option = next(said for kind, said in _MISTAKES.items() if isinstance(bad, kind))
+        lines = str(bad) if isinstance(bad, errors.BadConfig) else _line(bad)
+        print(f'manila_lite: {option}{lines}', file=sys.stderr)
         return 1
+
+
+def _line(error: Exception) -> str:
+    return ' '.join(str(error).split())

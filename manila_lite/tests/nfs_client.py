@@ -3,13 +3,18 @@
 
 ``python -m manila_lite.tests.nfs_client [--netns NAME] ADDRESS EXPORT ACTION ...`` prints what it read, or the
 error of the server (for instance ``NFS4ERR_DQUOT``) and exits with 1. ``call`` does the same for tests.
+With the action ``session`` it stays mounted and does what standard input says, a JSON list on each line; ``Session``
+is that for tests.
 """
 
 import argparse
 import ctypes
+import errno
+import json
 import os
 import subprocess
 import sys
+import threading
 
 _LIBRARY = 'libnfs.so.13'
 #: libnfs 4.0 loses NFSv4 writes of 4096 bytes and more.
@@ -17,10 +22,16 @@ _CHUNK = 2048
 #: What btrfs takes for the smallest write.
 _BLOCK = 4096
 _CLONE_NEWNET = 0x40000000
+#: How long a session may last, whatever hangs.
+_SESSION_SECONDS = 120
 
 
 class Refused(Exception):
-    """The server said no; the message has its error."""
+    """The server said no; the message has its error, and ``number`` the errno."""
+
+    def __init__(self, message, number):
+        super().__init__(message)
+        self.number = number
 
 
 class _Entry(ctypes.Structure):
@@ -39,35 +50,42 @@ class Mount:
         self._lib.nfs_get_error.restype = ctypes.c_char_p
         self._lib.nfs_readdir.restype = ctypes.POINTER(_Entry)
         self._context = ctypes.c_void_p(self._lib.nfs_init_context())
-        self._call('nfs_set_version', 4)
-        self._call('nfs_mount', address.encode(), export.encode())
+        self.call('nfs_set_version', 4)
+        self.call('nfs_mount', address.encode(), export.encode())
 
-    def _call(self, name, *arguments):
+    def call(self, name, *arguments):
+        """Return what a function of libnfs returns.
+
+        :raises Refused: it failed.
+        """
         result = getattr(self._lib, name)(self._context, *arguments)
         if result < 0:
             said = self._lib.nfs_get_error(self._context)
-            raise Refused(f'{said.decode(errors="replace") if said else name} ({os.strerror(-result)})')
+            text = said.decode(errors='replace') if said else name
+            # libnfs has its own idea of this number.
+            number = errno.EDQUOT if 'DQUOT' in text else -result
+            raise Refused(f'{text} ({os.strerror(number)})', number)
         return result
 
     def _open(self, path, flags):
         handle = ctypes.c_void_p()
-        self._call('nfs_open', path.encode(), flags, ctypes.byref(handle))
+        self.call('nfs_open', path.encode(), flags, ctypes.byref(handle))
         return handle
 
     def _create(self, path):
         """Make an empty file. The handle that comes with it cannot write, so it is opened anew."""
         handle = ctypes.c_void_p()
-        self._call('nfs_creat', path.encode(), 0o644, ctypes.byref(handle))
-        self._call('nfs_close', handle)
+        self.call('nfs_creat', path.encode(), 0o644, ctypes.byref(handle))
+        self.call('nfs_close', handle)
         return self._open(path, os.O_RDWR)
 
     def _exists(self, path):
         return path in self.names()
 
-    def names(self):
-        """Return the names in the export's root."""
+    def names(self, path='/'):
+        """Return the names in a directory."""
         directory = ctypes.c_void_p()
-        self._call('nfs_opendir', b'/', ctypes.byref(directory))
+        self.call('nfs_opendir', path.encode(), ctypes.byref(directory))
         found = []
         while entry := self._lib.nfs_readdir(self._context, directory):
             found.append(entry.contents.name.decode())
@@ -81,17 +99,17 @@ class Mount:
         handle = self._create(f'/{path}')
         for start in range(0, len(data), _CHUNK):
             part = data[start:start + _CHUNK]
-            self._call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(part)), part)
-        self._call('nfs_close', handle)
+            self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(part)), part)
+        self.call('nfs_close', handle)
 
     def read(self, path):
         """Return what the file holds."""
         handle = self._open(f'/{path}', os.O_RDONLY)
         buffer = ctypes.create_string_buffer(_CHUNK)
         found = b''
-        while count := self._call('nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(_CHUNK), buffer):
+        while count := self.call('nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(_CHUNK), buffer):
             found += buffer.raw[:count]
-        self._call('nfs_close', handle)
+        self.call('nfs_close', handle)
         return found
 
     def fill(self, path, mebibytes):
@@ -99,13 +117,13 @@ class Mount:
         handle = self._open(f'/{path}', os.O_RDWR) if self._exists(path) else self._create(f'/{path}')
         piece = os.urandom(64)
         for start in range(0, mebibytes << 20, _BLOCK):
-            self._call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(piece)), piece)
-        self._call('nfs_fsync', handle)
-        self._call('nfs_close', handle)
+            self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(piece)), piece)
+        self.call('nfs_fsync', handle)
+        self.call('nfs_close', handle)
 
     def unlink(self, path):
         """The file is gone."""
-        self._call('nfs_unlink', f'/{path}'.encode())
+        self.call('nfs_unlink', f'/{path}'.encode())
 
 
 def enter(netns):
@@ -125,7 +143,43 @@ def call(address, export, action, *words, netns=None, seconds=120):
     return done.returncode == 0, done.stdout.strip() or done.stderr.strip()
 
 
+class Session:
+    """A client that stays mounted, in a process of its own; ``call`` returns (worked, what it said)."""
+
+    def __init__(self, address, export, *, netns=None):
+        command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
+                   address, export, 'session']
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._guard = threading.Timer(_SESSION_SECONDS, self._process.kill)
+        self._guard.daemon = True
+        self._guard.start()
+
+    def call(self, action, *words):
+        """Do one thing; nothing is mounted anew."""
+        self._process.stdin.write(json.dumps([action, *map(str, words)]) + '\n')
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        return tuple(json.loads(answer)) if answer else (False, 'the client ended')
+
+    def close(self):
+        """The client has ended."""
+        self._guard.cancel()
+        self._process.kill()
+        self._process.communicate()
+
+
+def _serve(mount):
+    for line in sys.stdin:
+        action, *words = json.loads(line)
+        try:
+            answer = True, ACTIONS[action](mount, *words)
+        except Refused as refused:
+            answer = False, str(refused)
+        print(json.dumps(answer), flush=True)
+
+
 ACTIONS = {
+    'session': _serve,
     'list': lambda mount: '\n'.join(mount.names()),
     'read': lambda mount, path: mount.read(path).decode(),
     'write': lambda mount, path, text: mount.write(path, text.encode()),

@@ -80,7 +80,7 @@ def parse(field: Field, name: str, value: Any) -> Any:
         return value
     try:
         return field.parse(value)
-    except (ValueError, OverflowError) as bad:
+    except (ValueError, TypeError, OverflowError) as bad:
         raise errors.Invalid(f'{name}: {bad}.') from None
 
 

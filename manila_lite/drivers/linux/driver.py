@@ -37,8 +37,9 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
     def __init__(self, backend: Backend):
         super().__init__(backend)
         conf = backend.conf
-        self._state = backend.state_dir.absolute()
-        source = Path(conf.linux_pool_path).absolute()
+        # Mounts are listed by their real paths; by another, NFS-Ganesha and "mounts" would not find them.
+        self._state = backend.state_dir.resolve()
+        source = Path(conf.linux_pool_path).resolve()
         self._pool: Pool = (Directory(source) if _is_directory(conf)
                             else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
         self._nfs = Ganesha(self._state, conf.linux_nfs_port, netns=conf.linux_netns, graceless=conf.linux_graceless,
@@ -167,6 +168,8 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
     def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
         try:
             self._need(target.share)
+            if isinstance(self._pool, BtrfsPool):
+                self._pool.resize(target.share.id, target.share.size)   # limits are lost when somebody turns quota off
             results = self.update_access(target.share, target.rules)
         except (errors.Final, CommandFailed, OSError) as bad:
             # The others shall not wait until this one is repaired.

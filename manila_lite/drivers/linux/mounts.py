@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mounts and loop devices, each step done only if it is not so yet."""
 
-import os
 from pathlib import Path
 
 from manila_lite.drivers.linux.run import CommandFailed, run
 
 
 def is_mounted(path: Path) -> bool:
-    """Say whether something is mounted exactly there."""
-    # The kernel lists real paths; by another name the same place would be mounted over and over.
-    wanted = os.path.realpath(path).replace(' ', '\\040')
+    """Say whether something is mounted exactly there. The path must be a real one, without links."""
+    wanted = str(path).replace(' ', '\\040')
     with open('/proc/self/mountinfo', encoding='utf-8', errors='surrogateescape') as table:
         return any(line.split(' ')[4] == wanted for line in table)
 

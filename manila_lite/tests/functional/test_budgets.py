@@ -21,7 +21,9 @@ LISTS = [
     ('/shares/detail?all_tenants=1', 'shares'), ('/shares/detail?name~=s', 'shares'),
     ('/shares/detail?metadata={"a":"v"}', 'shares'),
     ('/snapshots', 'snapshots'), ('/snapshots/detail', 'snapshots'), ('/snapshots/detail?with_count=true', 'snapshots'),
-    ('/share_instances', 'share_instances'), ('/messages', 'messages'),
+    ('/share_instances', 'share_instances'), ('/messages', 'messages'), ('/types', 'share_types'),
+    ('/services', 'services'), ('/scheduler-stats/pools', 'pools'), ('/scheduler-stats/pools/detail', 'pools'),
+    ('/availability-zones', 'availability_zones'),
 ]
 #: Versions that show the most and the oldest.
 VERSIONS = ['2.0', '2.40', '2.99']
@@ -92,8 +94,8 @@ class Budgets(base.ServiceTest):
         for place, found in costs.items():
             self.assertEqual(1, len(set(found)), f'{place}: {found} statements at 10, 100 and 1000 rows')
             self.assertLessEqual(found[0], LIST_STATEMENTS, place)
-        self.assertIn(('/shares/detail', '2.99'), costs)
-        self.assertIn(('/share-access-rules?share_id', '2.99'), costs)
+        for path, _ in [*LISTS, ('/share-access-rules?share_id', '')]:
+            self.assertIn((path.partition('=')[0], '2.99'), costs)
 
     def _count(self, costs, place, path, key, version):
         caller = self.caller('lists', roles='admin,member,reader', version=version)

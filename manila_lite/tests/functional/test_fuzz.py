@@ -173,9 +173,10 @@ class Hostile(Fuzz):
         header = strategies.sampled_from(['2.0', '2.7', '2.99', '2.100', '3.0', '2', '', 'latest', '2.٣', '2.-1',
                                           '99999999999999999999.1', '2.0,2.1']) | raw
         environ = {'HTTP_X_OPENSTACK_MANILA_API_VERSION': data.draw(header),
-                   'CONTENT_TYPE': data.draw(strategies.sampled_from(['application/json', '', 'text/plain', 'application/json;'
-                                                                      ' charset=nonsense', 'multipart/form-data']) | raw),
-                   'HTTP_X_AUTH_TOKEN': data.draw(strategies.sampled_from(['', ':', '::', 'u:p', 'u:p:', 'u:p:admin:x']) | raw),
+                   'CONTENT_TYPE': data.draw(strategies.sampled_from([
+                       'application/json', '', 'text/plain', 'multipart/form-data',
+                       'application/json; charset=nonsense']) | raw),
+                   'HTTP_X_AUTH_TOKEN': data.draw(strategies.sampled_from(['', ':', '::', 'u:p:', 'u:p:admin:x']) | raw),
                    'HTTP_ACCEPT': data.draw(raw), 'HTTP_X_OPENSTACK_REQUEST_ID': data.draw(raw),
                    'HTTP_X_FORWARDED_PROTO': data.draw(strategies.sampled_from(['http', 'https', 'x', ''])),
                    'HTTP_HOST': data.draw(strategies.sampled_from(['a', '', '[::1]:80', 'a:b', ':', 'a\xff']))}

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -27,9 +28,23 @@ def missing():
     return 'root' if os.geteuid() else ', '.join(lacks)
 
 
+def command(*words):
+    """Run a command of the machine; returns what it printed."""
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30,
+                          env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'}).stdout
+
+
 def ip(*words):
     """Run ip(8)."""
-    subprocess.run(['ip', *words], check=True, capture_output=True, timeout=30)
+    command('ip', *words)
+
+
+def kill(daemon):
+    """The daemon was killed and has ended."""
+    daemon.process().kill()
+    end = time.monotonic() + 10
+    while daemon.process() is not None and time.monotonic() < end:
+        time.sleep(0.001)
 
 
 class Fabric:
@@ -121,6 +136,12 @@ class LinuxTest(testtools.TestCase):
         """Do something as a client; returns (worked, what it said)."""
         address = self.fabric.v6('nas') if v6 else self.fabric.v4('nas')
         return nfs_client.call(address, f'/shares/{share.id}', action, *words, netns=self.fabric.name(host))
+
+    def session(self, host, share):
+        """Return a client that stays mounted until the test ends."""
+        client = nfs_client.Session(self.fabric.v4('nas'), f'/shares/{share.id}', netns=self.fabric.name(host))
+        self.addCleanup(client.close)
+        return client
 
     def works(self, *call, **more):
         """The client succeeded; returns what it said."""

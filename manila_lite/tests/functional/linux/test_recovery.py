@@ -33,7 +33,7 @@ class Recovery(base.ShareTest):
 
     def test_a_killed_server_comes_back_with_its_rules(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.driver._nfs._server.process().kill()
+        base.kill(self.driver._nfs._server)
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -83,3 +83,124 @@ class Recovery(base.ShareTest):
         self.driver.delete_share(share)
         left = list((self.state / 'state').rglob(f'*{share.id}*'))
         self.assertEqual([], left)
+
+    def restart(self, extra=''):
+        """A new share manager, perhaps with further options."""
+        conf = self.state / 'conf'
+        before = conf.read_text()
+        conf.write_text(before + extra)
+        try:
+            type(self).driver = self.make()
+            self.driver.setup()
+        finally:
+            conf.write_text(before)
+
+    def test_a_server_that_dies_at_work_is_noticed(self):
+        self.works('one', self.made, 'write', 'f', 'hello')
+        for daemon in (self.driver._nfs._server, self.driver._nfs._bus):
+            base.kill(daemon)
+            self.driver.report()
+            self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+            base.kill(daemon)
+            self.assertEqual([None], self.grant(self.made, self.rule))
+            self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+        self.refused('NOENT', 'two', self.made, 'list')
+
+    def test_a_manager_that_died_before_it_wrote_down_the_pid(self):
+        daemons = self.driver._nfs._server, self.driver._nfs._bus
+        before = [daemon.process() for daemon in daemons]
+        for daemon in daemons:
+            daemon.record.unlink()
+        self.restart()
+        self.assertTrue(self.driver._nfs.running)
+        self.assertEqual([], [process for process in before if process.is_running() and process.status() != 'zombie'])
+        self.works('one', self.made, 'write', 'f', 'hello')
+
+    def test_a_pid_of_somebody_else_is_let_be(self):
+        stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
+        self.addCleanup(stranger.wait)
+        self.addCleanup(stranger.kill)
+        daemon = self.driver._nfs._server
+        base.kill(daemon)
+        daemon.record.write_text(re.sub(r'"pid": \d+', f'"pid": {stranger.pid}', daemon.record.read_text()))
+        self.restart()
+        self.assertIsNone(stranger.poll())
+        self.works('one', self.made, 'list')
+
+    def test_the_manager_is_killed_and_clients_see_nothing(self):
+        client = self.session('one', self.made)
+        client.call('write', 'f', 'hello')
+        script = ('import sys, pathlib; from manila_lite.drivers import load; from oslo_config import cfg\n'
+                  'conf = cfg.ConfigOpts(); conf([], default_config_files=[sys.argv[1] + "/conf"])\n'
+                  'load.make("linux", "linux", "h@linux", conf, pathlib.Path(sys.argv[1], "state")).setup()\n'
+                  'print("up", flush=True); sys.stdin.read()')
+        self.driver.teardown()
+        manager = subprocess.Popen([sys.executable, '-c', script, str(self.state)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.assertEqual('up\n', manager.stdout.readline())
+        manager.send_signal(signal.SIGKILL)
+        manager.communicate()
+        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+        server = type(self).driver._nfs._server.process()
+        self.restart()
+        self.assertEqual(server, self.driver._nfs._server.process())
+
+    def test_changed_options_of_the_server_take_effect(self):
+        before = self.driver._nfs._server.process()
+        self.restart('linux_nfs_port = 12049\n')
+        self.assertNotEqual(before, self.driver._nfs._server.process())
+        self.refused('', 'one', self.made, 'list')
+        self.restart()
+        self.works('one', self.made, 'list')
+
+    def test_numbers_of_exports_stay(self):
+        others = [self.share() for _ in range(3)]
+        self.driver.delete_share(others[0])
+        before = dict(self.driver._nfs.exports._numbers)
+        base.kill(self.driver._nfs._server)
+        self.restart()
+        self.assertEqual(before, self.driver._nfs.exports._numbers)
+        (self.state / 'state' / 'exports.d' / f'{self.made.id}.conf').unlink()
+        self.restart()
+        self.grant(self.made, self.rule)
+        self.assertEqual(before, self.driver._nfs.exports._numbers)
+
+    def test_a_torn_export_file_does_not_keep_the_others_from_clients(self):
+        torn = self.share()
+        self.works('one', self.made, 'write', 'f', 'hello')
+        self.driver.teardown()
+        file = self.state / 'state' / 'exports.d' / f'{torn.id}.conf'
+        file.write_text(file.read_text()[:-30])
+        file.with_name('empty.conf').touch()
+        self.restart()
+        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+        self.assertIsNone(self.driver.ensure_shares([kinds.EnsureTarget(torn)])[torn.id].error)
+
+    def test_a_server_that_starts_amid_a_revert_serves_no_empty_directory(self):
+        self.works('one', self.made, 'write', 'f', 'before')
+        snapshot = self.snapshot(self.made)
+        swap = self.driver._pool.swap
+
+        def die(ident):
+            base.kill(self.driver._nfs._server)
+            self.driver.report()
+            self.refused('NOENT', 'one', self.made, 'list')
+            swap(ident)
+
+        self.patch(self.driver._pool, 'swap', die)
+        self.driver.revert_to_snapshot(snapshot)
+        self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
+        self.refused('NOENT', 'two', self.made, 'list')
+
+    def test_rules_between_a_revert_that_died_and_its_second_try(self):
+        self.works('one', self.made, 'write', 'f', 'before')
+        snapshot = self.snapshot(self.made)
+        pool = self.driver._pool
+        pool.prepare_revert(self.made.id, snapshot.id, 1)
+        self.driver._nfs.withdraw(self.made.id)
+        mounts.unmount(self.driver._mount_point(self.made.id))
+        pool.share(self.made.id).rename(pool._old(self.made.id))
+        self.assertEqual([None], self.grant(self.made, (self.fabric.v4('two'), 'ro')))
+        self.driver.revert_to_snapshot(snapshot)
+        self.assertEqual('before', self.works('two', self.made, 'read', 'f'))
+        self.refused('NOENT', 'one', self.made, 'list')

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of states are closed: nothing gets stuck, nothing is unreachable, each verb is used."""
+
+import pathlib
+import re
+
+import testtools
+
+import manila_lite
+from manila_lite import states
+
+SOURCE = pathlib.Path(manila_lite.__file__).parent
+
+#: Statuses that clients of the API know and that a verb may start from, though nothing here leads to them:
+#: a database taken over from elsewhere may hold them, and an administrator must be able to delete such rows.
+KNOWN_ONLY = {'share': {'creating_from_snapshot', 'inactive', 'ensuring'}}
+
+
+def ends(verb):
+    return {status for status in (verb.ok, verb.fail) if status}
+
+
+def reachable(machine):
+    """Return every status that verbs and an administrator's reset lead to."""
+    found = set(machine.resettable)
+    while True:
+        more = {status for verb in machine.verbs.values() if not verb.allowed or verb.allowed & found
+                for status in {verb.during} | ends(verb)}
+        if more <= found:
+            return found
+        found |= more
+
+
+class Tables(testtools.TestCase):
+
+    def test_every_machine_is_listed(self):
+        listed = {id(machine) for machine in states.MACHINES.values()}
+        self.assertEqual(listed, {id(value) for value in vars(states).values() if isinstance(value, states.Machine)})
+        for noun, machine in states.MACHINES.items():
+            self.assertEqual(noun, machine.noun)
+
+    def test_a_transient_status_says_which_verb_runs(self):
+        """Where two verbs share one (delete and force_delete), they end alike: what is half done is the same."""
+        for machine in states.MACHINES.values():
+            for verb in machine.verbs.values():
+                for other in machine.verbs.values():
+                    if other.during == verb.during:
+                        self.assertEqual((verb.ok, verb.fail, verb.crash), (other.ok, other.fail, other.crash),
+                                         f'{machine.noun}: {verb.name} and {other.name}')
+
+    def test_no_verb_ends_where_it_runs(self):
+        for machine in states.MACHINES.values():
+            for verb in machine.verbs.values():
+                self.assertNotIn(verb.during, ends(verb), f'{machine.noun}: {verb.name}')
+
+    def test_no_end_is_transient_but_by_another_verb(self):
+        """A status in which nothing runs is no other verb's during."""
+        for machine in states.MACHINES.values():
+            for verb in machine.verbs.values():
+                self.assertEqual(set(), ends(verb) & machine.transient, f'{machine.noun}: {verb.name}')
+
+    def test_every_status_is_reachable(self):
+        for noun, machine in states.MACHINES.items():
+            self.assertEqual(KNOWN_ONLY.get(noun, set()), machine.statuses - reachable(machine), noun)
+
+    def test_what_an_administrator_may_set(self):
+        for machine in states.MACHINES.values():
+            self.assertLessEqual(machine.resettable, machine.statuses)
+        self.assertLessEqual({'available', 'error', 'error_deleting'}, states.SHARE.resettable & states.SNAPSHOT.resettable)
+        self.assertEqual(frozenset(), states.ACCESS.resettable)
+
+    def test_the_owner_can_get_rid_of_what_rests(self):
+        """From every status in which nothing runs there is a verb that removes the row."""
+        for machine in states.MACHINES.values():
+            removing = [verb for verb in machine.verbs.values() if verb.ok is None]
+            resting = {status for verb in machine.verbs.values() for status in ends(verb)}
+            for status in resting:
+                self.assertTrue(any(status in verb.allowed for verb in removing), f'{machine.noun}: {status}')
+
+    def test_an_administrator_can_get_rid_of_all_but_what_goes_already(self):
+        """From any status, what removes the row starts, or runs already, or a reset makes it start."""
+        for machine in states.MACHINES.values():
+            removing = [verb for verb in machine.verbs.values() if verb.ok is None]
+            for status in machine.statuses:
+                self.assertTrue(machine.resettable or any(status in verb.allowed or status == verb.during
+                                                          for verb in removing), f'{machine.noun}: {status}')
+
+    def test_crash_is_decided(self):
+        for machine in states.MACHINES.values():
+            for verb in machine.verbs.values():
+                self.assertIsInstance(verb.crash, states.Crash)
+
+
+class Used(testtools.TestCase):
+
+    def test_every_verb_is_written_somewhere(self):
+        text = '\n'.join(path.read_text() for path in SOURCE.rglob('*.py')
+                         if 'tests' not in path.parts and path.name != 'states.py')
+        for machine in states.MACHINES.values():
+            for verb in set(machine.verbs) - {'create'}:
+                self.assertTrue(re.search(f"'{verb}'", text), f'{machine.noun}: nothing says {verb!r}')
+            self.assertIn(f'transitions.create(conn, states.{_constant(machine)}', text)
+
+
+def _constant(machine):
+    return next(name for name, value in vars(states).items() if value is machine)

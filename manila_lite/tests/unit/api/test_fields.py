@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies, views and answers, computed from fields that come and go with versions."""
+
+import datetime
+import types
+
+import testtools
+
+from manila_lite import errors
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.fields import Body, Field, Many, One, Plain, View, compiled, document
+
+
+def moment(*parts):
+    """Return a time without a zone, as the database has them."""
+    return datetime.datetime(*parts)    # noqa: DTZ001
+
+
+BODY = Body('thing', (
+    Field('name', {'type': 'string', 'maxLength': 5}, aliases=('display_name',)),
+    Field('size', shapes.SIZE, required=True, parse=shapes.integer),
+    Field('old', {'type': 'string'}, until='2.8'),
+    Field('new', {'type': ['string', 'null']}, since='2.9'),
+    Field('flag', shapes.NULL_FLAG, parse=shapes.flag),
+), missing=errors.Unprocessable)
+
+
+class Bodies(testtools.TestCase):
+
+    def refused(self, sent, version=50, body=BODY, kind=errors.Invalid):
+        return str(self.assertRaises(kind, body.parse, version, sent))
+
+    def test_values_are_read(self):
+        self.assertEqual({'name': 'a', 'size': 5, 'flag': True},
+                         BODY.parse(50, {'thing': {'name': 'a', 'size': '5', 'flag': 'yes'}}))
+
+    def test_what_was_not_sent_is_not_there(self):
+        self.assertEqual({'size': 1, 'flag': None}, BODY.parse(50, {'thing': {'size': 1, 'flag': None}}))
+
+    def test_aliases(self):
+        self.assertEqual('a', BODY.parse(50, {'thing': {'size': 1, 'display_name': 'a'}})['name'])
+        self.assertEqual('b', BODY.parse(50, {'thing': {'size': 1, 'display_name': 'a', 'name': 'b'}})['name'])
+
+    def test_the_entity_is_missing(self):
+        for sent in (None, {}, [], 'thing', 5, {'thing': None}, {'other': {}}):
+            self.refused(sent, kind=errors.Unprocessable)
+
+    def test_messages_name_the_field(self):
+        for sent, start in (({'size': 0}, 'thing.size:'), ({'size': [], 'name': 'a'}, 'thing.size:'), ({'name': 'a'}, 'thing'),
+                            ({'size': 1, 'name': 'too long'}, 'thing.name:'),
+                            ({'size': 1, 'display_name': 7}, 'thing.display_name:'),
+                            ({'size': 1, 'flag': 'perhaps'}, 'thing.flag:'), ({'size': 1, 'nonsense': 1}, 'thing')):
+            self.assertTrue(self.refused({'thing': sent}).startswith(start), (sent, self.refused({'thing': sent})))
+
+    def test_nothing_beside_the_entity(self):
+        self.assertIn('more', self.refused({'thing': {'size': 1}, 'more': {}}))
+
+    def test_fields_of_other_versions_may_be_sent_empty(self):
+        self.assertEqual({'size': 1, 'old': 'x'}, BODY.parse(8, {'thing': {'size': 1, 'old': 'x', 'new': None}}))
+        self.refused({'thing': {'size': 1, 'new': 'x'}}, version=8)
+        self.refused({'thing': {'size': 1, 'old': 'x'}}, version=9)
+        self.assertEqual({'size': 1, 'new': 'x'}, BODY.parse(9, {'thing': {'size': 1, 'new': 'x', 'old': None}}))
+
+    def test_optional(self):
+        body = Body('act', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True)
+        for sent in ({'act': None}, {'act': {}}):
+            self.assertEqual({}, body.parse(0, sent))
+        self.refused({}, body=body)
+
+    def test_free(self):
+        body = Body('meta', free=shapes.METADATA, keys=('metadata',))
+        self.assertEqual({'a': 'b'}, body.parse(0, {'meta': {'a': 'b'}}))
+        self.assertEqual({'a': 'b'}, body.parse(0, {'metadata': {'a': 'b'}}))
+        for entity in ({'a': 1}, {'': 'b'}, {'a': ''}, {'a': None}, [], {'a': 'x' * 1024}, {'k' * 256: 'v'}):
+            self.refused({'meta': entity}, body=body)
+
+    def test_renamed(self):
+        self.assertEqual({'size': 1}, BODY.named('os-thing').parse(0, {'os-thing': {'size': 1}}))
+
+
+ROW = types.SimpleNamespace(id='i', name='n', made=moment(2026, 1, 2, 3, 4, 5, 6), secret='s')
+VIEW = View('thing', 'things', (
+    Field('id', shapes.ID), Field('title', shapes.ID, read='name'), Field('made', shapes.TIME, since='2.9'),
+    Field('twice', shapes.ID, until='2.8', read=lambda row, req: row.id * 2), Field('secret', shapes.ID, rule='see:secret')))
+
+
+class Asking:
+    """A request, as far as views look at it."""
+
+    def __init__(self, version, rules=(), count=None, following=None):
+        self.version, self.count = version, count
+        self._rules, self._following = rules, following
+
+    def may(self, rule):
+        return rule in self._rules
+
+    def links(self, collection, ident):
+        return [{'rel': 'self', 'href': f'/{collection}/{ident}'}]
+
+    def next_page(self, found):
+        return self._following
+
+
+class Views(testtools.TestCase):
+
+    def test_versions(self):
+        self.assertEqual({'id': 'i', 'title': 'n', 'twice': 'ii'}, VIEW.render(ROW, Asking(8)))
+        self.assertEqual({'id': 'i', 'title': 'n', 'made': '2026-01-02T03:04:05.000006'}, VIEW.render(ROW, Asking(9)))
+
+    def test_rules(self):
+        self.assertEqual('s', VIEW.render(ROW, Asking(9, ('see:secret',)))['secret'])
+
+    def test_links(self):
+        linked = View('thing', 'things', (Field('id', shapes.ID),), 'things')
+        self.assertEqual('/things/i', linked.render(ROW, Asking(0))['links'][0]['href'])
+        self.assertIn('links', linked.schema(0)['required'])
+
+    def test_answers_fit_their_schemas(self):
+        asking = Asking(9, ('see:secret',), count=1, following='/next')
+        for answer, value in ((One(VIEW), ROW), (Many(VIEW), [ROW]), (Many(VIEW, counted=True, paged=True), [ROW, ROW]),
+                              (Many(VIEW), []), (Plain(shapes.PAIRS, 'meta'), {'a': 'b'}), (Plain({'type': 'object'}), {})):
+            compiled(answer.schema(9))(answer.render(value, asking))
+
+    def test_counted_and_paged(self):
+        answer = Many(VIEW, counted=True, paged=True)
+        shown = answer.render([ROW], Asking(9, count=7, following='/next'))
+        self.assertEqual((7, [{'rel': 'next', 'href': '/next'}]), (shown['count'], shown['things_links']))
+        self.assertEqual(['things'], list(answer.render([], Asking(9))))
+
+    def test_schemas_are_strict(self):
+        fits = compiled(One(VIEW).schema(9))
+        good = One(VIEW).render(ROW, Asking(9))
+        fits(good)
+        for bad in ({**good, 'more': 1}, {}, {'thing': {}}, {'thing': {**good['thing'], 'more': 1}},
+                    {'thing': {**good['thing'], 'id': 5}}):
+            self.assertRaises(ValueError, fits, bad)
+
+    def test_document(self):
+        schema = document({'a': shapes.ID}, {'b': shapes.ID})
+        compiled(schema)({'a': 'x', 'b': 'y'})
+        self.assertRaises(ValueError, compiled(schema), {'b': 'y'})

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients really send, read as what they mean; all else is a ValueError."""
+
+import contextlib
+import datetime
+
+import testtools
+from hypothesis import given, strategies
+
+from manila_lite.api.contract import fields, shapes
+
+JSON = strategies.recursive(
+    strategies.none() | strategies.booleans() | strategies.integers() | strategies.floats() | strategies.text(),
+    lambda inner: strategies.lists(inner, max_size=3) | strategies.dictionaries(strategies.text(), inner, max_size=3))
+
+
+def moment(*parts):
+    """Return a time without a zone, as the database has them."""
+    return datetime.datetime(*parts)    # noqa: DTZ001
+
+
+class Shapes(testtools.TestCase):
+
+    def test_integer(self):
+        for value in (5, '5', ' 5 ', '05', 5.0):
+            self.assertEqual(5, shapes.integer(value))
+        for value in (2**31, '2147483648', -2**31, 'x', '', '1e3', '5.0'):
+            self.assertRaises(ValueError, shapes.integer, value)
+
+    def test_flag(self):
+        for value in (True, 'true', 'True', '1', 1, 'yes', 'on', 't', 'Y'):
+            self.assertIs(True, shapes.flag(value))
+        for value in (False, 'false', '0', 0, 'no', 'off', 'f', 'n'):
+            self.assertIs(False, shapes.flag(value))
+        for value in ('maybe', '', '2', 2):
+            self.assertRaises(ValueError, shapes.flag, value)
+
+    def test_pairs(self):
+        for value in ('{"a": "b"}', "{'a': 'b'}", "{u'a': u'b'}", {'a': 'b'}):
+            self.assertEqual({'a': 'b'}, shapes.pairs(value))
+        self.assertEqual({'a': '1', '2': 'True'}, shapes.pairs("{'a': 1, 2: True}"))
+        for value in ('a=b', '[]', '{"a": []}', '{"a"', '', 'a', '__import__("os")', '{' * 5000, '"' + 'x' * 5000 + '"',
+                      '[' * 4000, '{"a": null}'):
+            self.assertRaises(ValueError, shapes.pairs, value)
+
+    def test_time(self):
+        self.assertEqual(moment(2026, 1, 31, 11, 0), shapes.time('2026-01-31T12:00:00+01:00'))
+        self.assertEqual(moment(2026, 1, 31, 12, 0), shapes.time('2026-01-31T12:00:00'))
+        self.assertEqual(moment(2026, 1, 31), shapes.time('2026-01-31'))
+        for value in ('yesterday', '', '2026-13-01', '2026-02-30', '0000-00-00T00:00:00'):
+            self.assertRaises(ValueError, shapes.time, value)
+
+    def test_one_of(self):
+        parse = shapes.one_of('asc', 'desc')
+        self.assertEqual('asc', parse('ASC'))
+        self.assertIn('asc, desc', str(self.assertRaises(ValueError, parse, 'up')))
+
+    @given(JSON)
+    def test_parsers_refuse_in_one_way(self, value):
+        """Whatever comes, a parser gives a value or one of these errors, since they become a 400."""
+        for parse in (shapes.integer, shapes.flag, shapes.pairs, shapes.time, shapes.one_of('a')):
+            with contextlib.suppress(ValueError, TypeError, OverflowError):
+                parse(value)
+
+    def test_size(self):
+        fits = fields.compiled(shapes.SIZE)
+        for value in (1, shapes.MAX_INT, '1', '007'):
+            self.assertEqual(value, fits(value))
+        for value in (0, -1, shapes.MAX_INT + 1, '0', '-1', '', 'x', 1.5, True, None, [], '1' * 30):
+            self.assertRaises(ValueError, fits, value)
+
+    def test_time_shown(self):
+        fits = fields.compiled(shapes.TIME)
+        for time in (moment(2026, 1, 31), moment(2026, 1, 31, 1, 2, 3, 456)):
+            self.assertEqual(26, len(fits(fields.shown(time))))
+        self.assertRaises(ValueError, fits, '2026-01-31T00:00:00Z')

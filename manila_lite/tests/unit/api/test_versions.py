@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which version a request asks for."""
+
+import contextlib
+
+import testtools
+from hypothesis import given, strategies
+
+from manila_lite import errors
+from manila_lite.api import versions
+
+
+class Asked(testtools.TestCase):
+
+    def test_none_is_the_first(self):
+        self.assertEqual(0, versions.asked(None))
+
+    def test_every_version(self):
+        for number in versions.HISTORY:
+            self.assertEqual(number, versions.asked(versions.show(number)))
+            self.assertEqual(number, versions.minor(versions.show(number)))
+        self.assertEqual(9, versions.asked(' 2.9 '))
+
+    def test_out_of_range(self):
+        for text in ('2.100', '1.0', '3.1', '0.0', '999999999.999999999'):
+            self.assertRaises(errors.NotAcceptable, versions.asked, text)
+
+    def test_malformed(self):
+        for text in ('', 'latest', '2', '2.', '.9', '2.9.1', '-2.9', '2.-9', '2,9', '2.٣', '9999999999.1'):
+            bad = self.assertRaises(errors.Invalid, versions.asked, text)
+            self.assertIn(versions.HEADER, str(bad))
+
+    def test_where(self):
+        self.assertIn('version: ', str(self.assertRaises(errors.Invalid, versions.asked, 'x', 'version')))
+
+    @given(strategies.text())
+    def test_anything(self, text):
+        with contextlib.suppress(errors.Invalid, errors.NotAcceptable):
+            self.assertIn(versions.asked(text), versions.HISTORY)

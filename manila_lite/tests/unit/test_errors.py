@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Codes are a promise to programs; messages are for people."""
+
+import inspect
+
+import testtools
+
+from manila_lite import errors
+
+CLASSES = [found for _, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, errors.ManilaLiteError)]
+
+
+class Errors(testtools.TestCase):
+
+    def test_codes_are_unique_symbols(self):
+        codes = [found.code for found in CLASSES]
+        self.assertEqual(len(codes), len(set(codes)), sorted(codes))
+        for code in codes:
+            self.assertTrue(code.isidentifier() and code.islower(), code)
+
+    def test_codes_stay(self):
+        """Clients match on these: a change here breaks them."""
+        self.assertEqual(
+            ['already_exists', 'conflict', 'entity_missing', 'forbidden', 'invalid_input', 'microversion_out_of_range',
+             'not_found', 'over_quota', 'service_unavailable', 'unauthorized', 'wrong_state'],
+            sorted(getattr(errors, name).code for name in (
+                'NotFound', 'Invalid', 'Unprocessable', 'Forbidden', 'Unauthorized', 'Conflict', 'WrongState', 'Exists',
+                'OverQuota', 'NotAcceptable', 'Unavailable')))
+
+    def test_every_class_has_words_of_its_own(self):
+        for found in CLASSES:
+            self.assertIn('__doc__', vars(found), found)
+
+    def test_default_message(self):
+        self.assertEqual(errors.Unauthorized.__doc__, str(errors.Unauthorized()))
+        self.assertEqual('words', str(errors.Unauthorized('words')))
+
+    def test_a_code_for_one_case(self):
+        self.assertEqual('special', errors.Invalid('x', code='special').code)
+        self.assertEqual('invalid_input', errors.Invalid('x').code)
+
+    def test_not_found_of(self):
+        found = errors.NotFound.of('access rule', 'x')
+        self.assertEqual(('Access rule x could not be found.', 'access_rule_not_found'), (str(found), found.code))
+
+    def test_what_ends_work(self):
+        self.assertEqual('017', errors.Final('x', detail='017').detail)
+        self.assertIsNone(errors.Final('x').detail)
+        self.assertTrue(issubclass(errors.NoValidHost, errors.Final))
+        again = errors.Again(1.5, 'x')
+        self.assertEqual((1.5, 'x'), (again.after, str(again)))
+        self.assertFalse(issubclass(errors.Again, errors.Final))

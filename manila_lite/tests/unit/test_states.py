@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables say when asked."""
+
+import testtools
+
+from manila_lite import states
+from manila_lite.states import Crash, Verb
+
+
+class Machines(testtools.TestCase):
+
+    def test_a_row(self):
+        self.assertEqual(Verb('extend', frozenset({'available'}), 'extending', 'available', 'extending_error', Crash.RETRY),
+                         states.SHARE['extend'])
+
+    def test_create_starts_from_nothing(self):
+        for machine in states.MACHINES.values():
+            self.assertEqual(frozenset(), machine['create'].allowed)
+
+    def test_an_unknown_verb(self):
+        self.assertRaises(KeyError, states.SHARE.__getitem__, 'fly')
+
+    def test_statuses(self):
+        self.assertLessEqual({'creating', 'available', 'error', 'deleting', 'error_deleting'}, states.SHARE.statuses)
+        self.assertNotIn(None, states.SHARE.statuses)
+        self.assertIn('migrating', states.SHARE.statuses)
+
+    def test_transient(self):
+        self.assertEqual({'creating', 'deleting', 'restoring'}, states.SNAPSHOT.transient)
+        self.assertNotIn('available', states.SHARE.transient)
+
+    def test_rules(self):
+        self.assertEqual(['active', 'syncing', 'error'], [str(status) for status in states.Rules])
