@@ -4,15 +4,12 @@
 import sys
 from collections.abc import Callable, Sequence
 
-import oslo_messaging
-import sqlalchemy.exc
 from oslo_config import cfg
-from oslo_db import exception as db_exception
 from oslo_log import log
 
 import manila_lite.conf
 from manila_lite import context, errors, policies
-from manila_lite.db.engine import Database
+from manila_lite.db import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
 
@@ -23,9 +20,8 @@ _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'osl
 _MISTAKES: dict[type[Exception], str] = {
     errors.BadConfig: '',
     cfg.Error: '',
-    sqlalchemy.exc.ArgumentError: '[database] connection: ',
-    db_exception.DBError: '[database] connection: ',
-    oslo_messaging.MessagingException: 'transport_url: ',
+    **dict.fromkeys(engine.UNUSABLE, '[database] connection: '),
+    transport.UNUSABLE: 'transport_url: ',
 }
 
 
@@ -57,7 +53,7 @@ def services(conf: cfg.ConfigOpts) -> context.Services:
         enforcer = policies.make_enforcer(conf)
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
-    return context.Services(conf=conf, db=Database(conf), bus=Bus(conf), enforcer=enforcer)
+    return context.Services(conf=conf, db=engine.Database(conf), bus=Bus(conf), enforcer=enforcer)
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:

@@ -18,13 +18,16 @@ from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
-__all__ = ['Connection', 'Database', 'insert_ignore', 'retry']
+__all__ = ['UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
 
 _BUSY_TIMEOUT_MS = 10000
 
 #: Decorates a whole unit of work that may be run again after a deadlock or a lost connection.
 retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
                                   max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
+
+#: What comes of a database that cannot be reached or is none.
+UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
 
 
 class Database:

@@ -11,6 +11,8 @@ from manila_lite import context
 
 #: Exceptions of these modules arrive at a caller as what they are, not as RemoteError.
 EXCEPTION_MODULES = ['manila_lite.errors', 'oslo_messaging.exceptions', 'oslo_messaging.rpc.client']
+#: What comes of a transport URL that means nothing, or whose server is not what it should be.
+UNUSABLE = oslo_messaging.MessagingException
 
 _transports: dict[tuple[int, str], Any] = {}
 

@@ -95,9 +95,18 @@ def limit(pool: Path, path: Path, size: int) -> None:
     _ioctl(pool, _IOC_QGROUP_LIMIT, bytearray(struct.pack('<6Q', subvolume_id(path), _LIMIT_REFERENCED, size, 0, 0, 0)))
 
 
+def _counter(pool: Path, path: Path, name: str) -> int:
+    return int((_counters(pool) / f'0_{subvolume_id(path)}' / name).read_text())
+
+
+def has_limit(pool: Path, path: Path) -> bool:
+    """Say whether there is anything that the subvolume cannot hold more than."""
+    return bool(_counter(pool, path, 'limit_flags') & _LIMIT_REFERENCED)
+
+
 def used(pool: Path, path: Path) -> int:
     """Return how many bytes the subvolume holds, as of the last ``sync``."""
-    return int((_counters(pool) / f'0_{subvolume_id(path)}' / 'referenced').read_text())
+    return _counter(pool, path, 'referenced')
 
 
 def has_quota(pool: Path) -> bool:

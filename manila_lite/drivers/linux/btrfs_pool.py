@@ -32,11 +32,15 @@ class BtrfsPool(pool.Pool):
         for name in ('shares', 'snapshots'):
             (self.root / name).mkdir(exist_ok=True)
 
+    @property
+    def _image_draft(self) -> Path:
+        return self._source.with_name(self._source.name + '.new')
+
     def _make_image(self) -> None:
         if self._source.exists():
             return
         self._source.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._source.with_name(self._source.name + '.new')
+        draft = self._image_draft
         with draft.open('wb') as image:
             image.truncate(self._size * pool.GIB)
         run('mkfs.btrfs', '--quiet', '--force', str(draft))
@@ -54,6 +58,7 @@ class BtrfsPool(pool.Pool):
             mounts.detach(self._source)
             if remove_data:
                 self._source.unlink(missing_ok=True)
+                self._image_draft.unlink(missing_ok=True)
 
     def capacity(self) -> tuple[float, float]:
         """Return total and free GiB; of a sparse file no more than its host can still give."""
@@ -127,6 +132,11 @@ class BtrfsPool(pool.Pool):
     def resize(self, ident: str, size: int) -> None:
         """The share can hold ``size`` GiB."""
         btrfs.limit(self.root, self.share(ident), size * pool.GIB)
+
+    def limit_again(self, ident: str, size: int) -> None:
+        """The share has a limit: what it had, or ``size`` GiB if somebody turned quota off and limits were lost."""
+        if not btrfs.has_limit(self.root, self.share(ident)):
+            self.resize(ident, size)
 
     def used(self, ident: str) -> int:
         """Return how many bytes the share holds now."""

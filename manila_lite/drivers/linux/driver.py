@@ -169,7 +169,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         try:
             self._need(target.share)
             if isinstance(self._pool, BtrfsPool):
-                self._pool.resize(target.share.id, target.share.size)   # limits are lost when somebody turns quota off
+                self._pool.limit_again(target.share.id, target.share.size)
             results = self.update_access(target.share, target.rules)
         except (errors.Final, CommandFailed, OSError) as bad:
             # The others shall not wait until this one is repaired.

@@ -149,7 +149,7 @@ class Hostile(Fuzz):
             for text in STRINGS[number % SHARE::SHARE]:
                 raw = text.encode('utf-8', 'surrogatepass')
                 self.send(op.method, self.path(op), f'{name}=' + ''.join(f'%{byte:02x}' for byte in raw[:3000]))
-            for query in (f'{name}=%ff%fe', f'{name}=\xff', name):
+            for query in (f'{name}=%ff%fe', f'{name}=\xff', f'{name}=18446744073709551616', name):
                 self.send(op.method, self.path(op), query)
 
     def test_every_path_parameter(self):

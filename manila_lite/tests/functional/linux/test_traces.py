@@ -70,6 +70,7 @@ class Traces(testtools.TestCase):
         driver.teardown()
         self.assertEqual([], self.traces())
         self.assertTrue((self.root / 'pool.img').exists())
+        (self.root / 'pool.img.new').touch()    # of a set-up that was killed
         driver.teardown(remove_data=True)
         driver.teardown(remove_data=True)
         self.assertEqual(['conf'], os.listdir(self.root))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools by themselves: whatever a process that died left behind, the share is whole or not there."""
+
+import itertools
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux import btrfs, btrfs_pool, directory
+from manila_lite.tests.functional.linux import base
+
+
+class Btrfs(testtools.TestCase):
+    """Subvolumes on a real file system."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if lacks := base.missing():
+            raise unittest.SkipTest(f'real storage needs {lacks}')
+        cls.root = Path(tempfile.mkdtemp(prefix='ml-pool-'))
+        cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
+        cls.pool = btrfs_pool.BtrfsPool(cls.root / 'mnt', cls.root / 'pool.img', 1)
+        cls.addClassCleanup(cls.pool.close, remove_data=True)
+        cls.pool.open()
+
+    def leave(self, path, content):
+        """A subvolume with the content is there."""
+        btrfs.create(path)
+        (path / 'f').write_text(content)
+
+    def names(self):
+        return sorted(path.name for path in (self.pool.root / 'shares').iterdir())
+
+    def test_every_way_to_die_between_two_names(self):
+        outcomes = {}
+        for number, there in enumerate(itertools.product((False, True), repeat=3)):
+            ident = f'share-{number}'
+            for place, content, wanted in zip((self.pool.share, self.pool._draft, self.pool._old),
+                                              ('share', 'draft', 'old'), there, strict=True):
+                if wanted:
+                    self.leave(place(ident), content)
+            self.pool.recover(ident)
+            self.pool.recover(ident)
+            share = self.pool.share(ident)
+            outcomes[there] = (share / 'f').read_text() if share.exists() else None
+            self.assertFalse(self.pool._draft(ident).exists() or self.pool._old(ident).exists())
+            self.pool.discard(ident)
+            self.pool.purge(ident)
+        self.assertEqual({
+            (False, False, False): None, (False, False, True): 'old', (False, True, False): None,
+            (False, True, True): 'draft', (True, False, False): 'share', (True, False, True): 'share',
+            (True, True, False): 'share', (True, True, True): 'share'}, outcomes)
+        self.assertEqual([], self.names())
+
+    def test_a_delete_that_died_half_way_does_not_bring_the_share_back(self):
+        self.pool.create('doomed', 1)
+        self.pool.discard('doomed')
+        self.pool.recover('doomed')
+        self.assertFalse(self.pool.share('doomed').exists())
+        self.pool.discard('doomed')
+        self.pool.purge('doomed')
+        self.assertEqual([], self.names())
+
+    def test_a_clone_of_nothing_leaves_nothing(self):
+        self.assertRaises(errors.Final, self.pool.clone, 'clone', 'no-snapshot', 1)
+        self.assertEqual([], self.names())
+
+    def test_snapshots_cannot_be_written_and_clones_can(self):
+        self.pool.create('source', 1)
+        (self.pool.share('source') / 'f').write_text('old')
+        self.pool.take_snapshot('snap', 'source')
+        (self.pool.share('source') / 'f').write_text('new')
+        self.pool.take_snapshot('snap', 'source')
+        self.assertEqual('old', (self.pool.snapshot('snap') / 'f').read_text())
+        self.assertRaises(OSError, (self.pool.snapshot('snap') / 'f').write_text, 'no')
+        self.pool.clone('clone', 'snap', 1)
+        self.assertTrue(btrfs.has_limit(self.pool.root, self.pool.share('clone')))
+        (self.pool.share('clone') / 'f').write_text('mine')
+        for ident in ('source', 'clone'):
+            self.pool.discard(ident)
+            self.pool.purge(ident)
+        self.pool.delete_snapshot('snap')
+        self.pool.delete_snapshot('snap')
+        self.assertEqual([], self.names())
+
+    def test_opening_twice(self):
+        self.pool.open()
+        self.assertEqual(1, Path('/proc/self/mountinfo').read_text().count(f' {self.pool.root} '))
+
+
+class Plain(testtools.TestCase):
+    """A directory."""
+
+    def test_delete_of_what_is_there_half_deleted_and_gone(self):
+        root = Path(tempfile.mkdtemp(prefix='ml-pool-'))
+        self.addCleanup(shutil.rmtree, root, ignore_errors=True)
+        pool = directory.Directory(root)
+        pool.open()
+        for steps in ((pool.discard, pool.purge), (pool.discard, pool.discard, pool.purge, pool.purge)):
+            pool.create('share', 1)
+            pool.create('share', 1)
+            (pool.share('share') / 'f').write_text('x')
+            for step in steps:
+                step('share')
+            self.assertEqual([], list((root / 'shares').iterdir()))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server that is not there, or does not answer, is an error in time and never a wait for ever."""
+
+import socket
+import time
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.drivers.linux import exportmgr
+from manila_lite.drivers.linux.run import CommandFailed
+
+
+class Unreachable(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.path = Path(self.useFixture(fixtures.TempDir()).path) / 'bus'
+        self.manager = exportmgr.ExportManager(self.path)
+
+    def listen(self):
+        server = socket.socket(socket.AF_UNIX)
+        self.addCleanup(server.close)
+        server.bind(str(self.path))
+        server.listen()
+        return server
+
+    def test_no_socket(self):
+        refused = self.assertRaises(CommandFailed, self.manager.shown)
+        self.assertIn('ShowExports', str(refused))
+
+    def test_nobody_behind_the_socket(self):
+        self.listen().close()
+        self.assertRaises(CommandFailed, self.manager.tell, 'AddExport', Path('file'), 1)
+
+    def test_no_answer(self):
+        self.listen()
+        self.patch(exportmgr, '_SECONDS', 0.2)
+        began = time.monotonic()
+        self.assertRaises(CommandFailed, self.manager.shown)
+        self.assertLess(time.monotonic() - began, 10)
