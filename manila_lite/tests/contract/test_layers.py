@@ -34,6 +34,7 @@ MODULES = (
     'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
     'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'db/__init__.py',
     'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds.py',
+    'extra_specs.py',
     'tests/__init__.py', '__init__.py',
 )
 
