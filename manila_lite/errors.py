@@ -105,6 +105,11 @@ class Final(ManilaLiteError):
         self.detail = detail
 
 
+def told(error: BaseException) -> str:
+    """Return what the owner of a resource may read of an error: what was said on purpose, and not what a machine said."""
+    return str(error) if isinstance(error, Final) else ''
+
+
 class NoValidHost(Final):
     """The scheduler found no pool; the message says which filter refused, and why."""
 

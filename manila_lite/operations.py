@@ -203,11 +203,12 @@ class Runner:
     def _look(self) -> None:
         with self._lock:
             running = set(self._running)
+            busy = {serial for _, serial in self._running.values() if serial}
         most = sum(self._hands.values())
         with self.services.db.reader() as conn:
-            found = rows.due(conn, self.topic, self.host, most + 1, running)
+            found = rows.due(conn, self.topic, self.host, most + 1, running, busy)
         taken = [entry for entry in found if self._book(entry)]
-        self._more = len(taken) < len(found)
+        self._more = len(taken) < len(found) or bool(busy)
         for entry in taken:
             self._take(entry)
 

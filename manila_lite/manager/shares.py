@@ -40,10 +40,10 @@ def try_elsewhere(work: Work) -> None:
         LOG.exception('%s: what was left of the failed creation could not be deleted', share.share_id)
     with work.ctx.db.writer() as conn:
         row = shares.by_instance(conn, share.id)
-        services.give_back(conn, row.host, share.size)
-        failed_on = row.host
-        shares.update_instance(conn, share.id, host=None)
-    work.data.setdefault('excluded', {})[failed_on] = str(work.error) or 'the backend failed to create the share'
+        if row is not None and row.host:        # not so when a process died between this and passing it on
+            services.give_back(conn, row.host, share.size)
+            shares.update_instance(conn, share.id, host=None)
+            work.data.setdefault('excluded', {})[row.host] = errors.told(work.error) or 'the backend failed'
     work.send = ('scheduler', '')
 
 

@@ -51,9 +51,8 @@ def tell(conn: Connection, work: Work, resource_type: str, action: messages.Acti
          error: Exception) -> None:
     """The owner of the operation's resource can read why it failed."""
     named = getattr(error, 'detail', None)
-    text = str(error) if isinstance(error, errors.ManilaLiteError) else ''
     messages.create(conn, work.ctx, resource_type, work.resource_id, action,
-                    messages.Detail.named(named) if named else detail, text)
+                    messages.Detail.named(named) if named else detail, errors.told(error))
 
 
 def share_row(conn: Connection, work: Work) -> Any:
