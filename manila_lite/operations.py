@@ -194,23 +194,31 @@ class Runner:
     def _poll(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._look()
+                while self._look():
+                    pass
             except Exception:
                 LOG.exception('Looking for work failed; the next look is in %s s', self.conf.poll_interval)
             self._poke.wait(self.conf.poll_interval)
             self._poke.clear()
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Take what there are hands for; say whether another look at once would find more."""
         with self._lock:
             running = set(self._running)
             busy = {serial for _, serial in self._running.values() if serial}
+            lanes = [lane for lane, _ in self._running.values()]
+        free = [lane for lane, hands in self._hands.items() if lanes.count(lane) < hands]
         most = sum(self._hands.values())
         with self.services.db.reader() as conn:
-            found = rows.due(conn, self.topic, self.host, most + 1, running, busy)
-        taken = [entry for entry in found if self._book(entry)]
-        self._more = len(taken) < len(found) or bool(busy)
-        for entry in taken:
-            self._take(entry)
+            found = rows.due(conn, self.topic, self.host, most + 1, running, busy, free)
+        taken = 0
+        for entry in found:
+            # One by one: if a claim fails, the others are not booked and are found again.
+            if self._book(entry):
+                taken += 1
+                self._take(entry)
+        self._more = taken < len(found) or bool(busy) or len(free) < len(self._hands)
+        return 0 < taken < len(found)
 
     def _book(self, entry: Any) -> bool:
         """Keep a hand for the operation, if its lane has one and nothing of the same serial runs."""

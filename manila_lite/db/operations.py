@@ -49,12 +49,12 @@ def _free(now: datetime.datetime) -> sa.ColumnElement[bool]:
 
 
 def due(conn: Connection, topic: str, host: str, limit: int, skip: Iterable[str] = (),
-        busy: Iterable[str] = ()) -> list[Row]:
-    """Return operations that wait for this worker, oldest first, but none in ``skip`` and none of a ``busy`` serial."""
+        busy: Iterable[str] = (), lanes: Iterable[str] = ()) -> list[Row]:
+    """Return operations of these lanes that wait for this worker, oldest first: none in ``skip``, none of a ``busy`` serial."""
     return list(conn.execute(
         sa.select(operations)
         .where(operations.c.topic == topic, operations.c.host == host, _free(timeutils.utcnow()),
-               operations.c.id.not_in(tuple(skip)),
+               operations.c.lane.in_(tuple(lanes)), operations.c.id.not_in(tuple(skip)),
                sa.or_(operations.c.serial.is_(None), operations.c.serial.not_in(tuple(busy))))
         .order_by(operations.c.next_run_at).limit(limit)))
 

@@ -98,7 +98,7 @@ class ShareManager:
         if self._stopping.is_set():
             return
         self._ready.set()
-        self._report()
+        self._report_wanted.set()
         self.worker.work()
         startup.restore(self)
 

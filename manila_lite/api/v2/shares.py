@@ -74,7 +74,7 @@ def _scope(req: Request, filters: dict[str, Any]) -> dict[str, str | None]:
     wanted = filters.pop('project_id', None)
     if everybody and not req.may(rules.LIST_ALL_PROJECTS):
         raise errors.Forbidden('all_tenants: only administrators list the shares of all projects.')
-    return {'project_id': wanted if everybody else req.ctx.project_id}
+    return {'project_id': wanted if everybody else req.ctx.project_id or ''}
 
 
 # One share --------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def _project(req: Request, filters: dict[str, Any]) -> str | None:
     wanted = filters.pop('project_id', None)
     if everybody and not req.may(rules.LIST_ALL_PROJECTS):
         raise errors.Forbidden('all_tenants: only administrators list the snapshots of all projects.')
-    return wanted if everybody else req.ctx.project_id
+    return wanted if everybody else req.ctx.project_id or ''
 
 
 def _load(conn: Any, req: Request, rows: list[Any]) -> None:
