@@ -39,7 +39,8 @@ class Worker:
         self._timers: list[tuple[float, Callable[[], None]]] = [(services.conf.report_interval, self._beat)]
         self._periodic: periodics.PeriodicWorker | None = None
         self._thread: threading.Thread | None = None
-        self._working = False
+        self._lock = threading.Lock()
+        self._working = self._stopped = False
 
     def every(self, seconds: float, do: Callable[[], None]) -> None:
         """``do`` runs now and then every ``seconds``. To be said before ``start``."""
@@ -56,9 +57,11 @@ class Worker:
         self._thread.start()
 
     def work(self) -> None:
-        """Operations of the queue are claimed and done."""
-        self.runner.start()
-        self._working = True
+        """Operations of the queue are claimed and done, unless the worker was stopped meanwhile."""
+        with self._lock:
+            if not self._stopped:
+                self.runner.start()
+                self._working = True
 
     def stop(self) -> None:
         """No timer runs, what was being worked on is done, and the service shows as stopped."""
@@ -66,6 +69,8 @@ class Worker:
             self._periodic.stop()
             self._periodic.wait()
         self._bus.stop()
+        with self._lock:
+            self._stopped = True
         if self._working:
             self.runner.stop()
         try:

@@ -106,8 +106,16 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
 
 
 def _supersede(conn: Any, share: Any) -> None:
+    """Work that was open on the share ends, and lets go of what else it had hold of."""
     rows.drop_of(conn, share.id, ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete'))
     shares.update(conn, share.id, target_size=None)
+    restoring = states.SNAPSHOT['restore']
+    transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
+
+
+def _must_be_placed(share: Any) -> None:
+    if not share.host:
+        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
 
 
 def _to_backend(conn: Any, ctx: RequestContext, kind: str, share: Any, data: dict[str, Any] | None = None) -> operations.Wake:
@@ -128,6 +136,7 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
             raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {ident} has.')
         kind = types.get(conn, ctx.elevated(), share.share_type_id)
         share_specs.check_type_limit(ctx, kind, new_size, extending=True)
+        _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, kind.id, {'gigabytes': new_size - share.size},
                      one_share=new_size)
@@ -149,6 +158,7 @@ def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
         if new_size >= share.size:
             raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {ident} has.')
         share_specs.check_type_limit(ctx, types.get(conn, ctx.elevated(), share.share_type_id), new_size)
+        _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
         shares.update(conn, ident, target_size=new_size)
         wake = _to_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
@@ -171,6 +181,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
             raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {ident}.')
         if snapshots.latest_of(conn, ident) != snapshot_id:
             raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {ident} can be reverted to.')
+        _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:

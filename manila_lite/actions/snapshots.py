@@ -48,14 +48,17 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 
 
 def _check_share(conn: Any, share: Any, allowed: tuple[str, ...]) -> None:
+    if not share.host:
+        raise errors.WrongState(f'share_id: share {share.id} has no host: it was never made at a backend.')
     if not snapshots.hold_share(conn, share.instance_id, allowed):
         raise errors.WrongState(f'share_id: share {share.id} is {share.status}; to take a snapshot, it must be '
                                 f'{" or ".join(allowed)}.')
 
 
 def _to_backend(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> operations.Wake:
-    return operations.begin(conn, ctx, kind, 'snapshot', ident, topic='share', host=share.host or '',
-                            serial=share.instance_id, open_key=f'snapshot:{ident}')
+    """Begin an operation at the share's backend; a snapshot of a share that never got one is the scheduler's to clean up."""
+    return operations.begin(conn, ctx, kind, 'snapshot', ident, topic='share' if share.host else 'scheduler',
+                            host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{ident}')
 
 
 def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:

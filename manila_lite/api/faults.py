@@ -9,6 +9,7 @@ from oslo_log import log
 from oslo_policy import policy
 
 from manila_lite import errors
+from manila_lite.db.engine import TRANSIENT
 
 LOG = log.getLogger(__name__)
 
@@ -24,6 +25,7 @@ STATUS: dict[type[BaseException], int] = {
     errors.Unavailable: 503,
     policy.PolicyNotAuthorized: 403,
     policy.InvalidScope: 403,
+    **dict.fromkeys(TRANSIENT, 503),
 }
 
 #: What the API calls each status; those without a name are a computeFault.
@@ -54,6 +56,10 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -
         return reply(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
         return reply(status, str(error), error.code)
+    if isinstance(error, TRANSIENT):
+        LOG.error('The database cannot be used: %s', error)
+        return reply(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
+                     errors.Unavailable.code, {'Retry-After': '1'})
     return reply(status, "Policy doesn't allow this to be performed.", 'forbidden')
 
 

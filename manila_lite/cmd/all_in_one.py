@@ -3,6 +3,8 @@
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
+import fcntl
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,16 +48,25 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
 
     :raises errors.BadConfig: something cannot work; nothing has started.
     """
-    try:
-        Path(conf.state_path).mkdir(parents=True, exist_ok=True)
-    except OSError as bad:
-        raise errors.BadConfig(f'state_path: {conf.state_path}: {bad.strerror}') from None
+    _hold(Path(conf.state_path))
     check(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [*managers, Scheduler(services), Api(services)]
     migrate.upgrade(services.db)
     return parts
+
+
+def _hold(state: Path) -> None:
+    """The directory is there, and this process is the only one that works in it."""
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise errors.BadConfig(f'state_path: another manila-lite works in {state}') from None
+    except OSError as bad:
+        raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
 
 
 def main() -> int:

@@ -9,6 +9,8 @@ SCHEDULER = [
                                     'create_from_snapshot', 'affinity', 'anti_affinity', 'capacity'],
                 help='Filters by entry point name, in the order in which they are asked.'),
     cfg.ListOpt('weighers', default=['capacity', 'goodness', 'host_affinity'], help='Weighers by entry point name.'),
+    cfg.FloatOpt('first_report_wait', default=30.0, min=0.0, help='Seconds that a share which fits nowhere waits for a '
+                 'backend that has just started and has not reported any pool yet.'),
     cfg.FloatOpt('capacity_weight_multiplier', default=1.0, help='Weight of free space; negative fills pools up one by one.'),
     cfg.FloatOpt('goodness_weight_multiplier', default=1.0, help='Weight of what a backend says of itself.'),
     cfg.FloatOpt('host_affinity_weight_multiplier', default=1.0, help="Weight of staying on the source share's backend."),

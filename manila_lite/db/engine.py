@@ -18,13 +18,16 @@ from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
-__all__ = ['UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
+__all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
 
 _BUSY_TIMEOUT_MS = 10000
 
 #: Decorates a whole unit of work that may be run again after a deadlock or a lost connection.
 retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
                                   max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
+
+#: What says nothing of the work that met it: the same transaction may go through a moment later.
+TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 
 #: What comes of a database that cannot be reached or is none.
 UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
@@ -77,6 +80,12 @@ class Database:
             for pragma in (f'busy_timeout={_BUSY_TIMEOUT_MS}', 'journal_mode=WAL',
                            f'synchronous={synchronous}', 'foreign_keys=ON'):
                 dbapi.execute(f'PRAGMA {pragma}')
+
+        @event.listens_for(engine, 'handle_error', retval=True)
+        def refused(seen: Any) -> Exception | None:
+            # Another writer held the file for longer than the timeout: the same as a lock that was not had elsewhere.
+            locked = 'is locked' in str(seen.original_exception)
+            return oslo_db_exception.DBDeadlock(seen.original_exception) if locked else None
 
         for deferred in list(engine.dispatch.begin):  # oslo.db's own, which begins deferred
             event.remove(engine, 'begin', deferred)

@@ -48,27 +48,43 @@ def _free(now: datetime.datetime) -> sa.ColumnElement[bool]:
                    sa.or_(operations.c.lease_expires_at.is_(None), operations.c.lease_expires_at < now))
 
 
+_SEEN = (operations.c.id, operations.c.resource_id, operations.c.topic, operations.c.host, operations.c.lane,
+         operations.c.serial, operations.c.step, operations.c.attempts)
+
+
 def due(conn: Connection, topic: str, host: str, limit: int, skip: Iterable[str] = (),
         busy: Iterable[str] = (), lanes: Iterable[str] = ()) -> list[Row]:
-    """Return operations of these lanes that wait for this worker, oldest first: none in ``skip``, none of a ``busy`` serial."""
+    """Return operations of these lanes that wait for this worker, oldest first: none in ``skip``, none of a ``busy``
+    serial. Without their data, which is read when they are claimed: one that cannot be read stands in nobody's way.
+    """
     return list(conn.execute(
-        sa.select(operations)
+        sa.select(*_SEEN)
         .where(operations.c.topic == topic, operations.c.host == host, _free(timeutils.utcnow()),
                operations.c.lane.in_(tuple(lanes)), operations.c.id.not_in(tuple(skip)),
                sa.or_(operations.c.serial.is_(None), operations.c.serial.not_in(tuple(busy))))
         .order_by(operations.c.next_run_at).limit(limit)))
 
 
-def claim(conn: Connection, seen: Row, owner: str, lease: float) -> dict[str, Any] | None:
-    """The operation is this owner's for ``lease`` seconds. Returns its values, or nothing if it changed since ``seen``."""
+def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
+    return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
+                   operations.c.topic == seen.topic, operations.c.host == seen.host, _free(now))
+
+
+def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:
+    """The operation is this owner's for ``lease`` seconds. Returns it as it is now, or nothing if it moved since ``seen``.
+
+    :raises ValueError: it cannot be read.
+    """
     now = timeutils.utcnow()
-    held = {'owner': owner, 'lease_expires_at': now + datetime.timedelta(seconds=lease), 'attempts': seen.attempts + 1}
-    won = conn.execute(operations.update()
-                       .where(operations.c.id == seen.id, operations.c.attempts == seen.attempts,
-                              operations.c.step == seen.step, operations.c.topic == seen.topic,
-                              operations.c.host == seen.host, _free(now))
-                       .values(**held)).rowcount
-    return {**seen._mapping, **held} if won else None
+    won = conn.execute(operations.update().where(_as_seen(seen, now)).values(
+        owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease), attempts=seen.attempts + 1)).rowcount
+    return get(conn, seen.id) if won else None
+
+
+def park(conn: Connection, seen: Row, why: str) -> None:
+    """The operation is set aside for an operator to look at, if it stands as it was ``seen``."""
+    conn.execute(operations.update().where(_as_seen(seen, timeutils.utcnow())).values(
+        state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
 
 
 def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
@@ -123,14 +139,25 @@ def free_claims_of(conn: Connection, owner: str) -> int:
                         .values(owner=None, lease_expires_at=None)).rowcount
 
 
+def let_go(conn: Connection, ident: str, owner: str, after: float, uncounted: bool) -> None:
+    """The operation, if still the owner's, stands as it was last saved and is due in ``after`` seconds.
+
+    ``uncounted``: the try does not count as one.
+    """
+    conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner).values(
+        owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
+        attempts=operations.c.attempts - (1 if uncounted else 0)))
+
+
 def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
     """Open operations of these kinds on the resource end: their resource is being taken away."""
     conn.execute(operations.update()
                  .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
-                        operations.c.state == OPEN)
+                        operations.c.state.in_((OPEN, PARKED)))
                  .values(state=FAILED, open_key=None, owner=None, error='superseded', finished_at=timeutils.utcnow()))
 
 
 def purge(conn: Connection, older_than: datetime.datetime) -> int:
-    """Operations that ended before ``older_than`` are gone; says how many."""
-    return conn.execute(operations.delete().where(operations.c.finished_at < older_than)).rowcount
+    """Operations that ended before ``older_than`` are gone; says how many. Parked ones wait for an operator."""
+    return conn.execute(operations.delete().where(operations.c.finished_at < older_than,
+                                                  operations.c.state != PARKED)).rowcount

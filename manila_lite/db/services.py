@@ -18,6 +18,7 @@ _services = models.services
 _zones = models.availability_zones
 _pools = models.pools
 _instances = models.share_instances
+_operations = models.operations
 
 
 def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
@@ -48,12 +49,11 @@ def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: floa
 
 def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
     """The service is known and was alive just now, or has stopped."""
-    values = {'heartbeat_at': timeutils.utcnow(), 'stopped': stopped}
+    values = {'heartbeat_at': timeutils.utcnow(), 'stopped': stopped,
+              'availability_zone_id': zone_id(conn, zone, create=True)}
     beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
     if not conn.execute(beat).rowcount:
-        insert_ignore(conn, _services, {
-            'host': host, 'binary': binary, 'topic': binary, 'availability_zone_id': zone_id(conn, zone, create=True),
-            **values})
+        insert_ignore(conn, _services, {'host': host, 'binary': binary, 'topic': binary, **values})
 
 
 def _select() -> sa.Select:
@@ -99,6 +99,14 @@ def pools(conn: Connection) -> list[Row]:
         .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host)))
 
 
+def silent(conn: Connection, down_time: float) -> list[str]:
+    """Return the hosts of living backends, not disabled, that have never reported a pool."""
+    query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped)
+             .where(_services.c.binary == 'manila-share', _services.c.disabled.is_(False),
+                    ~sa.exists().where(_pools.c.backend_host == _services.c.host)))
+    return [row.host for row in conn.execute(query) if is_up(row.heartbeat_at, row.stopped, down_time)]
+
+
 @dataclasses.dataclass(frozen=True)
 class Promised:
     """What a pool's shares came to before its backend was asked for its figures. GiB.
@@ -114,7 +122,10 @@ class Promised:
 def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
     """Return what to hand to ``report`` later, by pool; to be read before the backend is asked."""
     shares = models.shares
-    growth = sa.case((shares.c.target_size > shares.c.size, shares.c.target_size - shares.c.size), else_=0)
+    # Growth that no scheduler has claimed room for yet is promised by nobody.
+    asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
+                              _operations.c.topic == 'scheduler', _operations.c.state == 'open')
+    growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
     new = _instances.c.status == 'creating'
     sums = {row[0]: row[1:] for row in conn.execute(
         sa.select(_instances.c.host, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),

@@ -39,6 +39,11 @@ def count_of(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id)).scalar_one()
 
 
+def ids_of(conn: Connection, share_id: str) -> list[str]:
+    """Return the ids of a share's snapshots."""
+    return list(conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)).scalars())
+
+
 def latest_of(conn: Connection, share_id: str) -> str | None:
     """Return the id of a share's latest snapshot that was not a failure."""
     return conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id, _snapshots.c.status != 'error')

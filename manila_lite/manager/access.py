@@ -32,6 +32,7 @@ def sync(work: Work) -> None:
     :raises errors.Again: the share is just being deleted. Only if that fails do its rules matter again.
     """
     with work.ctx.db.writer() as conn:
+        work.hold(conn)
         access.lock(conn, work.resource_id)
         row = share_row(conn, work)
         if row.status == states.SHARE['delete'].during:

@@ -100,7 +100,7 @@ class ShareManager:
         self._ready.set()
         self._report_wanted.set()
         self.worker.work()
-        startup.restore(self)
+        startup.restore(self, self._stopping)
 
     def report_soon(self) -> None:
         """The scheduler learns shortly, once the present transaction is committed, how much room there is now."""

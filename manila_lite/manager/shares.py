@@ -39,6 +39,7 @@ def try_elsewhere(work: Work) -> None:
     except Exception:
         LOG.exception('%s: what was left of the failed creation could not be deleted', share.share_id)
     with work.ctx.db.writer() as conn:
+        work.hold(conn)
         row = shares.by_instance(conn, share.id)
         if row is not None and row.host:        # not so when a process died between this and passing it on
             services.give_back(conn, row.host, share.size)

@@ -2,9 +2,11 @@
 """After a restart or a reboot: every share is mounted, exported and has its rules again.
 
 Work that was under way needs nothing here: its operation is claimed again by the runner. Shares are
-ensured batch by batch in the background, while new work is done.
+ensured batch by batch in the background, while new work is done. What failed is tried again, less and
+less often, until it works or the backend stops.
 """
 
+import threading
 from typing import Any
 
 from oslo_log import log
@@ -17,21 +19,49 @@ from manila_lite.manager import task
 LOG = log.getLogger(__name__)
 
 _BATCH = 100
+#: Seconds before what failed is tried once more; doubled up to the last.
+_RETRY, _RETRY_MOST = 1.0, 300.0
 
 
-def restore(manager: Any) -> None:
-    """Every share of the backend that should be served is served."""
-    after = ''
-    while batch := _next_batch(manager, after):
+def restore(manager: Any, stopping: threading.Event) -> None:
+    """Every share of the backend that should be served is served, or the backend is stopping."""
+    delay = _RETRY
+    done: set[str] = set()
+    while not stopping.is_set():
         try:
-            results = manager.driver.ensure_shares(batch)
+            if _pass(manager, done, stopping):
+                return
         except Exception:
-            LOG.exception('[%s] %s shares could not be brought back', manager.name, len(batch))
-            results = {}
-        for target in batch:
-            _store(manager, target, results.get(target.share.id))
-        _catch_up(manager, batch)
+            LOG.exception('[%s] shares could not be brought back', manager.name)
+        LOG.error('[%s] some shares are not served; next try in %s s', manager.name, delay)
+        stopping.wait(delay)
+        delay = min(delay * 2, _RETRY_MOST)
+
+
+def _pass(manager: Any, done: set[str], stopping: threading.Event) -> bool:
+    """Look at every share that is not ``done`` yet; say whether all are now."""
+    complete, after = True, ''
+    while not stopping.is_set() and (batch := _next_batch(manager, after)):
         after = batch[-1].share.id
+        left = [target for target in batch if target.share.id not in done]
+        served = _ensure(manager, left)
+        done |= served
+        complete = complete and len(served) == len(left)
+    return complete
+
+
+def _ensure(manager: Any, batch: list[kinds.EnsureTarget]) -> set[str]:
+    """Return the ids of those of the batch that are served."""
+    if not batch:
+        return set()
+    try:
+        results = manager.driver.ensure_shares(batch)
+    except Exception:
+        LOG.exception('[%s] %s shares could not be brought back', manager.name, len(batch))
+        return set()
+    served = {target.share.id for target in batch if _store(manager, target, results.get(target.share.id))}
+    _catch_up(manager, batch)
+    return served
 
 
 def _next_batch(manager: Any, after: str) -> list[kinds.EnsureTarget]:
@@ -44,16 +74,17 @@ def _next_batch(manager: Any, after: str) -> list[kinds.EnsureTarget]:
                                tuple(rules.get(row.id, ()))) for row in rows]
 
 
-def _store(manager: Any, target: kinds.EnsureTarget, result: kinds.EnsureResult | None) -> None:
-    if result is None:
-        return
-    if result.error:
-        LOG.error('%s: is not served: %s', target.share.share_id, result.error)
-        return
+def _store(manager: Any, target: kinds.EnsureTarget, result: kinds.EnsureResult | None) -> bool:
+    """What the backend says of one share is stored; say whether it serves it."""
+    if result is None or result.error:
+        LOG.error('%s: is not served: %s', target.share.share_id, result.error if result else 'the backend said nothing of it')
+        return False
     if result.export_locations and {location.path for location in result.export_locations} != {
             location.path for location in target.share.export_locations}:
         with manager.services.db.writer() as conn:
-            shares.set_exports(conn, target.share.id, result.export_locations)
+            if shares.by_instance(conn, target.share.id) is not None:   # deleted meanwhile otherwise
+                shares.set_exports(conn, target.share.id, result.export_locations)
+    return True
 
 
 def _catch_up(manager: Any, batch: list[kinds.EnsureTarget]) -> None:

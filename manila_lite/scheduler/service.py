@@ -24,21 +24,25 @@ LOG = log.getLogger(__name__)
 #: Rounds of "best pool, claim it" before the request waits a moment: each lost round means that pools changed.
 _ROUNDS = 3
 _PURGE_EVERY = 3600.0
+#: Seconds between looks whether a backend has reported its pools by now.
+_LOOK_AGAIN = 0.5
 
 
 def place(work: Work) -> None:
     """The share has a pool whose room is claimed, and the operation goes to its backend.
 
     :raises errors.NoValidHost: no pool will do.
-    :raises errors.Again: others were faster at every pool that would.
+    :raises errors.Again: others were faster at every pool that would, or a backend that just started may yet report one.
     """
     with work.ctx.db.writer() as conn:
+        work.hold(conn)
         share = _share(conn, work)
         request = _request(conn, work, share)
         for _ in range(_ROUNDS):
             known, zones = hosts.pools(conn, work.ctx.conf)
             result = work.service.placement.place(request, known)
             if not result.candidates:
+                _wait_for_reports(conn, work)
                 LOG.info('%s: %s', share.id, why_none(result)[0])
                 message, detail = why_none(result, for_admin=False)
                 raise errors.NoValidHost(message, detail=detail)
@@ -50,6 +54,18 @@ def place(work: Work) -> None:
                 LOG.info('%s: placed on %s', share.id, chosen.host)
                 return
     raise errors.Again(0.2)
+
+
+def _wait_for_reports(conn: Connection, work: Work) -> None:
+    """A backend that lives and has not said yet what it has may be what the share is waiting for.
+
+    :raises errors.Again: there is one, and the request is young.
+    """
+    conf = work.ctx.conf
+    if timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait):
+        return
+    if rows.silent(conn, conf.service_down_time):
+        raise errors.Again(_LOOK_AGAIN)
 
 
 def _share(conn: Connection, work: Work) -> Any:
@@ -95,6 +111,7 @@ def grow(work: Work) -> None:
     """
     more = work.data['new_size'] - work.data['size']
     with work.ctx.db.writer() as conn:
+        work.hold(conn)
         share = _share(conn, work)
         request = Request(size=more, proto=share.share_proto, project_id=share.project_id, new_share=False,
                           extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id))
@@ -127,6 +144,11 @@ def removed(conn: Connection, work: Work) -> None:
     shares.delete(conn, work.resource_id)
 
 
+def snapshot_removed(conn: Connection, work: Work) -> None:
+    """The snapshot's row is gone."""
+    transitions.finish(conn, states.SNAPSHOT, 'delete', work.resource_id)
+
+
 def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> None:
     """Operations that were passed on end elsewhere."""
 
@@ -135,6 +157,7 @@ PLANS = [
     Plan('share.create', (Step(place),), _no_end, not_placed),
     Plan('share.extend', (Step(grow),), _no_end, not_grown),
     Plan('share.delete', (Step(_nothing),), removed, _no_end),
+    Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, _no_end),
 ]
 
 

@@ -11,6 +11,15 @@ from manila_lite.tests import fixtures
 LATEST = '2.99'
 
 
+def eventually(test, what, patience=30):
+    """``test()`` holds within ``patience`` seconds; ``what`` says what is wrong if it does not."""
+    end = time.monotonic() + patience
+    while not test():
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(0.02)
+
+
 class Api:
     """Calls the API as one caller. ``call`` returns (status, document, headers)."""
 

@@ -141,3 +141,19 @@ class Kill(testtools.TestCase):
         self.lite.start()
         share = self.lite.ok('GET', f'/shares/{ident}')['share']
         self.assertEqual('available', share['status'])
+
+
+class Twice(testtools.TestCase):
+    """Two services on the same state."""
+
+    def test_the_second_refuses_to_start(self):
+        lite = self.useFixture(process.Lite())
+        lite.start()
+        first, lite.process = lite.process, None
+        try:
+            lite.port = process.free_port()
+            lite.config.write_text(lite.config.read_text() + f'[DEFAULT]\nosapi_share_listen_port = {lite.port}\n')
+            self.assertRaises(AssertionError, lite.start, 15)
+        finally:
+            lite.kill()
+            lite.process = first

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of processes, by which a later one on the same machine can tell whether an earlier one still lives."""
+
+import os
+import socket
+from pathlib import Path
+
+
+def name() -> str:
+    """Name this process: ``host/boot and namespace/pid/start``.
+
+    The start is in clock ticks since the boot, which no change of the clock moves. A pid means something only to
+    processes of the same boot and the same pid namespace: containers may share a host's name.
+    """
+    return f'{socket.gethostname()}/{_world()}/{os.getpid()}/{_started(os.getpid())}'
+
+
+def is_dead(owner: str) -> bool:
+    """Say whether that process is known to have ended. One that cannot be seen from here may live: its lease tells."""
+    host, world, pid, started = (owner.rsplit('/', 3) + [''] * 3)[:4]
+    if host != socket.gethostname() or world != _world() or not pid.isdigit():
+        return False
+    return _started(int(pid)) != started
+
+
+def _world() -> str:
+    boot = Path('/proc/sys/kernel/random/boot_id').read_text(encoding='ascii')[:8]
+    return f'{boot}-{os.stat("/proc/self/ns/pid").st_ino}'
+
+
+def _started(pid: int) -> str:
+    try:
+        text = Path(f'/proc/{pid}/stat').read_text(encoding='utf-8', errors='replace')
+    except FileNotFoundError:
+        return ''
+    # The command's name, in brackets, may hold anything. A zombie does nothing any more.
+    state, *fields = text.rpartition(')')[2].split()
+    return '' if state in 'ZX' else fields[18]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operation consists of."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import context
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+
+#: Lanes: ordinary work, and quick work that must never wait behind it.
+WORK, FAST = 'work', 'fast'
+
+
+@dataclasses.dataclass
+class Work:
+    """One claimed operation: its row, the data it carries from step to step, and who asked for it.
+
+    ``service`` is what the plans of a room need (driver, configuration); ``send`` set by a step passes
+    the operation on to another queue when the step is saved. ``error`` is why it is being undone,
+    ``tries`` how often the present step was begun.
+    """
+
+    op: Any
+    data: dict[str, Any]
+    ctx: context.RequestContext
+    service: Any
+    send: tuple[str, str] | None = None
+    error: Exception | None = None
+    tries: int = 1
+
+    @property
+    def resource_id(self) -> str:
+        """The id of what the operation is about."""
+        return self.op.resource_id
+
+    def hold(self, conn: Connection) -> None:
+        """Until the transaction ends nobody takes the operation over: what it writes is the owner's to write.
+
+        :raises errors.LostClaim: somebody already has.
+        """
+        rows.move(conn, self.op.id, self.op.owner, owner=self.op.owner)
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """``do`` makes something true; ``undo`` takes it back, also when ``do`` did not finish."""
+
+    do: Callable[[Work], None]
+    undo: Callable[[Work], None] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The steps of one kind of operation, and what is written when it ends.
+
+    ``done`` and ``failed`` run in the transaction that ends the operation.
+    """
+
+    kind: str
+    steps: tuple[Step, ...]
+    done: Callable[[Connection, Work], None]
+    failed: Callable[[Connection, Work, Exception], None]

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds work of one queue, claims it and keeps the claims."""
+
+import concurrent.futures
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import context, errors
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import TRANSIENT
+from manila_lite.operations import owners
+from manila_lite.operations.executor import Executor
+from manila_lite.operations.plans import FAST, WORK, Plan
+
+LOG = log.getLogger(__name__)
+
+
+class Runner:
+    """Works off one queue (``topic``, ``host``) with a bounded number of hands per lane."""
+
+    def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan], service: Any):
+        self.services = services
+        self.topic = topic
+        self.host = host
+        self.conf = services.conf.operations
+        self.owner = owners.name()
+        self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service)
+        self._hands = {WORK: self.conf.workers, FAST: self.conf.fast_workers}
+        self._pools: dict[str, concurrent.futures.ThreadPoolExecutor] = {}
+        self._lock = threading.Lock()
+        self._running: dict[str, tuple[str, str | None]] = {}   # operation id -> (lane, serial)
+        self._unsaved: dict[str, bool] = {}     # operation id -> its try does not count
+        self._more = False      # the last look found more than there were hands for
+        self._due: set[float] = set()   # when, by the monotonic clock, something released is due again
+        self._stopped = threading.Event()
+        self._poke = threading.Event()
+        self._drained = threading.Event()
+        self._threads: dict[str, threading.Thread] = {}
+
+    # Life -------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Claims of dead processes of this host are free, and the queue is worked on from now."""
+        try:
+            self.free_dead_claims()
+        except Exception:
+            LOG.exception('Claims of dead processes could not be freed; their leases will run out')
+        for lane, hands in self._hands.items():
+            self._pools[lane] = concurrent.futures.ThreadPoolExecutor(hands, f'{self.topic}-{lane}')
+        for target, name in ((self._poll, 'poll'), (self._renew, 'lease')):
+            thread = threading.Thread(target=target, name=f'{self.topic}-{name}', daemon=True)
+            thread.start()
+            self._threads[name] = thread
+
+    def stop(self) -> None:
+        """No new work is claimed; what runs is finished."""
+        self._stopped.set()
+        self._poke.set()
+        if self._threads:
+            self._threads['poll'].join()
+        for pool in self._pools.values():
+            pool.shutdown(wait=True)
+        self._drained.set()     # until now leases were renewed
+        if self._threads:
+            self._threads['lease'].join()
+
+    def free_dead_claims(self) -> None:
+        """What processes of this host held when they died need not wait for the lease to run out."""
+        with self.services.db.writer() as conn:
+            for owner in rows.owners(conn, self.topic, self.host):
+                if owner != self.owner and owners.is_dead(owner):
+                    count = rows.free_claims_of(conn, owner)
+                    LOG.warning('%s operations of %s are taken over: it is gone', count, owner)
+
+    def wake(self) -> None:
+        """There may be work: look now."""
+        self._poke.set()
+
+    @property
+    def busy(self) -> int:
+        """How many operations run at this moment."""
+        with self._lock:
+            return len(self._running)
+
+    # Finding work -----------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._let_go()
+                while not self._stopped.is_set() and self._look():
+                    pass
+            except Exception:
+                LOG.exception('Looking for work failed; the next look is in %s s', self.conf.poll_interval)
+            self._poke.wait(self._pause())
+            self._poke.clear()
+
+    def _pause(self) -> float:
+        """Return the seconds until the next look: the poll interval, or less if something is known to be due again."""
+        now = time.monotonic()
+        with self._lock:
+            first = min(self._due, default=now + self.conf.poll_interval)
+            self._due = {at for at in self._due if at > now}
+        return min(self.conf.poll_interval, max(0.0, first - now))
+
+    def _due_in(self, seconds: float) -> None:
+        with self._lock:
+            self._due.add(time.monotonic() + seconds)
+        self._poke.set()
+
+    def _let_go(self) -> None:
+        """What could not be saved, since the database was away, need not wait until its lease runs out."""
+        for ident, uncounted in list(self._unsaved.items()):
+            with self.services.db.writer() as conn:
+                rows.let_go(conn, ident, self.owner, self.conf.retry_delay, uncounted)
+            del self._unsaved[ident]
+
+    def _look(self) -> bool:
+        """Take what there are hands for; say whether another look at once would find more."""
+        with self._lock:
+            running = set(self._running)
+            busy = {serial for _, serial in self._running.values() if serial}
+            lanes = [lane for lane, _ in self._running.values()]
+        free = [lane for lane, hands in self._hands.items() if lanes.count(lane) < hands]
+        most = sum(self._hands.values())
+        with self.services.db.reader() as conn:
+            found = rows.due(conn, self.topic, self.host, most + 1, running, busy, free)
+        taken = 0
+        for entry in found:
+            # One by one: if a claim fails, the others are not booked and are found again.
+            if self._book(entry):
+                taken += 1
+                self._take(entry)
+        self._more = taken < len(found) or bool(busy) or len(free) < len(self._hands)
+        return 0 < taken < len(found)
+
+    def _book(self, entry: Any) -> bool:
+        """Keep a hand for the operation, if its lane has one and nothing of the same serial runs."""
+        with self._lock:
+            lanes = [lane for lane, _ in self._running.values()]
+            if lanes.count(entry.lane) >= self._hands[entry.lane]:
+                return False
+            if entry.serial and (entry.lane, entry.serial) in self._running.values():
+                return False
+            self._running[entry.id] = (entry.lane, entry.serial)
+            return True
+
+    def _drop(self, ident: str) -> None:
+        with self._lock:
+            self._running.pop(ident, None)
+        if self._more:
+            self._poke.set()
+
+    def _take(self, entry: Any) -> None:
+        try:
+            with self.services.db.writer() as conn:
+                op = rows.claim(conn, entry, self.owner, self.conf.lease)
+        except ValueError as bad:
+            self._drop(entry.id)
+            self._set_aside(entry, bad)
+        except Exception:
+            self._drop(entry.id)
+            raise
+        else:
+            if op is None:
+                self._drop(entry.id)
+            else:
+                self._pools[entry.lane].submit(self._work, op)
+
+    def _set_aside(self, entry: Any, bad: ValueError) -> None:
+        LOG.error('%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad)
+        with self.services.db.writer() as conn:
+            rows.park(conn, entry, f'Its data cannot be read: {bad}')
+
+    def _renew(self) -> None:
+        while not self._drained.wait(self.conf.lease / 3):
+            with self._lock:
+                mine = tuple(self._running)
+            if not mine:
+                continue
+            try:
+                with self.services.db.writer() as conn:
+                    rows.renew(conn, mine, self.owner, self.conf.lease)
+            except Exception:
+                LOG.exception('Renewing the leases of %s operations failed', len(mine))
+
+    def _work(self, op: Any) -> None:
+        again = None
+        try:
+            again = self.executor.run(op)
+        except errors.LostClaim as lost:
+            LOG.warning('%s: %s', op.resource_id, lost)
+        except Exception as error:
+            LOG.exception('%s: %s could not be saved and will be tried again', op.resource_id, op.kind)
+            self._unsaved[op.id] = isinstance(error, TRANSIENT)
+            again = self.conf.retry_delay
+        finally:
+            self._drop(op.id)
+        if again is not None:
+            self._due_in(again)

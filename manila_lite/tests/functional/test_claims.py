@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who lost a claim writes nothing, and what is asked for stands in nobody's way twice."""
+
+from manila_lite import context, errors, kinds
+from manila_lite.db import models, shares
+from manila_lite.db import operations as rows
+from manila_lite.db import types as share_types
+from manila_lite.operations.plans import Work
+from manila_lite.scheduler import service as scheduling
+from manila_lite.tests.factories import shares as factory
+from manila_lite.tests.functional import base
+
+
+class Claims(base.ServiceTest):
+    """Steps that write resources, with a claim that somebody else has taken over meanwhile."""
+
+    PARTS = ('share',)
+    BACKENDS = {'alpha': '', 'beta': ''}
+
+    def test_a_scheduler_that_lost_its_claim_moves_no_share(self):
+        db = self.service.services.db
+        admin = self.caller(roles='admin,member,reader')
+        share = admin.share(wait=None)
+        with db.writer() as conn:
+            seen = conn.execute(models.operations.select().where(models.operations.c.resource_id == share['id'])).first()
+            slow = rows.claim(conn, seen, 'slow', -1)               # stood still until its lease was over
+            rows.claim(conn, rows.get(conn, seen.id), 'other', 30)
+            instance = shares.get(conn, context.admin(self.service.services), share['id']).instance_id
+            shares.update_instance(conn, instance, host='test@beta#pool1')      # where the other has put it
+        work = Work(slow, {'hints': {'only_host': 'test@alpha#pool1'}},
+                               context.admin(self.service.services), self.service.scheduler)
+        self.assertRaises(errors.LostClaim, scheduling.place, work)
+        with db.reader() as conn:
+            self.assertEqual('test@beta#pool1', shares.by_instance(conn, instance).host)
+
+    def test_growth_does_not_stand_in_its_own_way(self):
+        admin = self.caller(roles='admin,member,reader')
+        manager = self.service.managers['alpha']
+        db = self.service.services.db
+        with db.writer() as conn:
+            found = share_types.find(conn, context.admin(self.service.services), 'default')
+            (share_id, instance_id), = factory.make(conn, 1, type_id=found.id)
+        manager.driver.create_share(kinds.Share(id=instance_id, share_id=share_id, project_id='p', size=1, proto='NFS',
+                                                pool='pool1'))
+        manager._report()
+        status, document, _ = admin.action(share_id, 'extend', {'new_size': 70})
+        self.assertEqual(202, status, document)
+        manager._report()           # the scheduler is busy; the backend reports in the meantime
+        self.service.scheduler.start()
+        self.addCleanup(self.service.scheduler.stop)
+        share = admin.wait(f'/shares/{share_id}', 'share', {'available', 'extending_error'})
+        self.assertEqual(70, share['size'])

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A backend that starts: it serves what it served before, whatever goes wrong on the way."""
+
+import threading
+import time
+
+import testtools
+
+from manila_lite.db import services
+from manila_lite.manager import startup
+from manila_lite.tests import fixtures
+from manila_lite.tests.functional import base
+
+
+class Backend(testtools.TestCase):
+    """Start and stop of a backend that is not well."""
+
+    def service(self, knobs):
+        found = self.useFixture(fixtures.Service({'alpha': ''}, parts=()))
+        found.managers['alpha'].driver.store.prepare()
+        found.knob('alpha', knobs)
+        return found
+
+    def test_a_first_report_that_fails_is_not_the_end(self):
+        service = self.service('report:fail@once')
+        manager = service.managers['alpha']
+        manager.start()
+        self.addCleanup(manager.stop)
+        base.eventually(lambda: manager.worker._working, 'the backend never works', 8)
+
+    def test_a_share_waits_for_a_backend_that_has_just_started(self):
+        service = self.service('setup:delay=2')
+        api = base.Api(service.app)
+        manager = service.managers['alpha']
+        manager.start()
+        service.scheduler.start()
+        self.addCleanup(manager.stop)
+        self.addCleanup(service.scheduler.stop)
+        self.assertEqual([], api.ok('GET', '/scheduler-stats/pools')['pools'])
+        api.share()
+
+    def test_what_was_stopped_while_it_started_does_not_work(self):
+        service = self.service('')
+        manager = service.managers['alpha']
+        started, go = threading.Event(), threading.Event()
+        setup = manager.driver.setup
+
+        def slow():
+            setup()
+            started.set()
+            go.wait(10)
+        manager.driver.setup = slow
+        manager.start()
+        started.wait(10)
+        stopper = threading.Thread(target=manager.stop)
+        with service.services.db.writer():      # others write: the first claim of the new worker has to wait
+            go.set()
+            time.sleep(0.3)
+            stopper.start()
+            time.sleep(0.7)
+        stopper.join()
+        alive = [thread.name for thread in manager.worker.runner._threads.values() if thread.is_alive()]
+        manager.worker.runner.stop()
+        self.assertEqual([], alive, 'it claims work after it was stopped')
+
+    def test_a_backend_that_moved_shows_its_new_zone(self):
+        service = self.service('')
+        with service.services.db.writer() as conn:
+            services.heartbeat(conn, 'test@alpha', 'manila-share', 'old')
+            services.heartbeat(conn, 'test@alpha', 'manila-share', 'new')
+            self.assertEqual('new', services.get(conn, 'test@alpha', 'manila-share').zone)
+
+
+class Restore(base.ServiceTest):
+    """Bringing shares back after a restart."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.addCleanup(self.service.conf.clear_override, 'dummy_export_ips', 'alpha')
+        self.addCleanup(setattr, startup, '_BATCH', startup._BATCH)
+        startup._BATCH = 1
+        idents = [self.admin.share()['id'] for _ in range(3)]
+        self.instances = {self.admin.ok('GET', f'/shares/{ident}/instances')['share_instances'][0]['id']: ident
+                          for ident in idents}
+        self.addCleanup(self._remove)
+
+    def _remove(self):
+        for ident in self.instances.values():
+            self.admin.call('DELETE', f'/shares/{ident}')
+        for ident in self.instances.values():
+            self.admin.wait(f'/shares/{ident}', 'share', 'gone')
+
+    def restart(self, knob):
+        self.service.stop()
+        self.service.managers['alpha'].driver.lose_exports()
+        self.service.knob('alpha', knob)
+        self.service.start()
+
+    def are_back(self, instances, patience=30):
+        store = self.service.managers['alpha'].driver.store
+        base.eventually(lambda: all(store.share(instance).exported for instance in instances), 'not served', patience)
+
+    def test_one_that_is_deleted_meanwhile_keeps_none_of_the_others_away(self):
+        self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that exports are written
+        first, *others = sorted(self.instances)
+        self.restart('ensure_shares:delay_after=1@once')
+        time.sleep(0.4)
+        self.admin.ok('DELETE', f'/shares/{self.instances[first]}')
+        self.are_back(others)
+
+    def test_a_failure_is_tried_again(self):
+        self.restart('ensure_shares:fail@once')
+        self.are_back(self.instances, 15)

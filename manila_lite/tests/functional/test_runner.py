@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runner when things go wrong: one operation's trouble is no other's, and all of them end."""
+
+import dataclasses
+import threading
+import time
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors
+from manila_lite.db import operations as rows
+from manila_lite.operations.begin import begin
+from manila_lite.operations.plans import FAST, Plan, Step
+from manila_lite.operations.runner import Runner
+from manila_lite.tests.functional import base
+
+
+class Killed(BaseException):
+    """The process died here."""
+
+
+class Unreachable:
+    """A database that cannot be written for the next ``failures`` transactions."""
+
+    def __init__(self, db):
+        self._db = db
+        self.failures = 0
+
+    def reader(self):
+        return self._db.reader()
+
+    def writer(self):
+        if self.failures:
+            self.failures -= 1
+            raise ConnectionError('the database is locked')
+        return self._db.writer()
+
+
+class Trouble(base.ServiceTest):
+    """The runner alone."""
+
+    PARTS = ()
+
+    def runner(self, plans, db=None):
+        found = self.service.services
+        if db is not None:
+            found = dataclasses.replace(found, db=db)
+        runner = Runner(found, 'share', uuidutils.generate_uuid(), plans, None)
+        self.addCleanup(runner.stop)
+        return runner
+
+    def begin(self, runner, kind='test', **more):
+        with self.service.services.db.writer() as conn:
+            return begin(conn, self.service.context(), kind, 'test', uuidutils.generate_uuid(), topic='share',
+                                    host=runner.host, **more).operation_id
+
+    def row(self, ident):
+        with self.service.services.db.reader() as conn:
+            return rows.get(conn, ident)
+
+    def ends(self, ident, patience=10):
+        base.eventually(lambda: self.row(ident).state != rows.OPEN, f'{ident} has not ended', patience)
+        return self.row(ident)
+
+    def take_over(self, ident):
+        """What the next process does at its start with the claim of one that died."""
+        row = self.row(ident)
+        if row.state == rows.OPEN and row.owner:
+            with self.service.services.db.writer() as conn:
+                rows.free_claims_of(conn, row.owner)
+
+    @staticmethod
+    def plan(do, undo=None, failed=None, kind='test'):
+        return Plan(kind, (Step(do, undo),), lambda conn, work: None, failed or (lambda conn, work, error: None))
+
+    def test_a_claim_that_fails_loses_no_other_operation(self):
+        db = Unreachable(self.service.services.db)
+        runner = self.runner([self.plan(lambda work: None)], db)
+        idents = [self.begin(runner) for _ in range(4)]
+        runner.free_dead_claims()
+        runner.free_dead_claims = lambda: setattr(db, 'failures', 1)    # the first claim meets a locked database
+        runner.start()
+        for ident in idents:
+            self.ends(ident, 6)
+        base.eventually(lambda: not runner.busy, 'hands are lost', 3)
+
+    def test_the_fast_lane_does_not_wait_behind_a_backlog(self):
+        release = threading.Event()
+        self.addCleanup(release.set)
+        runner = self.runner([self.plan(lambda work: release.wait(30)),
+                              self.plan(lambda work: None, kind='quick')])
+        for _ in range(30):
+            self.begin(runner)
+        quick = self.begin(runner, 'quick', lane=FAST)
+        runner.start()
+        self.ends(quick, 5)
+
+    def test_an_undo_that_always_kills_ends_too(self):
+        died = []
+
+        def do(work):
+            raise errors.Final('no')
+
+        def undo(work):
+            died.append(work.op.attempts)
+            raise Killed
+        failed = []
+        runner = self.runner([self.plan(do, undo, lambda conn, work, error: failed.append(str(error)))])
+        ident = self.begin(runner)
+        runner.start()
+        for _ in range(60):
+            if self.row(ident).state != rows.OPEN:
+                break
+            if not runner.busy:
+                self.take_over(ident)
+            runner.wake()
+            time.sleep(0.05)
+        self.assertEqual(rows.FAILED, self.row(ident).state, f'{len(died)} deaths so far')
+        self.assertEqual(1, len(failed))
+
+    def test_an_operation_of_unknown_kind_ends(self):
+        runner = self.runner([self.plan(lambda work: None)])
+        ident = self.begin(runner, 'from.another.version')
+        runner.start()
+        for _ in range(40):
+            if not runner.busy:
+                self.take_over(ident)
+            runner.wake()
+            time.sleep(0.05)
+        self.assertNotEqual(rows.OPEN, self.row(ident).state)
+
+    def test_a_row_that_cannot_be_read_holds_up_no_other(self):
+        runner = self.runner([self.plan(lambda work: None)])
+        bad, good = self.begin(runner), self.begin(runner)
+        with self.service.services.db.writer() as conn:
+            conn.exec_driver_sql("UPDATE operations SET data = '{\"cut' WHERE id = ?", (bad,))
+
+        def heal():
+            with self.service.services.db.writer() as conn:
+                conn.exec_driver_sql("UPDATE operations SET data = '{}' WHERE id = ?", (bad,))
+        self.addCleanup(heal)
+        runner.start()
+        self.ends(good, 5)
+
+    def test_stop_does_not_wait_for_a_backlog(self):
+        runner = self.runner([self.plan(lambda work: time.sleep(0.02))])
+        with self.service.services.db.writer() as conn:
+            for _ in range(400):
+                begin(conn, self.service.context(), 'test', 'test', uuidutils.generate_uuid(), topic='share',
+                                 host=runner.host)
+        runner.start()
+        time.sleep(0.3)
+        began = time.monotonic()
+        runner.stop()
+        self.assertLess(time.monotonic() - began, 1.5)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who can be known to be dead, and who only may be."""
+
+import subprocess
+import sys
+
+import testtools
+
+from manila_lite.operations import owners
+
+
+def _name_of_another():
+    script = 'from manila_lite.operations import owners; print(owners.name(), flush=True); input()'
+    other = subprocess.Popen([sys.executable, '-c', script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return other, other.stdout.readline().strip()
+
+
+class Owners(testtools.TestCase):
+    """Names of processes."""
+
+    def test_self_lives(self):
+        self.assertFalse(owners.is_dead(owners.name()))
+
+    def test_another_is_dead_once_it_ended(self):
+        other, name = _name_of_another()
+        self.assertFalse(owners.is_dead(name))
+        other.kill()
+        other.stdout.close()
+        other.stdin.close()
+        while not owners.is_dead(name):
+            pass    # until the kernel has ended it; that nobody waited for it yet does not matter
+        other.wait()
+        self.assertTrue(owners.is_dead(name))
+
+    def test_the_same_pid_begun_at_another_time_is_another(self):
+        host, world, pid, started = owners.name().rsplit('/', 3)
+        self.assertTrue(owners.is_dead(f'{host}/{world}/{pid}/{int(started) + 1}'))
+
+    def test_what_cannot_be_seen_from_here_may_live(self):
+        host, world, _, _ = owners.name().rsplit('/', 3)
+        for name in (f'elsewhere/{world}/999999999/1', f'{host}/another-boot/999999999/1', 'no name', ''):
+            self.assertFalse(owners.is_dead(name), name)
