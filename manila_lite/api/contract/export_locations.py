@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls around export locations, of shares and of their instances."""
 
+from manila_lite.actions import export_locations as actions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import Body, Field, Many, One, Op, Plain
+from manila_lite.api.contract.metadata import metadata_ops
+from manila_lite.api.contract.op import Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.v2 import export_locations as v2
+from manila_lite.api.v2.metadata import Calls
 from manila_lite.policies import export_locations as rules
 
 SUMMARY_FIELDS = (
@@ -24,9 +27,6 @@ EXPORT = View('export_location', 'export_locations', (
 _ALL = '/shares/{share_id}/export_locations'
 _ONE = f'{_ALL}/{{export_location_id}}'
 _OF_INSTANCE = '/share_instances/{share_instance_id}/export_locations'
-_METADATA = Body('metadata', free=shapes.METADATA)
-_PAIRS = Plain(shapes.PAIRS, 'metadata')
-_PAIR = Plain(shapes.PAIRS, 'meta')
 
 OPS = [
     Op('GET', _ALL, v2.index, rules.INDEX, Many(SUMMARY), since='2.9'),
@@ -34,11 +34,5 @@ OPS = [
     Op('GET', _OF_INSTANCE, v2.index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
     Op('GET', f'{_OF_INSTANCE}/{{export_location_id}}', v2.show_of_instance, rules.INSTANCE_SHOW, One(EXPORT),
        since='2.9'),
-    Op('GET', f'{_ONE}/metadata', v2.get_metadata, rules.GET_METADATA, _PAIRS, since='2.87'),
-    Op('POST', f'{_ONE}/metadata', v2.merge_metadata, rules.UPDATE_METADATA, _PAIRS, since='2.87', body=_METADATA),
-    Op('PUT', f'{_ONE}/metadata', v2.replace_metadata, rules.UPDATE_METADATA, _PAIRS, since='2.87', body=_METADATA),
-    Op('GET', f'{_ONE}/metadata/{{key}}', v2.get_metadata_item, rules.GET_METADATA, _PAIR, since='2.87'),
-    Op('POST', f'{_ONE}/metadata/{{key}}', v2.set_metadata_item, rules.UPDATE_METADATA, _PAIR, since='2.87',
-       body=Body('meta', free=shapes.METADATA, keys=('metadata',))),
-    Op('DELETE', f'{_ONE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.87'),
+    *metadata_ops(_ONE, Calls('export_locations', actions, ('share_id', 'export_location_id')), rules, since='2.87'),
 ]

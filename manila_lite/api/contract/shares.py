@@ -2,11 +2,14 @@
 """The calls around shares."""
 
 from manila_lite import errors, states
+from manila_lite.actions import shares as actions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
+from manila_lite.api.contract.metadata import metadata_ops
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import shares as v2
+from manila_lite.api.v2.metadata import Calls
 from manila_lite.policies import shares as rules
 
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE.statuses)}
@@ -113,7 +116,6 @@ FILTERS = (
 _NEW_SIZE = Field('new_size', shapes.SIZE, parse=shapes.integer, required=True)
 _BUSY_DELETE = ((errors.WrongState, 403),)
 _BUSY = ((errors.WrongState, 400),)
-_METADATA = Body('metadata', free=shapes.METADATA)
 _ACTION = '/shares/{share_id}/action'
 _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
@@ -135,13 +137,5 @@ OPS = [
     Op('POST', _ACTION, v2.revert, rules.REVERT, ok=202, action='revert', since='2.27',
        states=((errors.WrongState, 409), (errors.OverQuota, 403)),
        body=Body('revert', (Field('snapshot_id', shapes.UUID, required=True),))),
-    Op('GET', '/shares/{share_id}/metadata', v2.get_metadata, rules.GET_METADATA, Plain(_ANY_SIZE, 'metadata')),
-    Op('POST', '/shares/{share_id}/metadata', v2.merge_metadata, rules.UPDATE_METADATA, Plain(_ANY_SIZE, 'metadata'),
-       body=_METADATA),
-    Op('PUT', '/shares/{share_id}/metadata', v2.replace_metadata, rules.UPDATE_METADATA, Plain(_ANY_SIZE, 'metadata'),
-       body=_METADATA),
-    Op('GET', '/shares/{share_id}/metadata/{key}', v2.get_metadata_item, rules.GET_METADATA, Plain(_ANY_SIZE, 'meta')),
-    Op('POST', '/shares/{share_id}/metadata/{key}', v2.set_metadata_item, rules.UPDATE_METADATA, Plain(_ANY_SIZE, 'meta'),
-       body=Body('meta', free=shapes.METADATA, keys=('metadata',))),
-    Op('DELETE', '/shares/{share_id}/metadata/{key}', v2.delete_metadata, rules.DELETE_METADATA),
+    *metadata_ops('/shares/{share_id}', Calls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE),
 ]

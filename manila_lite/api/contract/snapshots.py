@@ -2,11 +2,14 @@
 """The calls around snapshots."""
 
 from manila_lite import errors, states
+from manila_lite.actions import snapshots as actions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import View
+from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import snapshots as v2
+from manila_lite.api.v2.metadata import Calls
 from manila_lite.policies import base
 from manila_lite.policies import snapshots as rules
 
@@ -63,9 +66,6 @@ _BUSY = ((errors.WrongState, 400),)
 _BUSY_DELETE = ((errors.WrongState, 403),)
 _ONE = '/snapshots/{snapshot_id}'
 _ACTION = f'{_ONE}/action'
-_METADATA = Body('metadata', free=shapes.METADATA)
-_ALL = Plain(shapes.PAIRS, 'metadata')
-_ITEM = Plain(shapes.PAIRS, 'meta')
 #: No backend mounts snapshots (``mount_snapshot_support``).
 _NOWHERE = {'type': 'array', 'maxItems': 0}
 
@@ -82,11 +82,5 @@ OPS = [
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
     Op('GET', f'{_ONE}/export-locations', v2.exports, rules.EXPORTS, Plain(_NOWHERE, 'share_snapshot_export_locations'),
        since='2.32'),
-    Op('GET', f'{_ONE}/metadata', v2.get_metadata, rules.GET_METADATA, _ALL, since='2.73'),
-    Op('POST', f'{_ONE}/metadata', v2.merge_metadata, rules.UPDATE_METADATA, _ALL, since='2.73', body=_METADATA),
-    Op('PUT', f'{_ONE}/metadata', v2.replace_metadata, rules.UPDATE_METADATA, _ALL, since='2.73', body=_METADATA),
-    Op('GET', f'{_ONE}/metadata/{{key}}', v2.get_metadata_item, rules.GET_METADATA, _ITEM, since='2.73'),
-    Op('POST', f'{_ONE}/metadata/{{key}}', v2.set_metadata_item, rules.UPDATE_METADATA, _ITEM, since='2.73',
-       body=Body('meta', free=shapes.METADATA, keys=('metadata',))),
-    Op('DELETE', f'{_ONE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.73'),
+    *metadata_ops(_ONE, Calls('snapshots', actions, ('snapshot_id',)), rules, since='2.73'),
 ]

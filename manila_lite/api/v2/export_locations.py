@@ -3,8 +3,6 @@
 
 from typing import Any
 
-from manila_lite import errors
-from manila_lite.actions import export_locations as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import exports, instances, models, shares
@@ -53,46 +51,3 @@ def _one(conn: Any, req: Request, instance_id: str) -> Any:
     row = exports.get(conn, instance_id, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row
-
-
-# Metadata ---------------------------------------------------------------------------------------
-
-def _named(req: Request) -> tuple[str, str]:
-    return req.params['share_id'], req.params['export_location_id']
-
-
-def get_metadata(req: Request) -> dict[str, str]:
-    """Show all metadata."""
-    return actions.metadata(req.ctx, *_named(req))
-
-
-def merge_metadata(req: Request) -> dict[str, str]:
-    """Set some metadata."""
-    return actions.set_metadata(req.ctx, *_named(req), req.body, replace=False)
-
-
-def replace_metadata(req: Request) -> dict[str, str]:
-    """Set all metadata."""
-    return actions.set_metadata(req.ctx, *_named(req), req.body, replace=True)
-
-
-def get_metadata_item(req: Request) -> dict[str, str]:
-    """Show one pair."""
-    found, key = actions.metadata(req.ctx, *_named(req)), req.params['key']
-    if key not in found:
-        raise errors.NotFound.of('metadata item', key)
-    return {key: found[key]}
-
-
-def set_metadata_item(req: Request) -> dict[str, str]:
-    """Set one pair."""
-    key = req.params['key']
-    if set(req.body) != {key}:
-        raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
-    actions.set_metadata(req.ctx, *_named(req), req.body, replace=False)
-    return req.body
-
-
-def delete_metadata(req: Request) -> None:
-    """Delete one pair."""
-    actions.delete_metadata(req.ctx, *_named(req), req.params['key'])

@@ -8,7 +8,7 @@ from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import models, pairs, shares
+from manila_lite.db import shares
 from manila_lite.policies import shares as rules
 
 # Reading rows -----------------------------------------------------------------------------------
@@ -133,45 +133,3 @@ def shrink(req: Request) -> None:
 def revert(req: Request) -> None:
     """Put a share back to its latest snapshot."""
     actions.revert(req.ctx, req.params['share_id'], req.body['snapshot_id'])
-
-
-# Metadata ---------------------------------------------------------------------------------------
-
-def get_metadata(req: Request) -> dict[str, str]:
-    """Show all metadata."""
-    return actions.metadata(req.ctx, req.params['share_id'])
-
-
-def merge_metadata(req: Request) -> dict[str, str]:
-    """Set some metadata."""
-    return actions.set_metadata(req.ctx, req.params['share_id'], req.body, replace=False)
-
-
-def replace_metadata(req: Request) -> dict[str, str]:
-    """Set all metadata."""
-    return actions.set_metadata(req.ctx, req.params['share_id'], req.body, replace=True)
-
-
-def get_metadata_item(req: Request) -> dict[str, str]:
-    """Show one pair."""
-    with req.ctx.db.reader() as conn:
-        shares.get(conn, req.ctx, req.params['share_id'])
-        found = pairs.of(conn, models.share_metadata, req.params['share_id'])
-    key = req.params['key']
-    if key not in found:
-        raise errors.NotFound.of('metadata item', key)
-    return {key: found[key]}
-
-
-def set_metadata_item(req: Request) -> dict[str, str]:
-    """Set one pair."""
-    key = req.params['key']
-    if set(req.body) != {key}:
-        raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
-    actions.set_metadata(req.ctx, req.params['share_id'], req.body, replace=False)
-    return req.body
-
-
-def delete_metadata(req: Request) -> None:
-    """Delete one pair."""
-    actions.delete_metadata(req.ctx, req.params['share_id'], req.params['key'])

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each request is counted and has one line in the log; whatever is logged meanwhile carries its id."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from oslo_log import log
+
+from manila_lite import context, metrics
+
+LOG = log.getLogger(__name__)
+
+#: Where the request keeps the template of its path, once that is known.
+ROUTE = 'manila_lite.route'
+HEALTHCHECK = 'healthcheck'
+
+#: Characters of a path that the log has.
+_PATH = 500
+
+
+def observed(app: Callable) -> Callable:
+    """Return ``app`` with a line ``METHOD path status ... length ... time ...`` after each request, and with metrics.
+
+    Neither query nor headers nor bodies are logged: they may hold secrets.
+    """
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        seen: dict[str, Any] = {'status': 500, 'length': '-'}
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            seen['status'] = int(status[:3])
+            seen['length'] = next((value for name, value in headers if name.lower() == 'content-length'), '-')
+            return start_response(status, headers, *more)
+
+        began = time.perf_counter()
+        ctx = context.RequestContext(request_id=environ.get('openstack.request_id'),
+                                     global_request_id=environ.get('openstack.global_request_id'))
+        method, path = environ.get('REQUEST_METHOD', '-'), _readable(environ.get('PATH_INFO', ''))
+        with context.working(ctx, f'{method} {path}'):
+            try:
+                return app(environ, start)
+            finally:
+                _tell(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
+    return wrapped
+
+
+def _readable(path: str) -> str:
+    """Return a path as one word: WSGI gives it decoded, and a line break in it would be one in the log."""
+    return quote(path.encode('latin-1', 'replace'), safe="/:@!$&'()*+,;=~%")[:_PATH]
+
+
+def _tell(method: str, path: str, route: str, seen: dict[str, Any], seconds: float) -> None:
+    metrics.request(route, method, seen['status'], seconds)
+    say = LOG.debug if route == HEALTHCHECK else LOG.info
+    say('%s %s status: %s length: %s time: %.4f', quote(method, safe=''), path, seen['status'], seen['length'], seconds)

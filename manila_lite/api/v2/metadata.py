@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metadata over HTTP: the same six calls for every noun that has any."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.api.request import Request
+
+
+@dataclasses.dataclass(frozen=True)
+class Calls:
+    """The calls around the metadata of one noun.
+
+    ``actions`` has ``metadata``, ``set_metadata`` and ``delete_metadata``; ``params`` are the parts of the path that
+    name the resource.
+    """
+
+    noun: str
+    actions: Any
+    params: tuple[str, ...]
+
+    def _ids(self, req: Request) -> list[str]:
+        return [req.params[name] for name in self.params]
+
+    def get_metadata(self, req: Request) -> dict[str, str]:
+        """Show all metadata."""
+        return self.actions.metadata(req.ctx, *self._ids(req))
+
+    def merge_metadata(self, req: Request) -> dict[str, str]:
+        """Set some metadata."""
+        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False)
+
+    def replace_metadata(self, req: Request) -> dict[str, str]:
+        """Set all metadata."""
+        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True)
+
+    def get_metadata_item(self, req: Request) -> dict[str, str]:
+        """Show one pair."""
+        found, key = self.actions.metadata(req.ctx, *self._ids(req)), req.params['key']
+        if key not in found:
+            raise errors.NotFound.of('metadata item', key)
+        return {key: found[key]}
+
+    def set_metadata_item(self, req: Request) -> dict[str, str]:
+        """Set one pair."""
+        key = req.params['key']
+        if set(req.body) != {key}:
+            raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
+        self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False)
+        return req.body
+
+    def delete_metadata(self, req: Request) -> None:
+        """Delete one pair."""
+        self.actions.delete_metadata(req.ctx, *self._ids(req), req.params['key'])
+
+    def named(self, name: str) -> Callable[[Request], Any]:
+        """Return one of the calls as a function that shows itself as the noun's."""
+        method = getattr(self, name)
+
+        def call(req: Request) -> Any:
+            return method(req)
+        call.__module__, call.__name__, call.__doc__ = self.noun, name, method.__doc__
+        return call

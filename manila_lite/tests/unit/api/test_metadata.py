@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around metadata show themselves as their noun's, and check the key of the path against the body."""
+
+import types
+
+import testtools
+
+from manila_lite import errors
+from manila_lite.api.contract.metadata import metadata_ops
+from manila_lite.api.v2.metadata import Calls
+from manila_lite.policies import shares as rules
+
+
+class _Actions:
+    """Keeps the pairs of one resource."""
+
+    def __init__(self, **pairs):
+        self.pairs = pairs
+
+    def metadata(self, ctx, ident):
+        return dict(self.pairs)
+
+    def set_metadata(self, ctx, ident, values, *, replace):
+        self.pairs = {**({} if replace else self.pairs), **values}
+        return dict(self.pairs)
+
+
+def _request(body=None, **params):
+    return types.SimpleNamespace(ctx=None, body=body, params={'share_id': 's', **params})
+
+
+class Metadata(testtools.TestCase):
+    """One noun that has some."""
+
+    def setUp(self):
+        super().setUp()
+        self.actions = _Actions(a='1')
+        self.calls = Calls('shares', self.actions, ('share_id',))
+
+    def test_the_rows_are_the_noun_s(self):
+        found = {(op.method, op.path, op.name, op.policy) for op in metadata_ops('/shares/{share_id}', self.calls, rules)}
+        self.assertEqual(6, len(found))
+        self.assertIn(('POST', '/shares/{share_id}/metadata/{key}', 'shares.set_metadata_item', rules.UPDATE_METADATA), found)
+
+    def test_merge_keeps_and_replace_does_not(self):
+        self.assertEqual({'a': '1', 'b': '2'}, self.calls.merge_metadata(_request({'b': '2'})))
+        self.assertEqual({'c': '3'}, self.calls.replace_metadata(_request({'c': '3'})))
+
+    def test_one_pair(self):
+        self.assertEqual({'a': '1'}, self.calls.get_metadata_item(_request(key='a')))
+        self.assertRaises(errors.NotFound, self.calls.get_metadata_item, _request(key='b'))
+        self.assertEqual({'b': '2'}, self.calls.set_metadata_item(_request({'b': '2'}, key='b')))
+
+    def test_the_body_must_hold_the_key_of_the_path(self):
+        for body in ({'b': '2'}, {'a': '1', 'b': '2'}, {}):
+            self.assertRaises(errors.Invalid, self.calls.set_metadata_item, _request(body, key='a'))
+        self.assertEqual({'a': '1'}, self.actions.pairs)
