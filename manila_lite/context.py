@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks, on whose behalf, under which request id; and the process's services to answer with."""
+"""Who asks, on whose behalf, under which request id; what each thread is at; and the process's services to answer with."""
 
+import contextlib
 import dataclasses
+import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 from oslo_context import context
@@ -18,11 +22,14 @@ class Services:
 
 
 class RequestContext(context.RequestContext):
-    """A caller with roles in a project, or the product itself (``admin``)."""
+    """A caller with roles in a project, or the product itself (``admin``). Logs name it only where ``working`` says so."""
 
     def __init__(self, *args: Any, services: Services | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.services = services
+
+    def update_store(self) -> None:
+        """Nothing changes: a thread of a pool would go on to log with the first context that was made in it."""
 
     @property
     def conf(self) -> Any:
@@ -53,3 +60,57 @@ class RequestContext(context.RequestContext):
 def admin(services: Services) -> RequestContext:
     """Return the product's own context, for timers and start-up."""
     return RequestContext(is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False)
+
+
+def behind(operation: Any, services: Services) -> RequestContext:
+    """Return the context of an operation's row: its owner and request, with the product's rights, about its resource."""
+    return RequestContext(user_id=operation.user_id, project_id=operation.project_id, request_id=operation.request_id,
+                          resource_uuid=operation.resource_id, is_admin=True, roles=['admin', 'member', 'reader'],
+                          services=services, overwrite=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What a thread is at, for whom, and since when (seconds of the monotonic clock)."""
+
+    what: str
+    ctx: RequestContext
+    thread: str
+    since: float
+
+
+_tasks: dict[int, Task] = {}        # by thread; each thread writes its own entry only
+
+
+@contextlib.contextmanager
+def working(ctx: RequestContext, what: str) -> Iterator[None]:
+    """Each line that the thread logs carries request, project and resource of ``ctx``; afterwards those of before, if any."""
+    ident = threading.get_ident()
+    before, task = context.get_current(), _tasks.get(ident)
+    _tasks[ident] = Task(what, ctx, f'#{ident} {threading.current_thread().name}', time.monotonic())
+    _log_as(ctx)
+    try:
+        yield
+    finally:
+        _log_as(before)
+        if task is None:
+            del _tasks[ident]
+        else:
+            _tasks[ident] = task
+
+
+def known_as(ctx: RequestContext) -> None:
+    """What the thread is ``working`` at turned out to be for ``ctx``."""
+    ident = threading.get_ident()
+    if ident in _tasks:
+        _tasks[ident] = dataclasses.replace(_tasks[ident], ctx=ctx)
+        _log_as(ctx)
+
+
+def tasks() -> list[Task]:
+    """Return what the threads of this process are at, the oldest first. Takes no lock: for reports about stuck processes."""
+    return sorted(_tasks.copy().values(), key=lambda task: task.since)
+
+
+def _log_as(ctx: context.RequestContext | None) -> None:
+    context._request_store.context = ctx     # noqa: SLF001 - oslo.context has no way to forget one

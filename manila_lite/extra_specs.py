@@ -34,7 +34,7 @@ class Requirement:
 
 def number(value: Any) -> float | None:
     """Return the number that a report or an extra spec means; None for 'unknown' and what is no number."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str) and value.strip().lower() == 'infinite':
         return math.inf

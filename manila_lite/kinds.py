@@ -16,7 +16,7 @@ class Share:
 
     ``id`` is the instance id, unique on the backend and safe as a file name; all driver calls are
     idempotent by it. ``pool`` is the part of the host string behind ``#``. ``export_locations`` are
-    those stored so far.
+    those stored so far. ``server`` is where it is exported, on a backend that makes share servers.
     """
 
     id: str
@@ -30,6 +30,8 @@ class Share:
     mount_point_name: str | None = None
     extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
     export_locations: tuple['ExportLocation', ...] = ()
+    share_network_id: str | None = None
+    server: 'ShareServer | None' = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +91,116 @@ class EnsureResult:
 
 
 @dataclasses.dataclass(frozen=True)
+class Allocation:
+    """One address that belongs to a share server, with what there is to know about its network.
+
+    ``cidr`` has the prefix length. ``subnet_id`` is the share network subnet, or nothing on the network of
+    administrators. ``mtu`` in bytes.
+    """
+
+    id: str
+    ip_address: str
+    cidr: str
+    ip_version: int
+    subnet_id: str | None = None
+    gateway: str | None = None
+    mtu: int | None = None
+    network_type: str | None = None
+    segmentation_id: int | None = None
+    neutron_net_id: str | None = None
+    mac_address: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class SecurityService:
+    """Who knows the users of a share network: ``type`` is ldap, kerberos or active_directory."""
+
+    id: str
+    type: str
+    name: str | None = None
+    dns_ip: str | None = None
+    server: str | None = None
+    domain: str | None = None
+    ou: str | None = None
+    user: str | None = None
+    password: str | None = dataclasses.field(default=None, repr=False)
+    default_ad_site: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerNetwork:
+    """One subnet of a share network and the addresses in it that belong to one share server.
+
+    Without ``allocations`` it is a subnet that a server might get: what a driver is asked about first.
+    """
+
+    subnet_id: str
+    cidr: str
+    ip_version: int
+    allocations: tuple[Allocation, ...] = ()
+    availability_zone: str | None = None
+    neutron_net_id: str | None = None
+    neutron_subnet_id: str | None = None
+    gateway: str | None = None
+    mtu: int | None = None
+    network_type: str | None = None
+    segmentation_id: int | None = None
+    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class ShareServer:
+    """A file server of one share network.
+
+    ``id`` is safe as a file name; all driver calls are idempotent by it. ``networks`` are its subnets in the
+    order they were added, ``admin_allocations`` addresses for administrators. ``details`` are what the driver
+    said that it wants to remember.
+    """
+
+    id: str
+    networks: tuple[ServerNetwork, ...] = ()
+    admin_allocations: tuple[Allocation, ...] = ()
+    details: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    security_services: tuple[SecurityService, ...] = ()
+    share_network_id: str | None = None
+    project_id: str | None = None
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """Every address, in the order of export locations: IPv4, then IPv6, then those for administrators."""
+        users = [allocation for network in self.networks for allocation in network.allocations]
+        return (*sorted(users, key=lambda found: found.ip_version), *self.admin_allocations)
+
+    def joined(self, network: ServerNetwork) -> 'ShareServer':
+        """Return the server with one more subnet, or with what is new about one that it has."""
+        networks = {known.subnet_id: known for known in self.networks} | {network.subnet_id: network}
+        return dataclasses.replace(self, networks=tuple(networks.values()))
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerUpdate:
+    """What a driver did to a server's network.
+
+    ``export_locations`` has all of them, old and new, for each share by its ``id``;
+    ``snapshot_export_locations`` likewise, for snapshots that can be mounted. ``lost`` names shares that
+    cannot be served any more, with the reason. ``details`` replace those of the server.
+    """
+
+    details: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
+    snapshot_export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
+    lost: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerResult:
+    """What ``ensure_servers`` found out about one server. ``error`` set means that it does not run."""
+
+    details: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Pool:
     """What one pool can hold and do, as reported to the scheduler. Capacities in GiB.
 
@@ -121,3 +233,7 @@ class Ability(enum.Enum):
     SNAPSHOT = 'snapshot'
     CREATE_FROM_SNAPSHOT = 'create_share_from_snapshot'
     REVERT = 'revert_to_snapshot'
+    SHARE_SERVERS = 'share_servers'
+    SEVERAL_SUBNETS = 'share_server_multiple_subnet'
+    ADD_SUBNET = 'network_allocation_update'
+    SUBNET_METADATA = 'subnet_metadata_update'

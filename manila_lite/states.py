@@ -33,12 +33,16 @@ class Verb:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """The life of one kind of resource: the column that holds its status, its verbs, and what an admin may set."""
+    """The life of one kind of resource: the column that holds its status, its verbs, and what an admin may set.
+
+    ``born``: the status of a new row, where making one takes no work; then it goes without any, too.
+    """
 
     noun: str
     column: str
     verbs: dict[str, Verb]
     resettable: frozenset[str] = frozenset()
+    born: str | None = None
 
     def __getitem__(self, verb: str) -> Verb:
         return self.verbs[verb]
@@ -46,7 +50,7 @@ class Machine:
     @property
     def statuses(self) -> frozenset[str]:
         """Every status the resource can show."""
-        found = set(self.resettable)
+        found = {*self.resettable, *([self.born] if self.born else [])}
         for verb in self.verbs.values():
             found |= {verb.during, verb.fail, *verb.allowed}
             if verb.ok:
@@ -59,11 +63,12 @@ class Machine:
         return frozenset(verb.during for verb in self.verbs.values())
 
 
-def _machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '') -> Machine:
+def _machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '',
+             born: str | None = None) -> Machine:
     verbs = {}
     for name, allowed, during, ok, fail, *crash in rows:
         verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)
-    return Machine(noun, column, verbs, frozenset(resettable.split()))
+    return Machine(noun, column, verbs, frozenset(resettable.split()), born)
 
 
 _BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error'
@@ -97,8 +102,20 @@ ACCESS = _machine('access rule', 'state', (
     ('deny',   'queued_to_deny',  'denying',         None,     'error'),
 ))
 
+SHARE_NETWORK = _machine('share network', 'status', (
+    # A backend that fails to follow is an error of its server: the network is what its owner made it.
+    ('change', 'active', 'network_change', 'active', 'active', Crash.RESUME),
+), resettable='active error network_change', born='active')
+
+SHARE_SERVER = _machine('share server', 'status', (
+    ('create', '',                      'creating',       'active', 'error'),
+    ('change', 'active',                'network_change', 'active', 'error', Crash.RESUME),
+    ('delete', 'active error inactive', 'deleting',       None,     'error'),
+), resettable='active error deleting creating manage_starting manage_error unmanage_starting unmanage_error inactive '
+              'server_migrating server_migrating_to network_change')
+
 #: Every machine, by noun; tests and the diagrams walk it.
-MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (SHARE, SNAPSHOT, ACCESS)}
+MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (SHARE, SNAPSHOT, ACCESS, SHARE_NETWORK, SHARE_SERVER)}
 
 
 class Rules(enum.StrEnum):

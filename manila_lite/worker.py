@@ -34,8 +34,8 @@ class Worker:
         self.identity = identity
         self.zone = zone
         self.runner = operations.Runner(services, topic, host, plans, service)
-        self._bus = Server(services.conf, self.binary, identity, [Operations(lambda ids: self.runner.wake())],
-                           services=services)
+        self._bus = self._server()
+        self._listening = False
         self._timers: list[tuple[float, Callable[[], None]]] = [(services.conf.report_interval, self._beat)]
         self._periodic: periodics.PeriodicWorker | None = None
         self._thread: threading.Thread | None = None
@@ -46,35 +46,60 @@ class Worker:
         """``do`` runs now and then every ``seconds``. To be said before ``start``."""
         self._timers.append((seconds, do))
 
-    def start(self) -> None:
-        """The heart beats and the bus is heard. Work is claimed only after ``work``."""
+    def start(self, *, listen: bool = True) -> None:
+        """The heart beats and the bus is heard, or only after ``listen``. Work is claimed only after ``work``."""
         self._beat()
-        self._bus.start()
+        if listen:
+            self.listen()
         timers = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
         self._periodic = periodics.PeriodicWorker(
             timers, executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=_TIMER_THREADS))
         self._thread = threading.Thread(target=self._periodic.start, name=f'{self.binary}-timers', daemon=True)
         self._thread.start()
 
-    def work(self) -> None:
-        """Operations of the queue are claimed and done, unless the worker was stopped meanwhile."""
+    def listen(self) -> None:
+        """The bus is heard, unless the worker was stopped. May be said twice."""
         with self._lock:
-            if not self._stopped:
+            if not (self._listening or self._stopped):
+                self._bus.start()
+                self._listening = True
+
+    def deafen(self) -> None:
+        """Wake-ups go to others that listen as the same service."""
+        with self._lock:
+            bus, self._bus, self._listening = self._bus, self._server(), False
+        bus.stop()
+
+    def _server(self) -> Server:
+        endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
+        return Server(self.services.conf, self.binary, self.identity, [endpoint], services=self.services)
+
+    def work(self) -> None:
+        """Operations of the queue are claimed and done, unless the worker was stopped meanwhile. May be said again:
+        what processes that are gone meanwhile left is taken over.
+        """
+        with self._lock:
+            if self._stopped:
+                return
+            if not self._working:
                 self.runner.start()
                 self._working = True
+                return
+        self.runner.take_over()
 
-    def stop(self) -> None:
-        """No timer runs, what was being worked on is done, and the service shows as stopped."""
+    def stop(self, *, last: bool = True) -> None:
+        """No timer runs, what was being worked on is done, and the service shows as stopped, unless others carry on."""
         if self._periodic is not None:
             self._periodic.stop()
             self._periodic.wait()
-        self._bus.stop()
         with self._lock:
             self._stopped = True
+        self._bus.stop()
         if self._working:
             self.runner.stop()
         try:
-            self._beat(stopped=True)
+            if last:
+                self._beat(stopped=True)
         except Exception:
             LOG.exception('%s: could not say that it stops', self.identity)
 

@@ -50,6 +50,8 @@ def machine_page(machine: states.Machine) -> Iterator[str]:
         (verb.name, listed(verb.allowed, 'nothing: makes the row'), verb.during, verb.ok or 'gone', verb.fail,
          verb.crash.name.lower()) for verb in machine.verbs.values())])
     yield ''
+    if machine.born:
+        yield f'A new row is {machine.born}: making one takes no work, and neither does removing it.'
     if machine.resettable:
         yield f'An administrator may set by hand: {listed(machine.resettable)}.'
     for verb in machine.verbs.values():

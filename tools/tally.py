@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Count the tests of a subunit stream: stestr last --subunit | tools/tally.py.
+"""Count the tests of one or more runs: tools/tally.py RUN...
 
-Names what failed and why things were skipped, then ends with one plain line,
-``N passed, N failed, N skipped``. Exit code 1 if a test failed or none ran.
+A RUN is ``NAME:STATUS:FILE``: what it is called ('' for the plain one), the test runner's exit code, and its results as
+subunit. Names what failed, and on what, and why things were skipped, then ends with one plain line over all runs,
+``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
 """
 
-import argparse
 import collections
+import dataclasses
+import pathlib
 import sys
 from typing import BinaryIO
 
@@ -15,6 +17,37 @@ import subunit
 import testtools
 
 FAILED = {'fail', 'uxsuccess', 'inprogress'}
+#: Exit code of a run that could not take place because a program is not installed.
+MISSING = 77
+
+
+@dataclasses.dataclass
+class Run:
+    """One run of the tests. ``failed``: names, and where; ``skips``: reasons and how often."""
+
+    where: str
+    status: int
+    tests: list[dict]
+
+    @property
+    def failed(self) -> list[str]:
+        """Return the names of tests that failed, and of the run itself if it did, each with where that was."""
+        names = sorted(test['id'] for test in self.tests if test['status'] in FAILED)
+        if not names and self.status != MISSING and (self.status or not self.tests):
+            names = [f'the run itself: {len(self.tests)} tests, runner exit code {self.status}']
+        return [f'{name}{self.where}' for name in names]
+
+    @property
+    def skips(self) -> collections.Counter:
+        """Return the reasons for which tests were skipped; a whole run counts as one."""
+        if self.status == MISSING:
+            return collections.Counter([f'the tests{self.where}: a server is not installed'])
+        return collections.Counter(f'{reason(test)}{self.where}' for test in self.tests if test['status'] == 'skip')
+
+    @property
+    def passed(self) -> int:
+        """Return how many tests passed."""
+        return sum(test['status'] not in {*FAILED, 'skip'} for test in self.tests)
 
 
 def read(stream: BinaryIO) -> list[dict]:
@@ -29,31 +62,28 @@ def read(stream: BinaryIO) -> list[dict]:
 
 
 def reason(test: dict) -> str:
-    """Why a test was skipped, or '' if it did not say."""
+    """Why a test was skipped."""
     detail = test['details'].get('reason')
-    return detail.as_text().strip() if detail else ''
+    return detail.as_text().strip() if detail else 'no reason given'
+
+
+def load(words: str) -> Run:
+    """Return a run from its description, which the module's first lines explain."""
+    name, status, path = words.split(':', 2)
+    with pathlib.Path(path).open('rb') as stream:
+        return Run(f' [{name}]' if name else '', int(status), read(stream))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--exit-code', type=int, default=0, help="the test runner's own exit code")
-    runner = parser.parse_args().exit_code
-
-    tests = read(sys.stdin.buffer)
-    failed = sorted(test['id'] for test in tests if test['status'] in FAILED)
-    skips = collections.Counter(reason(test) for test in tests if test['status'] == 'skip')
-    passed = len(tests) - len(failed) - skips.total()
-
+    runs = [load(words) for words in sys.argv[1:]]
+    failed = [name for run in runs for name in run.failed] or ([] if runs else ['no run'])
+    skips = sum((run.skips for run in runs), collections.Counter())
     for why, count in sorted(skips.items()):
-        print(f'skipped {count}: {why or "no reason given"}')
+        print(f'skipped {count}: {why}')
     for name in failed:
         print(f'FAILED {name}')
-    errors = len(failed)
-    if not errors and (runner or not tests):
-        print(f'FAILED the run itself: {len(tests)} tests, runner exit code {runner}')
-        errors = 1
-    print(f'{passed} passed, {errors} failed, {skips.total()} skipped')
-    return 1 if errors else 0
+    print(f'{sum(run.passed for run in runs)} passed, {len(failed)} failed, {skips.total()} skipped')
+    return 1 if failed else 0
 
 
 if __name__ == '__main__':

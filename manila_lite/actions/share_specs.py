@@ -9,7 +9,7 @@ from oslo_utils import strutils
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import services, shares
+from manila_lite.db import services, serving, share_networks, shares, subnets
 from manila_lite.db.types import ShareType
 from manila_lite.policies import shares as policies
 
@@ -32,6 +32,7 @@ class Spec:
     proto: str
     zone: str | None
     zone_id: str | None
+    network_id: str | None
     hints: dict[str, Any]
     abilities: dict[str, Any]
     metadata: dict[str, str]
@@ -46,23 +47,44 @@ def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: Sha
     size = _size(wanted, source)
     check_type_limit(ctx, kind, size)
     proto = _proto(ctx, wanted, source)
-    if _is_true(kind, 'driver_handles_share_servers'):
-        raise errors.Invalid('share_network_id: the share type needs a share network, and share networks are not '
-                             'served yet.')
-    if wanted.get('share_network_id'):
-        raise errors.Invalid('share_network_id: the share type makes no use of share networks '
-                             '(driver_handles_share_servers is False).')
     zone = wanted.get('availability_zone')
     zone_id = services.zone_id(conn, zone) if zone else None
+    network_id = _network(conn, ctx, wanted, kind, source, zone_id)
     allowed = [name.strip() for name in kind.extra_specs.get('availability_zones', '').split(',') if name.strip()]
     if zone and allowed and zone not in allowed:
         raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
-    abilities = {name: _is_true(kind, name) for name in _ABILITIES}
-    return Spec(size, proto, zone, zone_id, hints, abilities | {'replication_type': kind.extra_specs.get('replication_type')},
-                metadata | marks)
+    abilities: dict[str, Any] = {name: _is_true(kind, name) for name in _ABILITIES}
+    abilities['replication_type'] = kind.extra_specs.get('replication_type')
+    return Spec(size, proto, zone, zone_id, network_id, hints, abilities, metadata | marks)
+
+
+def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
+             zone_id: str | None) -> str | None:
+    """Return the share network in which the share will be served, which stays as it is until the transaction ends."""
+    ident = wanted.get('share_network_id')
+    if not _is_true(kind, 'driver_handles_share_servers'):
+        if ident:
+            raise errors.Invalid('share_network_id: the share type makes no use of share networks '
+                                 '(driver_handles_share_servers is False).')
+        return None
+    parents = source[1].share_network_id if source else None
+    if source and ident and ident != parents:
+        raise errors.Invalid(f'share_network_id: the share of the snapshot is in share network {parents}, and the new one '
+                             'has to be.')
+    ident = ident or parents
+    if not ident:
+        raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
+    share_networks.get(conn, ctx, ident)
+    if not share_networks.hold(conn, ident, ('active',)):
+        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
+    places = serving.subnets_for(conn, ident, zone_id) if zone_id else subnets.of_network(conn, ident)
+    if not places:
+        raise errors.Invalid(f'share_network_id: share network {ident} has no subnet'
+                             + (f' in availability zone {wanted["availability_zone"]}.' if zone_id else '.'))
+    return ident
 
 
 def _size(wanted: Mapping[str, Any], source: Any) -> int:

@@ -40,7 +40,8 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
             'mount_point_name': wanted.get('mount_point_name'), **spec.abilities}, spec.metadata)
         instance = transitions.create(conn, states.SHARE, {
             'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
-            'availability_zone_id': spec.zone_id, 'access_rules_status': states.Rules.ACTIVE.value})
+            'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
+            'access_rules_status': states.Rules.ACTIVE.value})
         wake = operations.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
                                 open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone})
         row = shares.get(conn, ctx, ident, own=True)

@@ -8,8 +8,8 @@ import pecan
 import webob
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
-from manila_lite import context
-from manila_lite.api import auth, faults, memoise
+from manila_lite import context, trace
+from manila_lite.api import auth, faults, memoise, observe
 from manila_lite.api.dispatch import Root
 
 
@@ -47,8 +47,16 @@ def make(services: context.Services) -> Callable:
     inner = _Pecan(Root(services), guess_content_type_from_ext=False, request_cls=_Unread)
     app = auth.protect(_sized(inner, services.conf.api.max_request_body_size), services.conf)
     app = _healthcheck(app)
-    app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, {'enable_proxy_headers_parsing': True})
-    return _RequestId(app)
+    return _RequestId(observe.observed(trace.middleware(_proxied(app), services.conf)))
+
+
+def _proxied(app: Callable) -> Callable:
+    """URLs in answers are those that a proxy in front says it was asked for."""
+    proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
+    # Said to the middleware itself, it would be set again by each request, and oslo.config would forget each time what
+    # it had looked up.
+    proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
+    return proxied
 
 
 def _sized(app: Callable, most: int) -> Callable:
@@ -68,6 +76,8 @@ def _healthcheck(app: Callable) -> Callable:
     check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
-        exact = environ.get('PATH_INFO', '').rstrip('/') == '/healthcheck'
-        return (check if exact else app)(environ, start_response)
+        if environ.get('PATH_INFO', '').rstrip('/') != '/healthcheck':
+            return app(environ, start_response)
+        environ[observe.ROUTE] = observe.HEALTHCHECK
+        return check(environ, start_response)
     return wrapped

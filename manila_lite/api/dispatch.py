@@ -11,7 +11,7 @@ import webob
 from oslo_policy import policy
 
 from manila_lite import context, errors
-from manila_lite.api import discovery, faults, versions
+from manila_lite.api import discovery, faults, observe, versions
 from manila_lite.api.contract import OPS, fields
 from manila_lite.api.contract.op import Op
 from manila_lite.api.request import Request
@@ -40,6 +40,7 @@ class Root:
         try:
             found = discovery.answer(raw, self.services.conf)
             if found is not None:
+                raw.environ[observe.ROUTE] = 'discovery'
                 return found
             version = versions.asked(raw.headers.get(versions.HEADER))
             req = self._request(raw, version)
@@ -51,6 +52,7 @@ class Root:
 
     def _request(self, raw: webob.Request, version: int) -> Request:
         ctx = context.RequestContext.from_environ(raw.environ, services=self.services, overwrite=False)
+        context.known_as(ctx)
         ctx.is_admin = bool(self.services.enforcer.enforce('context_is_admin', {}, ctx.to_policy_values()))
         return Request(raw, ctx, version, discovery.base(raw, self.services.conf))
 
@@ -60,9 +62,12 @@ class Root:
         if match is None:
             raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {versions.show(req.version)}.',
                                   code='no_such_path')
+        # All calls of a path have one template, at most by another name for the same parameter.
+        req.raw.environ[observe.ROUTE] = f'/v2{match.ops[0].path_at(req.version)}'
+        req.params = match.params
+        req.ctx.resource_uuid = next((value for name, value in match.params.items() if name != 'project_id'), None)
         document = _document(req.raw)
         op = _choose(match, req, document)
-        req.params = match.params
         try:
             self._project(req)
             if not req.may(op.policy):
@@ -71,7 +76,9 @@ class Root:
             body = op.body_at(req.version)
             if body is not None:
                 req.body = body.parse(req.version, document)
-            return op, engine.retry(op.call)(req)
+            answer = engine.retry(op.call)(req)
+            req.ctx.resource_uuid = req.ctx.resource_uuid or getattr(answer, 'id', None)
+            return op, answer
         except Exception as error:
             error.op_states = op.states
             raise
@@ -90,7 +97,7 @@ class Root:
         shown = op.view.render(answer, req)
         if self.services.conf.api.response_validation:
             _check_answer(op, req.version, shown)
-        return webob.Response(orjson.dumps(shown), status=op.ok, content_type='application/json', charset='UTF-8')
+        return webob.Response(fields.encode(shown), status=op.ok, content_type='application/json', charset='UTF-8')
 
 
 def _stamped(response: webob.Response, version: int | None) -> webob.Response:
@@ -213,6 +220,6 @@ def _answer_schema(op: Op, version: int) -> Any:
 
 def _check_answer(op: Op, version: int, shown: Any) -> None:
     try:
-        _answer_schema(op, version)(orjson.loads(orjson.dumps(shown)))
+        _answer_schema(op, version)(orjson.loads(fields.encode(shown)))
     except fastjsonschema.JsonSchemaValueException as bad:
         raise RuntimeError(f'{op.name} at {versions.show(version)} answers with what its schema forbids: {bad}') from bad

@@ -46,6 +46,9 @@ MIN, MAX = min(HISTORY), max(HISTORY)
 # Changes of meaning, by name: ``if req.version >= versions.STATES_OF_RULES``.
 PLAIN_NAMES = 7
 STATES_OF_RULES = 28
+SUBNETS = 51
+SEVERAL_SUBNETS = 70
+SUBNET_METADATA = 78
 
 _FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 

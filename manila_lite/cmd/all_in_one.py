@@ -15,7 +15,7 @@ from oslo_config import cfg
 from manila_lite import context, errors
 from manila_lite.api import app
 from manila_lite.api.server import ApiServer
-from manila_lite.cmd import runner, setup
+from manila_lite.cmd import monitor, reports, runner, setup
 from manila_lite.db import migrate
 from manila_lite.manager.service import ShareManager, check
 from manila_lite.scheduler.service import Scheduler
@@ -52,7 +52,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     check(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
-    parts = [*managers, Scheduler(services), Api(services)]
+    parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
     migrate.upgrade(services.db)
     return parts
 
@@ -76,7 +76,9 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, transport_url='inproc://')
-    return runner.run(build(conf))
+    parts = build(conf)
+    reports.catch()
+    return runner.run([runner.ConfigFiles(conf), *parts])
 
 
 if __name__ == '__main__':

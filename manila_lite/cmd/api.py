@@ -19,7 +19,7 @@ def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
     Api(setup.services(conf))  # refuses mistakes before anything forks
     workers = conf.osapi_share_workers
-    return processes.run(conf, [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
+    return processes.run(conf, 'manila-api', [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
 
 
 if __name__ == '__main__':

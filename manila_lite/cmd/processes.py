@@ -1,45 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services as child processes under oslo.service's launcher: SIGTERM drains, a dead child is started again."""
+"""Services as child processes under oslo.service's launcher: SIGTERM drains, a dead child is started again.
 
+At SIGHUP the master reads its configuration files anew, and every child drains and is forked again from it. What is
+decided in the master needs a restart: which backends there are, and how many processes the API has.
+"""
+
+import logging
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_config import cfg
+from oslo_log import log
 from oslo_service import service
+
+from manila_lite import errors
+from manila_lite.cmd import monitor, reports
+
+LOG = logging.getLogger(__name__)
 
 
 class Process(service.Service):
     """A part (scheduler, share manager, API) in a process of its own. It is made after the fork."""
 
-    def __init__(self, make: Callable[[], Any]):
+    def __init__(self, conf: cfg.ConfigOpts, name: str, make: Callable[[], Any]):
         super().__init__()
+        self._conf = conf
+        self._name = name
         self._make = make
+        self._monitor: monitor.Monitor | None = None
         self._part: Any = None
-        self._done: threading.Event | None = None
+        self._changing = threading.Lock()
+        self._done = threading.Event()
 
     def start(self) -> None:
-        """The part works."""
-        self._done = threading.Event()
-        self._part = self._make()
-        self._part.start()
+        """The part works, unless the end was asked for before. With a bad configuration the process ends, in one line."""
+        log.setup(self._conf, 'manila_lite')    # the master set it up before it read its files anew
+        with self._changing:
+            if self._done.is_set():
+                return
+            try:
+                self._part = self._make()
+                self._part.start()
+                self._monitor = monitor.Monitor(self._conf, self._name)
+                self._monitor.start()
+            except errors.BadConfig as bad:
+                LOG.error('Cannot start, and tries again: %s', bad)
+                sys.exit(1)
 
     def stop(self, graceful: bool = True) -> None:
         """The part has drained."""
-        if self._part is not None:
-            self._part.stop()
-        if self._done is not None:
-            self._done.set()
+        self._done.set()
+        with self._changing:                    # a signal may come while it starts
+            part, self._part = self._part, None
+        if part is not None:
+            part.stop()
+        if self._monitor is not None:
+            self._monitor.stop()
 
     def wait(self) -> None:
-        """Return when the part was stopped."""
-        if self._done is not None:
-            self._done.wait()
+        """Return when the part was told to stop."""
+        self._done.wait()
 
 
-def run(conf: cfg.ConfigOpts, parts: Sequence[tuple[Callable[[], Any], int]]) -> int:
-    """Run parts, each with its number of processes, until a signal ends them; returns the exit status."""
-    launcher = service.ProcessLauncher(conf, restart_method='mutate')
+def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any], int]]) -> int:
+    """Run parts, each with its number of processes, until a signal ends them; returns the exit status.
+
+    ``name`` is that of the command.
+    """
+    reports.catch()
+    reports.listen(conf, name)
+    launcher = service.ProcessLauncher(conf, restart_method='reload')
     for make, workers in parts:
-        launcher.launch_service(Process(make), workers=workers)
+        launcher.launch_service(Process(conf, name, make), workers=workers)
     return launcher.wait() or 0

@@ -17,6 +17,23 @@ LOG = logging.getLogger(__name__)
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
+class ConfigFiles:
+    """The configuration files, read again at SIGHUP: options marked as mutable change at once, the others at a restart."""
+
+    def __init__(self, conf: Any):
+        self._conf = conf
+
+    def start(self) -> None:
+        """Nothing: they were read."""
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+    def reload(self) -> None:
+        """What may change has changed; the log names the rest. :raises ConfigFileParseError: all is as it was."""
+        self._conf.mutate_config_files()
+
+
 class Service(Protocol):
     """What the runner needs; ``reload()`` is called at SIGHUP where there is one."""
 

@@ -17,7 +17,7 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
-    return processes.run(conf, [(lambda: Scheduler(setup.services(conf)), 1)])
+    return processes.run(conf, 'manila-scheduler', [(lambda: Scheduler(setup.services(conf)), 1)])
 
 
 if __name__ == '__main__':

@@ -8,13 +8,18 @@ from oslo_config import cfg
 from oslo_log import log
 
 import manila_lite.conf
-from manila_lite import context, errors, policies
+from manila_lite import context, errors, policies, trace
 from manila_lite.db import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
 
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
-          'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING']
+          'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING',
+          'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
+
+#: How a line begins that is written while a request or an operation is worked on: which, of whose project, about what.
+_LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_id)s %(user_identity)s] %(message)s'
+_WHOSE = '%(project)s %(resource_uuid)s'
 
 #: What libraries raise when they cannot work as configured, and the option that it is about (most name it themselves).
 _MISTAKES: dict[type[Exception], str] = {
@@ -32,7 +37,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     """
     conf = manila_lite.conf.register(conf or cfg.CONF)
     log.register_options(conf)
-    log.set_defaults(default_log_levels=log.get_default_log_levels() + _QUIET)
+    log.set_defaults(logging_context_format_string=_LINE, default_log_levels=log.get_default_log_levels() + _QUIET)
+    conf.set_default('logging_user_identity_format', _WHOSE)
     transport.set_defaults(conf, transport_url)
     try:
         conf(list(argv), project='manila_lite', default_config_files=None)
@@ -40,6 +46,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
         raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:
         conf.set_default('connection', f'sqlite:///{conf.state_path}/manila_lite.sqlite', 'database')
+    if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
+        raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
     log.setup(conf, 'manila_lite')
     return conf
 

@@ -20,7 +20,7 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
     check(conf)
-    return processes.run(conf, [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])
+    return processes.run(conf, 'manila-share', [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])
 
 
 def _manager(conf: cfg.ConfigOpts, name: str) -> ShareManager:

@@ -4,55 +4,172 @@
 import manila_lite.cmd  # noqa: I001 - must come first: threads, not eventlet
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
+import yaml
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
+from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
-from manila_lite import errors
-from manila_lite.db import migrate
+from manila_lite import context, errors, policies
+from manila_lite.cmd import settings
+from manila_lite.db import migrate, services
 from manila_lite.db.engine import Database
 from manila_lite.manager.service import check as check_backends
+from manila_lite.operations import doctor
 from manila_lite.rpc import transport
 
 CONF = cfg.CONF
+
+#: Particulars that are named in the details of a check.
+_NAMED = 5
+
+
+def _said(code: Code, found: list[str]) -> Result:
+    """Return a result that names what was found; success if that is nothing."""
+    if not found:
+        return Result(Code.SUCCESS)
+    rest = f' ... and {len(found) - _NAMED} more' if len(found) > _NAMED else ''
+    return Result(code, '; '.join(found[:_NAMED]) + rest)
+
+
+def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Checks'], Result]:
+    """Return a check that says nothing where the schema is not the one it needs: another check says that."""
+    def guarded(checks: 'Checks') -> Result:
+        try:
+            db = checks.database()
+            if migrate.current(db) != migrate.head(db):
+                return Result(Code.SUCCESS, 'Not looked at: the schema is not the newest.')
+        except Exception:
+            return Result(Code.SUCCESS, 'Not looked at: the database cannot be reached.')
+        return check(checks, db)
+    return guarded
 
 
 class Checks(upgradecheck.UpgradeCommands):
     """What must be so before a start of this version."""
 
-    def _schema(self) -> upgradecheck.Result:
-        """The database can be reached and has the newest schema."""
-        if not CONF.database.connection:
-            CONF.set_default('connection', f'sqlite:///{CONF.state_path}/manila_lite.sqlite', 'database')
-        try:
-            db = Database(CONF)
-            now, newest = migrate.current(db), migrate.head(db)
-        except Exception as bad:
-            return upgradecheck.Result(upgradecheck.Code.FAILURE, f'The database cannot be reached: {bad}')
-        if now != newest:
-            return upgradecheck.Result(upgradecheck.Code.FAILURE,
-                                       f'The schema is at {now or "nothing"}, not {newest}: run manila-manage db sync')
-        return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+    _db: Database | None = None
 
-    def _backends(self) -> upgradecheck.Result:
+    def database(self) -> Database:
+        """Return the database as configured."""
+        if self._db is None:
+            if not CONF.database.connection:
+                CONF.set_default('connection', f'sqlite:///{CONF.state_path}/manila_lite.sqlite', 'database')
+            self._db = Database(CONF)
+        return self._db
+
+    def _reachable(self) -> Result:
+        """The database answers."""
+        try:
+            with self.database().reader():
+                return Result(Code.SUCCESS)
+        except Exception as bad:
+            return Result(Code.FAILURE, f'[database] connection: cannot be reached: {" ".join(str(bad).split())}')
+
+    def _schema(self) -> Result:
+        """It has the newest schema."""
+        try:
+            now, newest = migrate.current(self.database()), migrate.head(self.database())
+        except Exception:
+            return Result(Code.FAILURE, 'The revision of the schema cannot be read.')
+        if now != newest:
+            return Result(Code.FAILURE, f'The schema is at {now or "nothing"}, not {newest}: run manila-manage db sync')
+        return Result(Code.SUCCESS)
+
+    @_with_schema
+    def _services(self, db: Database) -> Result:
+        """Every service that is not disabled or stopped is up, and nobody is held to an old version of the bus."""
+        with db.reader() as conn:
+            down = [f'{row.binary} on {row.host}' for row in services.list_services(conn)
+                    if not (row.disabled or row.stopped)
+                    and not services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)]
+        found = [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
+        if CONF.upgrade_levels.operations != 'auto':
+            found.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once all '
+                         f'processes are of one release')
+        return _said(Code.WARNING, found)
+
+    @_with_schema
+    def _damage(self, db: Database) -> Result:
+        """Nothing is stuck."""
+        wrong = [f'{one.what} {one.id} {one.state}: {one.why}'
+                 for one in doctor.look(context.Services(conf=CONF, db=db)) if one.wrong and one.what != 'service']
+        if wrong:
+            wrong[0] = 'See manila-manage doctor. ' + wrong[0]
+        return _said(Code.WARNING, wrong)
+
+    @_with_schema
+    def _one_host(self, db: Database) -> Result:
+        """A file is not the database of several hosts."""
+        if not CONF.database.connection.startswith('sqlite'):
+            return Result(Code.SUCCESS)
+        with db.reader() as conn:
+            rows = services.list_services(conn)
+        hosts = {row.host.partition('@')[0] for row in rows}
+        living = {row.host.partition('@')[0] for row in rows
+                  if services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)}
+        if len(hosts) <= 1:
+            return Result(Code.SUCCESS)
+        return Result(Code.FAILURE if len(living) > 1 else Code.WARNING,
+                      f'[database] connection: SQLite is for one host, and there are {", ".join(sorted(hosts))}: use '
+                      f'PostgreSQL or MariaDB, or run manila-manage service cleanup if only one is left')
+
+    def _policy(self) -> Result:
+        """The policy file names rules that there are."""
+        try:
+            enforcer = policies.make_enforcer(CONF)
+        except Exception as bad:
+            return Result(Code.FAILURE, f'[oslo_policy] policy_file: {" ".join(str(bad).split())}')
+        known = {rule.name: rule for rule in enforcer.registered_rules.values()}
+        old = {rule.deprecated_rule.name: rule.name for rule in known.values() if rule.deprecated_rule}
+        found = []
+        for name, used in _policy_file().items():
+            if name in known:
+                if known[name].deprecated_for_removal:
+                    found.append(f'Rule {name} will be removed')
+            elif name in old:
+                found.append(f'Rule {name} is called {old[name]} now')
+            elif not used:
+                found.append(f'Rule {name}: there is no such rule')
+        return _said(Code.WARNING, found)
+
+    def _options(self) -> Result:
+        """The configuration files name options that there are."""
+        return _said(Code.WARNING, [str(doubt) for doubt in settings.doubts(CONF)])
+
+    def _backends(self) -> Result:
         """Every enabled backend can be started as configured."""
         if not CONF.enabled_share_backends:
-            return upgradecheck.Result(upgradecheck.Code.WARNING, 'enabled_share_backends names no backend on this host')
+            return Result(Code.WARNING, 'enabled_share_backends names no backend on this host')
         try:
             check_backends(CONF)
         except errors.BadConfig as bad:
-            return upgradecheck.Result(upgradecheck.Code.FAILURE, str(bad))
-        return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+            return Result(Code.FAILURE, str(bad))
+        return Result(Code.SUCCESS)
 
-    def _default_type(self) -> upgradecheck.Result:
+    def _default_type(self) -> Result:
         """Clients that name no share type get one."""
         if not CONF.default_share_type:
-            return upgradecheck.Result(upgradecheck.Code.WARNING, 'default_share_type is not set: "openstack share create" '
-                                                                  'without a type will be refused')
-        return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+            return Result(Code.WARNING, 'default_share_type is not set: "openstack share create" without a type will be '
+                                        'refused')
+        return Result(Code.SUCCESS)
 
-    _upgrade_checks = (('database schema', _schema), ('share backends', _backends), ('default share type', _default_type))
+    _upgrade_checks = (
+        ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
+        ('services', _services), ('nothing stuck', _damage), ('policy file', _policy), ('options', _options),
+        ('share backends', _backends), ('default share type', _default_type))
+
+
+def _policy_file() -> dict[str, bool]:
+    """Return the names of the rules in the operator's file, each with whether another rule there refers to it."""
+    path = CONF.find_file(CONF.oslo_policy.policy_file)
+    rules = yaml.safe_load(Path(path).read_text(encoding='utf-8')) if path else None
+    rules = rules if isinstance(rules, dict) else {}
+    return {name: any(f'rule:{name}' in str(check).replace('(', ' ').replace(')', ' ').split() for check in rules.values())
+            for name in rules}
 
 
 def main() -> int:

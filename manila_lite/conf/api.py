@@ -10,10 +10,10 @@ DEFAULT = [
     cfg.IPOpt('osapi_share_listen', default='0.0.0.0', help='Address the built-in server listens on.'),
     cfg.PortOpt('osapi_share_listen_port', default=8786, help='Port the built-in server listens on.'),
     cfg.IntOpt('osapi_share_workers', default=1, min=1, help='Number of API processes of manila-api.'),
-    cfg.IntOpt('osapi_max_limit', default=1000, min=1, help='Most items of one page of a list.'),
+    cfg.IntOpt('osapi_max_limit', default=1000, min=1, mutable=True, help='Most items of one page of a list.'),
     cfg.StrOpt('osapi_share_base_URL', help='Address to show in links, when a proxy in front does not send '
                                             'X-Forwarded headers.'),
-    cfg.StrOpt('default_share_type', help='Name of the share type used when a request names none.'),
+    cfg.StrOpt('default_share_type', mutable=True, help='Name of the share type used when a request names none.'),
     cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], help='Protocols that users may ask for.'),
     cfg.StrOpt('storage_availability_zone', default='nova', help='Zone of the services of this host, unless their '
                                                                  'backend says otherwise.'),
@@ -24,6 +24,8 @@ DEFAULT = [
 ]
 
 API = [
+    cfg.FloatOpt('subnet_check_timeout', default=30.0, min=1.0, help='Seconds that the request for a subnet waits for the '
+                 'backends whose share servers would be in it.'),
     cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in the built-in server.'),
     cfg.IntOpt('max_request_body_size', default=114688, help='Largest request body in bytes.'),
     cfg.StrOpt('http_basic_auth_user_file', default='/etc/manila_lite/htpasswd',

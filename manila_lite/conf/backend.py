@@ -13,6 +13,8 @@ DEFAULT = [
                                                             'of its own with at least "driver".'),
     cfg.IntOpt('service_down_time', default=60, min=2, help='Seconds without a heartbeat after which a service is down.'),
     cfg.IntOpt('report_interval', default=10, min=1, help='Seconds between heartbeats.'),
+    cfg.BoolOpt('automatic_share_server_cleanup', default=True, help='Whether share servers that nobody uses go away.'),
+    cfg.IntOpt('unused_share_server_cleanup_interval', default=10, min=0, help='Minutes after which they do.'),
     cfg.IntOpt('capability_interval', default=60, min=1, help='Seconds between capacity reports of a backend.'),
 ]
 
@@ -23,6 +25,8 @@ BACKEND = [
     cfg.StrOpt('backend_availability_zone', help='Zone of this backend; default: storage_availability_zone.'),
     cfg.BoolOpt('driver_handles_share_servers', default=False,
                 help='Whether the driver makes share servers. Must be what the driver supports.'),
+    cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1, help='Shares on one share server at most; -1: any number.'),
+    cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
 ]
 
 

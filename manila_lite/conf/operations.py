@@ -9,11 +9,14 @@ OPERATIONS = [
                                                       'never waits behind a copy.'),
     cfg.FloatOpt('lease', default=30.0, min=2.0, help='Seconds after which the work of a process that vanished is '
                                                       'taken over. Renewed at a third of it.'),
-    cfg.FloatOpt('poll_interval', default=2.0, min=0.1, help='Seconds between looks for work whose wake-up was lost.'),
-    cfg.IntOpt('max_attempts', default=4, min=1, help='Tries of a step that fails for no stated reason, before the '
-                                                      'operation is undone.'),
-    cfg.FloatOpt('retry_delay', default=1.0, min=0.0, help='Seconds before the second try; doubled for each further one.'),
-    cfg.FloatOpt('keep_finished', default=7 * 24.0, help='Hours that finished operations are kept for inspection.'),
+    cfg.FloatOpt('poll_interval', default=2.0, min=0.1, mutable=True,
+                 help='Seconds between looks for work whose wake-up was lost.'),
+    cfg.IntOpt('max_attempts', default=4, min=1, mutable=True,
+               help='Tries of a step that fails for no stated reason, before the operation is undone.'),
+    cfg.FloatOpt('retry_delay', default=1.0, min=0.0, mutable=True,
+                 help='Seconds before the second try; doubled for each further one.'),
+    cfg.FloatOpt('keep_finished', default=7 * 24.0, mutable=True,
+                 help='Hours that finished operations are kept for inspection.'),
 ]
 
 

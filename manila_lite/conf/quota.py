@@ -5,7 +5,7 @@ from oslo_config import cfg
 
 
 def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
-    return cfg.IntOpt(name, default=default, min=-1, help=f'{what} per project; -1 for no limit.')
+    return cfg.IntOpt(name, default=default, min=-1, mutable=True, help=f'{what} per project; -1 for no limit.')
 
 
 QUOTA = [
@@ -13,7 +13,7 @@ QUOTA = [
     _limit('snapshots', 50, 'Snapshots'),
     _limit('gigabytes', 1000, 'GiB of all shares'),
     _limit('snapshot_gigabytes', 1000, 'GiB of all snapshots'),
-    cfg.IntOpt('per_share_gigabytes', default=-1, min=-1, help='GiB of any one share; -1 for no limit.'),
+    cfg.IntOpt('per_share_gigabytes', default=-1, min=-1, mutable=True, help='GiB of any one share; -1 for no limit.'),
     _limit('share_networks', 10, 'Share networks'),
     _limit('share_groups', 50, 'Share groups'),
     _limit('share_group_snapshots', 50, 'Share group snapshots'),

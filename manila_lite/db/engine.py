@@ -18,6 +18,8 @@ from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
+from manila_lite.db import observed
+
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
 
 _BUSY_TIMEOUT_MS = 10000
@@ -59,12 +61,14 @@ class Database:
                  if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
                             'max_retries', 'retry_interval', 'max_overflow', 'pool_timeout', 'connection_debug',
                             'connection_trace', 'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
-        manager.configure(sqlite_fk=True, **known)
+        # thread_checkin is for green threads: it gives the processor away at the end of each transaction.
+        manager.configure(sqlite_fk=True, thread_checkin=False, **known)
         engine = manager.writer.get_engine()
         if engine.dialect.name == 'sqlite':
             self._tune_sqlite(engine, full, size)
         elif engine.dialect.name in ('mysql', 'mariadb'):
             _tune_mariadb(engine)
+        observed.observe(engine, traced=self._conf.profiler.enabled and self._conf.profiler.trace_sqlalchemy)
         return manager
 
     def _tune_sqlite(self, engine: Engine, full: bool, size: int) -> None:

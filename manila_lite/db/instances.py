@@ -47,4 +47,4 @@ def list_instances(conn: Connection, filters: dict[str, Any], page: paging.Page)
         if filters.get(key) is not None:
             query = query.where(sa.exists().where(_exports.c.share_instance_id == _instances.c.id,
                                                   column == filters[key]))
-    return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)).all())

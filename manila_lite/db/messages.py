@@ -29,6 +29,8 @@ class Action(enum.Enum):
     EXTEND = ('008', 'extend')
     SHRINK = ('009', 'shrink')
     UPDATE_ACCESS_RULES = ('010', 'update access rules')
+    # Ours, beyond those that Manila has.
+    ADD_SUBNET = ('901', 'add subnet to share network')
 
 
 class Detail(enum.Enum):
@@ -51,7 +53,11 @@ class Detail(enum.Enum):
     DRIVER_FAILED_SHRINK = ('019', 'The backend could not shrink the share.')
     FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend does not let this client in.')
     UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule.')
+    # Ours, beyond those that Manila has.
+    SUBNET_DENIED = ('901', 'A backend cannot give its share servers this subnet.')
+    SUBNET_NOT_ADDED = ('902', 'A share server could not be given the subnet.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
+    SUBNET_FULL = ('033', 'The subnet of the share network has no free address left. Free some, or add a subnet.')
 
     @classmethod
     def named(cls, name: str | None) -> 'Detail':
@@ -107,7 +113,7 @@ def list_messages(conn: Connection, ctx: context.RequestContext, filters: dict[s
         query = query.where(_messages.c.created_at >= filters['created_since'])
     if filters.get('created_before'):
         query = query.where(_messages.c.created_at <= filters['created_before'])
-    return list(conn.execute(page.apply(query, _messages.c, tie=_messages.c.id)))
+    return list(conn.execute(page.apply(query, _messages.c, tie=_messages.c.id)).all())
 
 
 def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:

@@ -38,3 +38,8 @@ def current(db: Database) -> str | None:
 def head(db: Database) -> str:
     """Return the newest revision there is."""
     return ScriptDirectory.from_config(_config(db)).get_current_head() or ''
+
+
+def revisions(db: Database) -> list[str]:
+    """Return every revision there is, oldest first."""
+    return [script.revision for script in ScriptDirectory.from_config(_config(db)).walk_revisions()][::-1]

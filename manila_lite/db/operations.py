@@ -20,12 +20,13 @@ from manila_lite.db.models import operations
 OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
 _STATES = (OPEN, DONE, FAILED, PARKED)
 
+_INSERT = operations.insert()
+
 
 def insert(conn: Connection, **values: Any) -> str:
     """An open operation stands in the table once the transaction commits. Returns its id."""
     ident = uuidutils.generate_uuid()
-    conn.execute(operations.insert().values(
-        **{'id': ident, 'state': OPEN, 'next_run_at': timeutils.utcnow()} | values))
+    conn.execute(_INSERT, {'id': ident, 'state': OPEN, 'next_run_at': timeutils.utcnow()} | values)
     return ident
 
 
@@ -41,6 +42,17 @@ def ask_again(conn: Connection, open_key: str) -> str | None:
 def get(conn: Connection, ident: str) -> Row | None:
     """Return the operation, or nothing."""
     return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
+
+
+def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
+    """Return every operation of this kind on the resource, the oldest first, whatever became of it."""
+    return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)
+                             .order_by(operations.c.created_at)))
+
+
+def remove(conn: Connection, idents: Iterable[str]) -> None:
+    """The operations are forgotten; one that runs ends without a trace."""
+    conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
 
 
 def _free(now: datetime.datetime) -> sa.ColumnElement[bool]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Key/value pairs of an owner: metadata and extra specs, all stored the same way."""
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -18,12 +19,17 @@ def of(conn: Connection, table: sa.Table, owner_id: str) -> dict[str, str]:
 def of_many(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the pairs of several owners by owner id, in one statement; owners without any are left out."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    owner_ids = tuple(owner_ids)
-    if owner_ids:
-        query = sa.select(table.c.owner_id, table.c.key, table.c.value).where(table.c.owner_id.in_(owner_ids))
-        for owner, key, value in conn.execute(query.order_by(table.c.key)):
+    owners = tuple(owner_ids)
+    if owners:
+        for owner, key, value in conn.execute(_of_owners(table), {'owners': owners}).all():
             found[owner][key] = value
     return found
+
+
+@functools.cache
+def _of_owners(table: sa.Table) -> sa.Select:
+    return (sa.select(table.c.owner_id, table.c.key, table.c.value)
+            .where(table.c.owner_id.in_(sa.bindparam('owners', expanding=True))).order_by(table.c.key))
 
 
 def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:

@@ -6,7 +6,8 @@ and adding are one step, on every database. A resize in progress counts with the
 """
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,6 +22,7 @@ _classes = models.quota_classes
 _shares = models.shares
 _instances = models.share_instances
 _snapshots = models.snapshots
+_networks = models.share_networks
 
 DEFAULT_CLASS = 'default'
 
@@ -46,18 +48,24 @@ def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', s
     return _merge(_rows(conn, project_id, user_id, share_type_id), conf, user_id, share_type_id)
 
 
+_USER, _TYPE = sa.bindparam('user'), sa.bindparam('type')
+_PROJECT = sa.bindparam('project')
+
+_LIMITS = sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
+    _quotas.c.project_id == _PROJECT,
+    sa.or_(sa.and_(_quotas.c.user_id == '', _quotas.c.share_type_id.in_(('', _TYPE))),
+           sa.and_(_quotas.c.user_id == _USER, _quotas.c.share_type_id == ''))).union_all(
+    sa.select(sa.literal('*'), sa.literal('*'), _classes.c.resource, _classes.c.hard_limit).where(
+        _classes.c.class_name == DEFAULT_CLASS))
+
+
 def _rows(conn: Connection, project_id: str, user_id: str, share_type_id: str) -> list[Any]:
-    wanted = {('', ''), (user_id, ''), ('', share_type_id)}
-    own = sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
-        _quotas.c.project_id == project_id,
-        sa.or_(*(sa.and_(_quotas.c.user_id == user, _quotas.c.share_type_id == kind) for user, kind in sorted(wanted))))
-    default = sa.select(sa.literal('*'), sa.literal('*'), _classes.c.resource, _classes.c.hard_limit).where(
-        _classes.c.class_name == DEFAULT_CLASS)
-    return list(conn.execute(own.union_all(default)))
+    return list(conn.execute(_LIMITS, {'project': project_id, 'user': user_id, 'type': share_type_id}))
 
 
-def _merge(rows: list[Any], conf: Any, user_id: str, share_type_id: str) -> dict[str, int]:
-    found = {resource: conf.quota[resource] for resource in resources(conf)}
+def _merge(rows: list[Any], conf: Any, user_id: str, share_type_id: str,
+           names: Iterable[str] | None = None) -> dict[str, int]:
+    found = {resource: conf.quota[resource] for resource in (resources(conf) if names is None else names)}
     for scope in (('*', '*'), ('', ''), (user_id, share_type_id)):
         found.update({row[2]: row[3] for row in rows if (row[0], row[1]) == scope})
     return found
@@ -102,20 +110,20 @@ def delete_limits(conn: Connection, project_id: str, *, user_id: str = '', share
     conn.execute(query)
 
 
+_TURN = models.quota_locks.update().where(models.quota_locks.c.project_id == _PROJECT).values(
+    turn=models.quota_locks.c.turn + 1)
+
+
 def lock(conn: Connection, project_id: str) -> None:
     """No other transaction counts this project's usage until this one ends."""
-    turn = models.quota_locks.update().where(models.quota_locks.c.project_id == project_id).values(
-        turn=models.quota_locks.c.turn + 1)
-    if not conn.execute(turn).rowcount:
+    if not conn.execute(_TURN, {'project': project_id}).rowcount:
         insert_ignore(conn, models.quota_locks, {'project_id': project_id, 'turn': 0})
-        conn.execute(turn)
+        conn.execute(_TURN, {'project': project_id})
 
 
 def usages(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, Usage]:
     """Return what the project (or the user, or the type, in it) uses, by resource."""
-    scope = _Scope(project_id, user_id, share_type_id)
-    row = conn.execute(sa.select(*_columns([scope]))).one()
-    return _read(row, 0)
+    return _count(conn, [_Scope(project_id, user_id, share_type_id)])[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,37 +133,52 @@ class _Scope:
     share_type_id: str = ''
 
 
-def _columns(scopes: list[_Scope]) -> list[Any]:
-    columns: list[Any] = []
-    for index, scope in enumerate(scopes):
-        columns += _share_columns(scope, index) + _snapshot_columns(scope, index)
-    return columns
+_GROWTH = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size - _shares.c.size), else_=0)
 
 
-def _share_columns(scope: _Scope, index: int) -> list[Any]:
-    where = [_shares.c.project_id == scope.project_id]
-    source: Any = _shares
-    if scope.user_id:
-        where.append(_shares.c.user_id == scope.user_id)
-    if scope.share_type_id:
-        source = _shares.join(_instances, _instances.c.share_id == _shares.c.id)
-        where.append(_instances.c.share_type_id == scope.share_type_id)
-    growth = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size - _shares.c.size), else_=0)
-    return [sa.select(value).select_from(source).where(*where).scalar_subquery().label(f'{name}_{index}') for name, value in (
-        ('shares', sa.func.count()), ('gigabytes', sa.func.coalesce(sa.func.sum(_shares.c.size), 0)),
-        ('growth', sa.func.coalesce(sa.func.sum(growth), 0)))]
+def _sum(column: Any) -> Any:
+    return sa.func.coalesce(sa.func.sum(column), 0)
 
 
-def _snapshot_columns(scope: _Scope, index: int) -> list[Any]:
-    where = [_snapshots.c.project_id == scope.project_id]
-    source: Any = _snapshots
-    if scope.user_id:
-        where.append(_snapshots.c.user_id == scope.user_id)
-    if scope.share_type_id:
-        source = _snapshots.join(_instances, _instances.c.share_id == _snapshots.c.share_id)
-        where.append(_instances.c.share_type_id == scope.share_type_id)
-    return [sa.select(value).select_from(source).where(*where).scalar_subquery().label(f'{name}_{index}') for name, value in (
-        ('snapshots', sa.func.count()), ('snapshot_gigabytes', sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)))]
+#: Where what is counted stands, and the share that it is of: that one has a type. A share network has none.
+_COUNTED: tuple[tuple[sa.Table, Any, dict[str, Any]], ...] = (
+    (_shares, _shares.c.id, {'shares': sa.func.count(), 'gigabytes': _sum(_shares.c.size), 'growth': _sum(_GROWTH)}),
+    (_snapshots, _snapshots.c.share_id, {'snapshots': sa.func.count(), 'snapshot_gigabytes': _sum(_snapshots.c.size)}),
+    (_networks, None, {'share_networks': sa.func.count()}),
+)
+
+
+def _count(conn: Connection, scopes: list[_Scope]) -> list[dict[str, Usage]]:
+    """Return what is in use in each scope. They are of one project, and name one user and one type at most."""
+    query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes))
+    row = conn.execute(query, {
+        'project': scopes[0].project_id, 'user': max(scope.user_id for scope in scopes),
+        'type': max(scope.share_type_id for scope in scopes)}).one()
+    return [_read(row, index) for index in range(len(scopes))]
+
+
+@functools.cache
+def _counting(scopes: tuple[tuple[bool, bool], ...]) -> sa.Select:
+    """Return the SELECT of one row with the usage in scopes, each by user or not and by type or not."""
+    figures = [_figures(*counted, *scope, f'_{index}') for index, scope in enumerate(scopes) for counted in _COUNTED]
+    source: Any = figures[0]
+    for more in figures[1:]:
+        source = source.join(more, sa.true())
+    return sa.select(*(column for part in figures for column in part.c)).select_from(source)
+
+
+def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool, by_type: bool, suffix: str) -> Any:
+    if by_type and share is None:
+        return sa.select(*(sa.literal(0).label(name + suffix) for name in columns)).subquery()
+    query = sa.select(*(column.label(name + suffix) for name, column in columns.items())).select_from(table)
+    query = query.where(table.c.project_id == _PROJECT)
+    if 'is_going' in table.c:
+        query = query.where(~table.c.is_going)
+    if by_user:
+        query = query.where(table.c.user_id == _USER)
+    if by_type:
+        query = query.join(_instances, _instances.c.share_id == share).where(_instances.c.share_type_id == _TYPE)
+    return query.subquery()
 
 
 def _read(row: Any, index: int) -> dict[str, Usage]:
@@ -163,7 +186,8 @@ def _read(row: Any, index: int) -> dict[str, Usage]:
         return int(getattr(row, f'{name}_{index}'))
 
     return {'shares': Usage(number('shares')), 'gigabytes': Usage(number('gigabytes'), number('growth')),
-            'snapshots': Usage(number('snapshots')), 'snapshot_gigabytes': Usage(number('snapshot_gigabytes'))}
+            'snapshots': Usage(number('snapshots')), 'snapshot_gigabytes': Usage(number('snapshot_gigabytes')),
+            'share_networks': Usage(number('share_networks'))}
 
 
 def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
@@ -182,10 +206,8 @@ def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, sha
         scopes.append(_Scope(project_id, user_id=user_id))
     if share_type_id and ('', share_type_id) in set_for:
         scopes.append(_Scope(project_id, share_type_id=share_type_id))
-    used = conn.execute(sa.select(*_columns(scopes))).one()
-    for index, scope in enumerate(scopes):
-        allowed = _merge(rows, conf, scope.user_id, scope.share_type_id)
-        usage = _read(used, index)
+    for scope, usage in zip(scopes, _count(conn, scopes), strict=True):
+        allowed = _merge(rows, conf, scope.user_id, scope.share_type_id, (*add, 'per_share_gigabytes'))
         _check_one(scope, 'per_share_gigabytes', one_share, allowed['per_share_gigabytes'], 0)
         for resource, amount in add.items():
             _check_one(scope, resource, amount, allowed[resource], usage[resource].total)

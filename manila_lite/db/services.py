@@ -3,6 +3,7 @@
 
 import dataclasses
 import datetime
+import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -90,13 +91,39 @@ def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reaso
         get(conn, host, binary)
 
 
-def pools(conn: Connection) -> list[Row]:
-    """Return every pool with its service's zone, ``zone_id``, ``heartbeat_at``, ``stopped`` and ``disabled``."""
-    return list(conn.execute(
-        sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
-                  _services.c.stopped, _services.c.disabled)
-        .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
-        .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host)))
+_ALL_POOLS = (
+    sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
+              _services.c.stopped, _services.c.disabled)
+    .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
+    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host))
+
+
+def pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
+    """Return every pool (or those of these host strings) with its service's zone, ``zone_id``, ``heartbeat_at``,
+    ``stopped`` and ``disabled``.
+    """
+    query = _ALL_POOLS if hosts is None else _ALL_POOLS.where(_pools.c.host.in_(tuple(hosts)))
+    return list(conn.execute(query).all())
+
+
+_BACKENDS = (
+    sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled,
+              _zones.c.name.label('zone'), _zones.c.id.label('zone_id'))
+    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).where(_services.c.binary == 'manila-share'))
+
+
+def backends(conn: Connection) -> list[Row]:
+    """Return host, ``heartbeat_at``, ``stopped``, ``disabled``, ``zone`` and ``zone_id`` of every backend."""
+    return list(conn.execute(_BACKENDS).all())
+
+
+_MARKS = sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb, _pools.c.allocated_gb,
+                   _pools.c.provisioned_gb)
+
+
+def pool_marks(conn: Connection) -> list[tuple]:
+    """Return for every pool its host string, its backend's, and values of which some differ after every change."""
+    return [tuple(row) for row in conn.execute(_MARKS).all()]
 
 
 def silent(conn: Connection, down_time: float) -> list[str]:
@@ -150,19 +177,25 @@ def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]
             generation=_pools.c.generation + 1, reported_at=timeutils.utcnow(), provisioned_gb=seen.provisioned,
             claimed_gb=since, allocated_gb=since + seen.provisioned, **values)).rowcount
         if not changed:
+            # Not from 0: a pool that was gone and is there again is never taken for what it was.
             insert_ignore(conn, _pools, {
-                'backend_host': backend_host, 'reported_at': timeutils.utcnow(), 'provisioned_gb': seen.provisioned,
-                'claimed_gb': seen.unseen, 'allocated_gb': seen.provisioned + seen.unseen, **values})
+                'backend_host': backend_host, 'generation': random.getrandbits(30), 'reported_at': timeutils.utcnow(),
+                'provisioned_gb': seen.provisioned, 'claimed_gb': seen.unseen,
+                'allocated_gb': seen.provisioned + seen.unseen, **values})
     conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
                                        _pools.c.host.not_in([values['host'] for values in reports])))
 
 
+_MORE = sa.bindparam('more')
+_CLAIM = (_pools.update()
+          .where(_pools.c.host == sa.bindparam('pool'), _pools.c.generation == sa.bindparam('seen'),
+                 _pools.c.claimed_gb + _MORE <= sa.bindparam('most'))
+          .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE))
+
+
 def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
     """``size`` GiB more are promised on the pool, unless that would go above ``most`` since this generation's report."""
-    return bool(conn.execute(
-        _pools.update()
-        .where(_pools.c.host == pool_host, _pools.c.generation == generation, _pools.c.claimed_gb + size <= most)
-        .values(claimed_gb=_pools.c.claimed_gb + size, allocated_gb=_pools.c.allocated_gb + size)).rowcount)
+    return bool(conn.execute(_CLAIM, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}).rowcount)
 
 
 def give_back(conn: Connection, pool_host: str, size: float) -> None:

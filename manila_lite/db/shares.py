@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares with their instance: one row, one joined SELECT. Metadata and exports come by owner ids, in one more each."""
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -46,16 +47,20 @@ def select() -> sa.Select:
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
 
 
+@functools.cache
+def _one(of: str) -> sa.Select:
+    query = select().where(_shares.c.id == sa.bindparam('ident'))
+    mine = _shares.c.project_id == sa.bindparam('project')
+    return {'any': query, 'own': query.where(mine), 'seen': query.where(sa.or_(mine, _shares.c.is_public))}[of]
+
+
 def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool = False) -> Row:
     """Return a share that the caller may see; ``own``: one of their project (or any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    query = select().where(_shares.c.id == ident)
-    if not ctx.is_admin:
-        mine = _shares.c.project_id == ctx.project_id
-        query = query.where(mine if own else sa.or_(mine, _shares.c.is_public))
-    row = conn.execute(query).first()
+    query = _one('any' if ctx.is_admin else 'own' if own else 'seen')
+    row = conn.execute(query, {'ident': ident, 'project': ctx.project_id}).first()
     if row is None:
         raise errors.NotFound.of('share', ident)
     return row
@@ -77,7 +82,7 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     where = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
     for key, column in (('name~', _shares.c.name), ('description~', _shares.c.description)):
         if filters.get(key) is not None:
-            where.append(column.contains(filters[key], autoescape=True))
+            where.append(column.icontains(filters[key], autoescape=True))
     if filters.get('host') is not None:
         where.append(_on_host(filters['host']))
     where += pairs.matching(models.share_metadata, _shares.c.id, filters.get('metadata') or {})
@@ -97,7 +102,7 @@ def _on_host(host: str) -> sa.ColumnElement[bool]:
 def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,
                 public: bool = False) -> list[Row]:
     """Return shares of a project (None: of all), with ``public`` those that others made public too."""
-    return list(conn.execute(page.apply(_listed(filters, project_id, public), SORTABLE, tie=_shares.c.id)))
+    return list(conn.execute(page.apply(_listed(filters, project_id, public), SORTABLE, tie=_shares.c.id)).all())
 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False) -> int:
@@ -114,9 +119,12 @@ def _listed(filters: dict[str, Any], project_id: str | None, public: bool) -> sa
     return query
 
 
+_INSERT = _shares.insert()
+
+
 def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
     """The share's row and metadata exist; its instance follows by ``transitions.create``."""
-    conn.execute(_shares.insert().values(**values))
+    conn.execute(_INSERT, values)
     pairs.insert(conn, models.share_metadata, values['id'], metadata)
 
 
@@ -143,7 +151,7 @@ def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row
     found: dict[str, list[Row]] = defaultdict(list)
     query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
              .order_by(_exports.c.share_instance_id, _exports.c.position))
-    for row in conn.execute(query):
+    for row in conn.execute(query).all():
         found[row.share_instance_id].append(row)
     return found
 

@@ -62,7 +62,7 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
             query = query.where(_snapshots.c[key] == filters[key])
     for key in ('name', 'description'):
         if filters.get(f'{key}~') is not None:
-            query = query.where(_snapshots.c[key].contains(filters[f'{key}~'], autoescape=True))
+            query = query.where(_snapshots.c[key].icontains(filters[f'{key}~'], autoescape=True))
     used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)
     if filters.get('usage') in ('used', 'unused'):
         query = query.where(used if filters['usage'] == 'used' else ~used)
@@ -71,7 +71,7 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return snapshots of a project (None: of all)."""
-    return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)))
+    return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:

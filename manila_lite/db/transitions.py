@@ -17,13 +17,17 @@ _TABLES = {
     states.SHARE.noun: models.share_instances,
     states.SNAPSHOT.noun: models.snapshots,
     states.ACCESS.noun: models.access_rules,
+    states.SHARE_NETWORK.noun: models.share_networks,
+    states.SHARE_SERVER.noun: models.share_servers,
 }
+
+_INSERTS = {noun: table.insert() for noun, table in _TABLES.items()}
 
 
 def create(conn: Connection, machine: states.Machine, values: dict[str, Any]) -> dict[str, Any]:
-    """The row exists, in the status of the verb *create*. Returns its values."""
-    values = values | {machine.column: machine['create'].during}
-    conn.execute(_TABLES[machine.noun].insert().values(**values))
+    """The row exists, in the status of the verb *create*, or that which rows are born in. Returns its values."""
+    values = values | {machine.column: machine.born or machine['create'].during}
+    conn.execute(_INSERTS[machine.noun], values)
     return values
 
 

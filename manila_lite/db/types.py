@@ -3,6 +3,7 @@
 
 import dataclasses
 import datetime
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,16 +37,35 @@ class ShareType:
 
 
 def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    if ctx.is_admin:
-        return []
-    mine = sa.exists().where(_projects.c.share_type_id == _types.c.id, _projects.c.project_id == ctx.project_id)
-    return [sa.or_(_types.c.is_public, mine)]
+    return [] if ctx.is_admin else [_for_project(ctx.project_id)]
 
 
-def _load(conn: Connection, *where: Any) -> list[ShareType]:
-    rows = list(conn.execute(sa.select(_types).where(*where).order_by(_types.c.created_at, _types.c.id)))
+def _for_project(project_id: Any) -> sa.ColumnElement[bool]:
+    mine = sa.exists().where(_projects.c.share_type_id == _types.c.id, _projects.c.project_id == project_id)
+    return sa.or_(_types.c.is_public, mine)
+
+
+_SELECT = sa.select(_types).order_by(_types.c.created_at, _types.c.id)
+
+
+def _load(conn: Connection, query: sa.Select, values: dict[str, Any] | None = None) -> list[ShareType]:
+    rows = list(conn.execute(query, values or {}))
     specs = pairs.of_many(conn, _specs, [row.id for row in rows])
     return [ShareType(extra_specs=specs.get(row.id, {}), **row._mapping) for row in rows]
+
+
+@functools.cache
+def _one_by(names: tuple[str, ...], everybody: bool) -> sa.Select:
+    """Return the SELECT of the types that are called ``wanted``, of all or of those that ``project`` may use."""
+    query = _SELECT.where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
+    return query if everybody else query.where(_for_project(sa.bindparam('project')))
+
+
+def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
+    found = _load(conn, _one_by(names, ctx.is_admin), {'wanted': wanted, 'project': ctx.project_id})
+    if not found:
+        raise errors.NotFound.of('share type', wanted)
+    return next((row for row in found if row.id == wanted), found[0])
 
 
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
@@ -54,7 +74,7 @@ def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool
     where = _visible(ctx) + _having(dict(extra_specs or {}))
     if is_public is not None:
         where.append(_types.c.is_public == is_public)
-    return _load(conn, *where)
+    return _load(conn, _SELECT.where(*where))
 
 
 def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
@@ -71,10 +91,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> ShareType:
 
     :raises errors.NotFound: there is none, or the caller may not use it.
     """
-    found = _load(conn, _types.c.id == ident, *_visible(ctx))
-    if not found:
-        raise errors.NotFound.of('share type', ident)
-    return found[0]
+    return _one(conn, ctx, ident, 'id')
 
 
 def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> ShareType:
@@ -82,10 +99,7 @@ def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> Shar
 
     :raises errors.NotFound: there is none, or the caller may not use it.
     """
-    found = _load(conn, sa.or_(_types.c.id == name_or_id, _types.c.name == name_or_id), *_visible(ctx))
-    if not found:
-        raise errors.NotFound.of('share type', name_or_id)
-    return next((row for row in found if row.id == name_or_id), found[0])
+    return _one(conn, ctx, name_or_id, 'id', 'name')
 
 
 def named(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType:
@@ -93,10 +107,7 @@ def named(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType
 
     :raises errors.NotFound: there is none, or the caller may not use it.
     """
-    found = _load(conn, _types.c.name == name, *_visible(ctx))
-    if not found:
-        raise errors.NotFound.of('share type', name)
-    return found[0]
+    return _one(conn, ctx, name, 'name')
 
 
 def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, description: str | None = None,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds drivers by their entry point and makes them from a backend's section of the configuration."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from stevedore import driver as stevedore_driver
 from stevedore import exception, extension
 
 from manila_lite import errors
+from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend, ShareDriver
 
 NAMESPACE = 'manila_lite.share.drivers'
@@ -43,8 +45,9 @@ def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_di
     :raises errors.BadConfig: with one line for each thing that is wrong, and what to do about it.
     """
     cls = load_class(name)
+    backend_conf.register_backend(conf, backend_name)
     conf.register_opts(cls.OPTIONS, group=backend_name)
-    wrong = _unreadable(cls, backend_name, conf)
+    wrong = _unreadable((*backend_conf.BACKEND, *cls.OPTIONS), backend_name, conf)
     if not wrong:
         backend = Backend(backend_name, host, conf[backend_name], state_dir)
         wrong = [f'[{backend_name}] {problem.what}: {problem.hint}' for problem in cls.check(backend)]
@@ -53,10 +56,10 @@ def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_di
     return cls(backend)
 
 
-def _unreadable(cls: type[ShareDriver], backend_name: str, conf: cfg.ConfigOpts) -> list[str]:
+def _unreadable(options: Iterable[cfg.Opt], backend_name: str, conf: cfg.ConfigOpts) -> list[str]:
     """Return a line for each option whose value cannot be read; oslo.config would only say so when it is used."""
     wrong = []
-    for option in cls.OPTIONS:
+    for option in options:
         try:
             value = conf[backend_name][option.dest]
         except ValueError as refused:

@@ -7,21 +7,24 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import context, errors
+from manila_lite import context, errors, trace
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db import services as rows
 from manila_lite.drivers import load
-from manila_lite.manager import access, shares, snapshots, startup
+from manila_lite.manager import access, servers, shares, snapshots, startup, subnets
+from manila_lite.manager.tenure import Tenure
 from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
-PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS]
+PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
 #: Seconds within which a stop is noticed, and for which wishes for a report are collected.
 _WATCH, _SETTLE = 1.0, 0.2
+#: Seconds between looks for share servers that nobody uses.
+_CLEAN_EVERY = 60.0
 
 
 def check(conf: Any) -> None:
@@ -58,21 +61,27 @@ class ShareManager:
         self.services = services
         self.name = name
         self.host = f'{conf.host}@{name}'
-        self.driver = _driver(conf, name)
+        self.driver = trace.calls(_driver(conf, name), 'driver', conf)
         self.section = conf[name]
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self.worker = Worker(services, 'share', self.host, self.host, zone, PLANS, self)
         self.worker.every(conf.capability_interval, self._report)
-        self._ready = threading.Event()
+        self.worker.every(_CLEAN_EVERY, self._remove_unused)
+        self.tenure = Tenure(services, self.host, self.worker.binary)
+        self.worker.runner.may_claim = self._may_work
+        self._ready_until: threading.Event | None = None    # the end of the tenure for which the backend is ready
         self._stopping = threading.Event()
         self._reporting = threading.Lock()
         self._report_wanted = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """The service is known and heard; the backend becomes ready in the background, however long that takes."""
-        self.worker.start()
-        for target in (self._make_ready, self._report_when_wanted):
+        """The service is known; in the background the backend becomes ready, unless another process works there."""
+        self.worker.start(listen=False)
+        self.tenure.start()
+        if self.tenure.held():
+            self.worker.listen()
+        for target in (self._serve, self._report_when_wanted):
             thread = threading.Thread(target=target, name=f'{self.name}-{target.__name__.strip("_")}', daemon=True)
             thread.start()
             self._threads.append(thread)
@@ -80,27 +89,42 @@ class ShareManager:
     def stop(self) -> None:
         """What was being worked on is done; shares stay served."""
         self._stopping.set()
-        self.worker.stop()
+        self.tenure.finish()
+        self.worker.stop(last=not self.tenure.elsewhere())
         for thread in self._threads:
             thread.join(timeout=10)
         self.driver.shutdown()
+        self.tenure.stop()
 
-    def _make_ready(self) -> None:
+    def _may_work(self) -> bool:
+        end = self._ready_until
+        return end is not None and not end.is_set() and self.tenure.held()
+
+    def _serve(self) -> None:
+        """As long as this process is the one for the backend, the backend works; then it is another's."""
+        while end := self.tenure.wait():
+            self.worker.listen()
+            self._make_ready(end)
+            end.wait()
+            if not self._stopping.is_set():
+                self.worker.deafen()
+
+    def _make_ready(self, end: threading.Event) -> None:
         delay = _RETRY
-        while not self._stopping.is_set():
+        while not end.is_set():
             try:
                 self.driver.setup()
                 break
             except Exception:
                 LOG.exception('[%s] the backend is not ready; next try in %s s', self.name, delay)
-            self._stopping.wait(delay)
+            end.wait(delay)
             delay = min(delay * 2, _RETRY_MOST)
-        if self._stopping.is_set():
+        if end.is_set():
             return
-        self._ready.set()
+        self._ready_until = end
         self._report_wanted.set()
         self.worker.work()
-        startup.restore(self, self._stopping)
+        startup.restore(self, end)
 
     def report_soon(self) -> None:
         """The scheduler learns shortly, once the present transaction is committed, how much room there is now."""
@@ -118,7 +142,7 @@ class ShareManager:
                 LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
 
     def _report(self) -> None:
-        if not self._ready.is_set():
+        if not self._may_work():
             return
         with self._reporting:
             with self.services.db.reader() as conn:
@@ -126,6 +150,10 @@ class ShareManager:
             pools = [self._as_row(pool) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
                 rows.report(conn, self.host, pools, before)
+
+    def _remove_unused(self) -> None:
+        if self._may_work():
+            servers.remove_unused(self)
 
     def _as_row(self, pool: Any) -> dict[str, Any]:
         capabilities = {'share_backend_name': self.section.share_backend_name or self.name,

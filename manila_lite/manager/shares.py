@@ -7,10 +7,11 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import errors, kinds, states
-from manila_lite.db import services, shares, transitions
+from manila_lite.db import services, serving, shares, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
-from manila_lite.manager.task import load_share, load_snapshot, share_instance, tell, verb_plan
+from manila_lite.manager import servers
+from manila_lite.manager.task import load_share, load_snapshot, plain, share_instance, tell, verb_plan
 from manila_lite.operations import Plan, Work
 
 LOG = log.getLogger(__name__)
@@ -19,31 +20,28 @@ LOG = log.getLogger(__name__)
 def create(work: Work) -> None:
     """The share exists at the backend and its exports are known."""
     share = load_share(work)
+    if share.share_network_id:
+        share = dataclasses.replace(share, server=servers.serve(work))
     if share.snapshot_id:
         exports = work.service.driver.create_share_from_snapshot(share, load_snapshot(work, share.snapshot_id))
     else:
         exports = work.service.driver.create_share(share)
-    work.data['exports'] = [_plain(export) for export in exports]
-
-
-def _plain(export: kinds.ExportLocation) -> dict:
-    return {'path': export.path, 'preferred': export.preferred, 'is_admin_only': export.is_admin_only,
-            'metadata': dict(export.metadata)}
+    work.data['exports'] = [plain(export) for export in exports]
 
 
 def try_elsewhere(work: Work) -> None:
-    """Nothing of the share is left here, and the scheduler looks for another pool."""
+    """Nothing of the share is left here, and the scheduler looks for another pool.
+
+    If what is left cannot be deleted this goes no further: the share fails here, and to delete it is to delete that.
+    """
     share = load_share(work)
-    try:
-        work.service.driver.delete_share(share)
-    except Exception:
-        LOG.exception('%s: what was left of the failed creation could not be deleted', share.share_id)
+    work.service.driver.delete_share(share)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = shares.by_instance(conn, share.id)
         if row is not None and row.host:        # not so when a process died between this and passing it on
             services.give_back(conn, row.host, share.size)
-            shares.update_instance(conn, share.id, host=None)
+            shares.update_instance(conn, share.id, host=None, share_server_id=None)
             work.data.setdefault('excluded', {})[row.host] = errors.told(work.error) or 'the backend failed'
     work.send = ('scheduler', '')
 
@@ -69,6 +67,8 @@ def deleted(conn: Connection, work: Work, ident: str) -> None:
     if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['delete'].during):
         shares.delete(conn, work.resource_id)
         services.give_back(conn, row.host, row.size)
+        if row.share_server_id:
+            serving.update(conn, row.share_server_id)
     work.service.report_soon()
 
 

@@ -14,7 +14,7 @@ from oslo_log import log
 from manila_lite import context, kinds, operations
 from manila_lite.db import access, pairs, shares
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.manager import task
+from manila_lite.manager import servers, serving, task
 
 LOG = log.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def restore(manager: Any, stopping: threading.Event) -> None:
 
 def _pass(manager: Any, done: set[str], stopping: threading.Event) -> bool:
     """Look at every share that is not ``done`` yet; say whether all are now."""
-    complete, after = True, ''
+    complete, after = servers.restore(manager), ''
     while not stopping.is_set() and (batch := _next_batch(manager, after)):
         after = batch[-1].share.id
         left = [target for target in batch if target.share.id not in done]
@@ -70,7 +70,9 @@ def _next_batch(manager: Any, after: str) -> list[kinds.EnsureTarget]:
         exports = shares.exports(conn, [row.instance_id for row in rows])
         specs = pairs.of_many(conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id})
         rules = access.granted(conn, [row.id for row in rows])
-    return [kinds.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, [])),
+        found = serving.load(conn, {row.share_server_id for row in rows if row.share_server_id})
+    return [kinds.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
+                                            server=found.get(row.share_server_id)),
                                tuple(rules.get(row.id, ()))) for row in rows]
 
 

@@ -12,6 +12,7 @@ from manila_lite import errors, kinds, states
 from manila_lite.db import messages, pairs, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
+from manila_lite.manager import serving
 from manila_lite.operations import Plan, Step, Work
 
 #: What user messages call the resources of machines.
@@ -48,10 +49,10 @@ def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work]
 
 
 def tell(conn: Connection, work: Work, resource_type: str, action: messages.Action, detail: messages.Detail,
-         error: Exception) -> None:
-    """The owner of the operation's resource can read why it failed."""
+         error: Exception, resource_id: str | None = None) -> None:
+    """The owner of the operation's resource, or of the one named, can read why it failed."""
     named = getattr(error, 'detail', None)
-    messages.create(conn, work.ctx, resource_type, work.resource_id, action,
+    messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
                     messages.Detail.named(named) if named else detail, errors.told(error))
 
 
@@ -78,17 +79,26 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> kinds.Sh
     """Return a share row as drivers see it, with its type's extra specs and its export locations."""
     specs = pairs.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
     exports = shares.exports(conn, (row.instance_id,)).get(row.instance_id, [])
-    return to_kind(row, specs, exports, size=size)
+    server = serving.load(conn, (row.share_server_id,)).get(row.share_server_id) if row.share_server_id else None
+    return to_kind(row, specs, exports, size=size, server=server)
 
 
-def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None) -> kinds.Share:
-    """Return a share row, its specs and export rows as one value."""
+def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None,
+            server: kinds.ShareServer | None = None) -> kinds.Share:
+    """Return a share row, its specs, export rows and share server as one value."""
     return kinds.Share(
         id=row.instance_id, share_id=row.id, project_id=row.project_id, size=size or row.size, proto=row.share_proto,
         pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
-        mount_point_name=row.mount_point_name, extra_specs=specs,
+        mount_point_name=row.mount_point_name, extra_specs=specs, server=server,
+        share_network_id=row.share_network_id,
         export_locations=tuple(kinds.ExportLocation(export.path, export.preferred, export.is_admin_only)
                                for export in exports))
+
+
+def plain(export: kinds.ExportLocation) -> dict[str, Any]:
+    """Return an export location as an operation's data can keep it."""
+    return {'path': export.path, 'preferred': export.preferred, 'is_admin_only': export.is_admin_only,
+            'metadata': dict(export.metadata)}
 
 
 def load_share(work: Work, *, size: int | None = None) -> kinds.Share:
@@ -111,4 +121,4 @@ def load_snapshot(work: Work, ident: str, *, size: int | None = None) -> kinds.S
                               provider_location=row.provider_location)
 
 
-__all__ = ['as_share', 'load_share', 'load_snapshot', 'share_instance', 'share_row', 'tell', 'to_kind', 'verb_plan']
+__all__ = ['as_share', 'load_share', 'load_snapshot', 'plain', 'share_instance', 'share_row', 'tell', 'to_kind', 'verb_plan']

@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any
 
-from manila_lite import context
+from manila_lite import context, trace
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.operations.plans import WORK
@@ -17,29 +17,33 @@ class Wake:
     topic: str
     host: str
     operation_id: str
+    lane: str | None = None
 
     def send(self, ctx: context.RequestContext) -> None:
         """Tell the worker. Never fails: a lost wake-up costs one poll interval."""
-        ctx.bus.wake(self.topic, self.host or None, self.operation_id)
+        ctx.bus.wake(self.topic, self.host or None, self.operation_id, self.lane)
 
 
 def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
           topic: str, host: str = '', data: dict[str, Any] | None = None, serial: str | None = None,
           open_key: str | None = None, lane: str = WORK) -> Wake:
     """The operation is part of the caller's transaction. Returns the wake-up to send after the commit."""
+    ctx.resource_uuid = ctx.resource_uuid or resource_id
     ident = rows.insert(conn, kind=kind, resource_type=resource_type, resource_id=resource_id, topic=topic,
-                        host=backend_of(host), data=data or {}, serial=serial, open_key=open_key, lane=lane,
-                        project_id=ctx.project_id, user_id=ctx.user_id, request_id=ctx.request_id)
-    return Wake(topic, backend_of(host), ident)
+                        host=backend_of(host), data={**(data or {}), **trace.carried()}, serial=serial,
+                        open_key=open_key, lane=lane, project_id=ctx.project_id, user_id=ctx.user_id,
+                        request_id=ctx.request_id)
+    return Wake(topic, backend_of(host), ident, lane)
 
 
 def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
-               topic: str, host: str, open_key: str, **more: Any) -> Wake:
+               topic: str, host: str, open_key: str, lane: str = WORK, **more: Any) -> Wake:
     """The operation with this key is open and will look once more before it ends; it begins if it was not open."""
     ident = rows.ask_again(conn, open_key)
     if ident is not None:
-        return Wake(topic, backend_of(host), ident)
-    return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key, **more)
+        return Wake(topic, backend_of(host), ident, lane)
+    return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key,
+                 lane=lane, **more)
 
 
 def backend_of(host: str) -> str:

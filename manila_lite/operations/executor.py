@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import timeutils
 
-from manila_lite import context, errors
+from manila_lite import context, errors, metrics
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import TRANSIENT
 from manila_lite.operations.begin import Wake, backend_of
@@ -14,8 +15,8 @@ from manila_lite.operations.plans import Plan, Work
 
 LOG = log.getLogger(__name__)
 
-#: Tries, as multiples of ``max_attempts``, after which undoing is given up, and after which all is.
-_UNDO_TRIES, _ALL_TRIES = 2, 3
+#: Tries, as a multiple of ``max_attempts``, after which it is given up to write the end of what was undone.
+_ALL_TRIES = 2
 
 
 class Executor:
@@ -36,18 +37,15 @@ class Executor:
         plan = self.plans.get(op.kind)
         if plan is None:
             return self._not_mine(op)
-        ctx = context.RequestContext(
-            user_id=op.user_id, project_id=op.project_id, request_id=op.request_id, is_admin=True,
-            roles=['admin', 'member', 'reader'], services=self.services, overwrite=False)
-        work = Work(op, dict(op.data), ctx, self.service, tries=op.attempts)
+        work = Work(op, dict(op.data), context.behind(op, self.services), self.service, tries=op.attempts)
         again = None
         if op.attempts > _ALL_TRIES * self.conf.max_attempts:
             self._park(op, 'What is to be written at its end could not be written')
         elif op.undoing:
-            self._undo(plan, work, _recalled(work), op.step)
+            again = self._undo(plan, work, _recalled(work), op.step)
         elif op.attempts > self.conf.max_attempts:
             # Each earlier try ended without a word: the process died in it.
-            self._undo(plan, work, errors.Final('The work was interrupted too often.'), op.step)
+            again = self._undo(plan, work, errors.Final('The work was interrupted too often.'), op.step)
         else:
             again = self._forward(plan, work)
         return again
@@ -64,6 +62,12 @@ class Executor:
         LOG.error('%s: %s (operation %s) is set aside: %s', op.resource_id, op.kind, op.id, why)
         with self.services.db.writer() as conn:
             rows.finish(conn, op.id, self.owner, rows.PARKED, '; '.join(filter(None, (why, op.error))))
+        self._count(op, rows.PARKED)
+
+    def _count(self, op: Any, outcome: str) -> None:
+        age = (timeutils.utcnow() - op.created_at).total_seconds()
+        LOG.info('%s: %s is %s after %.1f s', op.resource_id, op.kind, outcome, age)
+        metrics.ended(op.kind if op.kind in self.plans else metrics.OTHER, outcome, age)
 
     def _later(self, op: Any, after: float, **values: Any) -> float:
         with self.services.db.writer() as conn:
@@ -99,10 +103,12 @@ class Executor:
         """Say whether that was all; it was not if it was asked for again meanwhile."""
         with self.services.db.writer() as conn:
             plan.done(conn, work)
-            if rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.op.wanted):
-                return True
-            work.op = rows.get(conn, work.op.id)
-            return False
+            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.op.wanted)
+            if not ended:
+                work.op = rows.get(conn, work.op.id)
+        if ended:
+            self._count(work.op, rows.DONE)
+        return ended
 
     def _stumble(self, plan: Plan, work: Work, step: int, error: Exception) -> float | None:
         op = work.op
@@ -113,36 +119,50 @@ class Executor:
                 LOG.warning('%s: %s failed: %s', op.resource_id, op.kind, error)
             else:
                 LOG.exception('%s: %s failed for good', op.resource_id, op.kind)
-            self._undo(plan, work, error, step)
-            return None
+            return self._undo(plan, work, error, step)
         delay = self._delay(work.tries)
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
         return self._later(op, delay, step=step, data=work.data, error=str(error))
 
-    def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> None:
+    def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
+        """The operation has failed and is undone as far as can be, or waits for another try; then return as ``run``."""
         work.error = error
         _remember(work, error)
+        resumed = work.op.undoing
         for at in range(min(step, len(plan.steps) - 1), -1, -1):
-            undo = plan.steps[at].undo
-            if undo is None:
+            if plan.steps[at].undo is None:
                 continue
-            if work.tries > _UNDO_TRIES * self.conf.max_attempts:
-                LOG.error('%s: step %s of %s is not undone: the process died in that too often',
-                          work.op.resource_id, at, work.op.kind)
-                continue
-            self._save(work, step=at, data=work.data, undoing=True, error=str(error))
-            try:
-                undo(work)
-            except (errors.LostClaim, *TRANSIENT):
-                raise
-            except Exception:
-                LOG.exception('%s: undoing step %s of %s failed', work.op.resource_id, at, work.op.kind)
+            if not resumed:
+                self._save(work, step=at, data=work.data, undoing=True, attempts=1, error=str(error))
+                work.tries = 1
+            resumed = False
+            again = self._undo_step(plan, work, at)
+            if again is not None:
+                return again
         if work.send:
             self._pass_on(work)
-            return
+            return None
         with self.services.db.writer() as conn:
             plan.failed(conn, work, error)
             rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error))
+        self._count(work.op, rows.FAILED)
+        return None
+
+    def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:
+        """The step is undone, or given up after as many tries as doing it has; or return when to try again."""
+        where = f'{work.op.resource_id}: undoing step {at} of {work.op.kind}'
+        if work.tries > self.conf.max_attempts:
+            LOG.error('%s is given up: the process died in it too often', where)
+            return None
+        try:
+            plan.steps[at].undo(work)
+        except (errors.LostClaim, *TRANSIENT):
+            raise
+        except Exception as bad:
+            LOG.exception('%s failed', where)
+            if not isinstance(bad, errors.Final) and work.tries < self.conf.max_attempts:
+                return self._later(work.op, self._delay(work.tries), data=work.data)
+        return None
 
     def _save(self, work: Work, **values: Any) -> None:
         with self.services.db.writer() as conn:

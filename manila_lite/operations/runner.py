@@ -2,14 +2,16 @@
 """Finds work of one queue, claims it and keeps the claims."""
 
 import concurrent.futures
+import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import timeutils
 
-from manila_lite import context, errors
+from manila_lite import context, errors, metrics, trace
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import TRANSIENT
 from manila_lite.operations import owners
@@ -38,6 +40,9 @@ class Runner:
         self._due: set[float] = set()   # when, by the monotonic clock, something released is due again
         self._stopped = threading.Event()
         self._poke = threading.Event()
+        self._skipped = False   # a wake-up came for lanes without a free hand
+        #: Asked before and after each claim: a backend may have become another process's.
+        self.may_claim: Callable[[], bool] = lambda: True
         self._drained = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
 
@@ -45,10 +50,7 @@ class Runner:
 
     def start(self) -> None:
         """Claims of dead processes of this host are free, and the queue is worked on from now."""
-        try:
-            self.free_dead_claims()
-        except Exception:
-            LOG.exception('Claims of dead processes could not be freed; their leases will run out')
+        self.take_over()
         for lane, hands in self._hands.items():
             self._pools[lane] = concurrent.futures.ThreadPoolExecutor(hands, f'{self.topic}-{lane}')
         for target, name in ((self._poll, 'poll'), (self._renew, 'lease')):
@@ -68,6 +70,14 @@ class Runner:
         if self._threads:
             self._threads['lease'].join()
 
+    def take_over(self) -> None:
+        """Claims of dead processes of this host are free, if the database answers, and looked at."""
+        try:
+            self.free_dead_claims()
+        except Exception:
+            LOG.exception('Claims of dead processes could not be freed; their leases will run out')
+        self.wake()
+
     def free_dead_claims(self) -> None:
         """What processes of this host held when they died need not wait for the lease to run out."""
         with self.services.db.writer() as conn:
@@ -76,8 +86,14 @@ class Runner:
                     count = rows.free_claims_of(conn, owner)
                     LOG.warning('%s operations of %s are taken over: it is gone', count, owner)
 
-    def wake(self) -> None:
-        """There may be work: look now."""
+    def wake(self, lanes: Iterable[str] = ()) -> None:
+        """There may be work, in these lanes if any are named: look now, or as soon as one of them has a free hand."""
+        named = set(lanes)
+        with self._lock:
+            taken = [lane for lane, _ in self._running.values()]
+            if named and all(taken.count(lane) >= self._hands.get(lane, math.inf) for lane in named):
+                self._skipped = True
+                return
         self._poke.set()
 
     @property
@@ -121,7 +137,10 @@ class Runner:
 
     def _look(self) -> bool:
         """Take what there are hands for; say whether another look at once would find more."""
+        if not self.may_claim():
+            return False
         with self._lock:
+            self._skipped = False
             running = set(self._running)
             busy = {serial for _, serial in self._running.values() if serial}
             lanes = [lane for lane, _ in self._running.values()]
@@ -152,13 +171,18 @@ class Runner:
     def _drop(self, ident: str) -> None:
         with self._lock:
             self._running.pop(ident, None)
-        if self._more:
+        if self._more or self._skipped:
             self._poke.set()
 
     def _take(self, entry: Any) -> None:
         try:
             with self.services.db.writer() as conn:
                 op = rows.claim(conn, entry, self.owner, self.conf.lease)
+                if not self.may_claim():
+                    raise errors.LostClaim(f'Operation {entry.id} is left to whoever works here now.')
+        except errors.LostClaim as lost:
+            self._drop(entry.id)
+            LOG.warning('%s: %s', entry.resource_id, lost)
         except ValueError as bad:
             self._drop(entry.id)
             self._set_aside(entry, bad)
@@ -175,6 +199,7 @@ class Runner:
         LOG.error('%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad)
         with self.services.db.writer() as conn:
             rows.park(conn, entry, f'Its data cannot be read: {bad}')
+        metrics.ended(metrics.OTHER, rows.PARKED, 0.0)
 
     def _renew(self) -> None:
         while not self._drained.wait(self.conf.lease / 3):
@@ -189,6 +214,15 @@ class Runner:
                 LOG.exception('Renewing the leases of %s operations failed', len(mine))
 
     def _work(self, op: Any) -> None:
+        kind = op.kind if op.kind in self.executor.plans else metrics.OTHER
+        began = time.monotonic()
+        metrics.claimed(kind, (timeutils.utcnow() - op.next_run_at).total_seconds())
+        with (context.working(context.behind(op, self.services), f'{op.kind} {op.id}'),
+              trace.resumed(self.services.conf, op.data, 'operation', kind=op.kind, resource=op.resource_id)):
+            self._work_on(op)
+        metrics.ran(kind, time.monotonic() - began)
+
+    def _work_on(self, op: Any) -> None:
         again = None
         try:
             again = self.executor.run(op)

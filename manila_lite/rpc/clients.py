@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sending end of the bus. A request never waits for it and never fails by it."""
 
+import dataclasses
 import logging
 import os
 import threading
+import time
 
 import oslo_messaging
 from oslo_config import cfg
 
+from manila_lite import metrics
 from manila_lite.rpc import TOPICS, endpoint, transport
 
 LOG = logging.getLogger(__name__)
@@ -15,7 +18,34 @@ LOG = logging.getLogger(__name__)
 #: More ids than this for one receiver become "look at everything".
 MAX_IDS = 100
 
+#: After a message, its receiver gets the next one only after so many times as long as sending took, in seconds at most:
+#: a message to a broker costs as much as half a request. Of a burst, the first is sent at once, the others together.
+PAUSES, LONGEST_PAUSE = 10, 0.02
+
 Receiver = tuple[str, str | None]           # topic, host or None for any
+
+
+@dataclasses.dataclass
+class _News:
+    """What a receiver is to be told. ``all_ids`` and ``all_lanes``: not only what is named here."""
+
+    ids: set[str] = dataclasses.field(default_factory=set)
+    lanes: set[str] = dataclasses.field(default_factory=set)
+    all_ids: bool = False
+    all_lanes: bool = False
+
+    def add(self, ident: str | None, lane: str | None) -> None:
+        """The receiver is told of this one too."""
+        self.ids.add(ident or '')
+        self.lanes.add(lane or '')
+        self.all_ids |= ident is None or len(self.ids) > MAX_IDS
+        self.all_lanes |= lane is None
+        if self.all_ids:
+            self.ids.clear()        # it may grow without end while the bus is stuck
+
+    def shaped(self, version: str) -> dict[str, list[str]]:
+        """Return it as that version of the message says it."""
+        return endpoint.shape(version, () if self.all_ids else self.ids, () if self.all_lanes else self.lanes)
 
 
 class Bus:
@@ -32,15 +62,16 @@ class Bus:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._changed = threading.Condition()
-        self._pending: dict[Receiver, set[str]] = {}        # an empty set: everything
+        self._pending: dict[Receiver, _News] = {}
+        self._not_before: dict[Receiver, float] = {}        # of the monotonic clock
         self._closed = False
         self._thread: threading.Thread | None = None
         self._rpc: oslo_messaging.RPCClient | None = None
 
-    def wake(self, topic: str, host: str | None, operation_id: str | None = None) -> None:
+    def wake(self, topic: str, host: str | None, operation_id: str | None = None, lane: str | None = None) -> None:
         """The service ``topic`` ('scheduler' or 'share') on ``host`` (None: any) will look at its work soon.
 
-        Returns at once. ``operation_id`` None: at all of it.
+        Returns at once. ``operation_id`` None: at all of it; ``lane`` None: in all lanes.
         """
         if self._pid != os.getpid():
             self._reset()                   # the thread, and perhaps the lock's owner, stayed with the parent
@@ -48,23 +79,16 @@ class Bus:
         with self._changed:
             if self._closed:
                 return
-            self._add(receiver, operation_id)
+            self._pending.setdefault(receiver, _News()).add(operation_id, lane)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name='bus: wake-ups', daemon=True)
                 self._thread.start()
             self._changed.notify()
 
-    def _add(self, receiver: Receiver, operation_id: str | None) -> None:
-        ids = self._pending.get(receiver)
-        if operation_id is None or (ids is not None and (not ids or len(ids) >= MAX_IDS)):
-            self._pending[receiver] = set()
-        elif ids is None:
-            self._pending[receiver] = {operation_id}
-        else:
-            ids.add(operation_id)
-
     def close(self, timeout: float | None = None) -> bool:
         """No wake-up is taken any more; say whether those taken left within ``timeout`` seconds (default: conf)."""
+        if self._pid != os.getpid():
+            return True                     # what the parent took is the parent's to send
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -74,23 +98,37 @@ class Bus:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._pending or self._closed)
-                batch, self._pending = self._pending, {}
-                if not batch:
-                    return
-            for receiver, ids in batch.items():
-                self._send(receiver, sorted(ids))
+        while batch := self._next():
+            for receiver, news in batch.items():
+                began = time.monotonic()
+                self._send(receiver, news)
+                now = time.monotonic()
+                self._not_before[receiver] = now + min(PAUSES * (now - began), LONGEST_PAUSE)
 
-    def _send(self, receiver: Receiver, ids: list[str]) -> None:
+    def _next(self) -> dict[Receiver, _News]:
+        """Wait for news for receivers that were not told something just now. Nothing comes at the end."""
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                waits = {receiver: self._not_before.get(receiver, now) - now for receiver in self._pending}
+                due = [receiver for receiver, wait in waits.items() if wait <= 0 or self._closed]
+                if due or self._closed:
+                    return {receiver: self._pending.pop(receiver) for receiver in due}
+                self._changed.wait(min(waits.values(), default=None))
+
+    def _send(self, receiver: Receiver, news: _News) -> None:
         topic, host = receiver
+        version = self._version()
         try:
-            self._client().prepare(topic=topic, server=host).cast({}, 'wake', operation_ids=ids)
+            self._client().prepare(topic=topic, server=host, version=version).cast({}, 'wake', **news.shaped(version))
         except Exception as error:
             self._report(error)
         else:
             self._report(None)
+
+    def _version(self) -> str:
+        pinned = self._conf.upgrade_levels.operations
+        return endpoint.VERSION if pinned == 'auto' else pinned
 
     def _client(self) -> oslo_messaging.RPCClient:
         if self._rpc is None:
@@ -99,6 +137,7 @@ class Bus:
         return self._rpc
 
     def _report(self, error: Exception | None) -> None:
+        metrics.wake_up(sent=error is None)
         if error and not self._is_down:
             LOG.warning('Wake-ups are dropped, work is found by polling: the bus failed with %s', error)
         elif self._is_down and not error:

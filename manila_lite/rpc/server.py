@@ -8,6 +8,7 @@ from typing import Any
 
 import oslo_messaging
 from oslo_config import cfg
+from oslo_messaging.rpc import dispatcher as oslo_dispatcher
 from oslo_messaging.rpc import server as oslo_server
 
 from manila_lite import context
@@ -26,6 +27,27 @@ class RpcServer(oslo_server.RPCServer):
         self._executor_cls = futures.ThreadPoolExecutor
 
 
+class Dispatcher(oslo_dispatcher.RPCDispatcher):
+    """oslo.messaging's dispatcher; a message of another major version costs one line of the log and not a trace each."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._unknown: set[str] = set()
+
+    def dispatch(self, incoming: Any) -> Any:
+        """Return what the endpoint answers.
+
+        :raises ExpectedException: nobody here understands the message; a caller gets the cause.
+        """
+        try:
+            return super().dispatch(incoming)
+        except (oslo_messaging.UnsupportedVersion, oslo_messaging.NoSuchMethod) as unknown:
+            if str(unknown) not in self._unknown:
+                self._unknown.add(str(unknown))
+                LOG.warning('A message of another version is dropped, the work is found by polling: %s', unknown)
+            raise oslo_messaging.ExpectedException from unknown
+
+
 class Server:
     """Endpoints that listen on a topic, as ``host`` and as any. Make it after the fork."""
 
@@ -33,9 +55,9 @@ class Server:
                  services: context.Services | None = None, threads: int = 4):
         self.name = f'{topic} as {host}'
         self._threads = threads
-        self._server = oslo_messaging.get_rpc_server(
-            transport.get_transport(conf), oslo_messaging.Target(topic=topic, server=host), endpoints,
-            serializer=transport.ContextSerializer(services), server_cls=RpcServer)
+        self._patience = conf.rpc.drain_timeout
+        self._server = RpcServer(transport.get_transport(conf), oslo_messaging.Target(topic=topic, server=host),
+                                 Dispatcher(endpoints, transport.ContextSerializer(services)))
         self._starter: threading.Thread | None = None
 
     def start(self, patience: float = 3.0) -> bool:
@@ -60,8 +82,10 @@ class Server:
     def stop(self, timeout: float | None = None) -> bool:
         """No message is received any more, and those received are answered. May be called twice.
 
-        Returns False if ``timeout`` seconds were not enough for that.
+        Returns False if ``timeout`` seconds (default: conf) were not enough for that: a broker that has fallen silent
+        does not let go of its consumers for minutes.
         """
+        timeout = self._patience if timeout is None else timeout
         if self._starter is None:
             return True
         drainer = threading.Thread(target=self._drain, name=f'bus drain: {self.name}', daemon=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import oslo_messaging
 from oslo_config import cfg
+from oslo_messaging import opts
 
 from manila_lite import context
 
@@ -13,6 +14,9 @@ from manila_lite import context
 EXCEPTION_MODULES = ['manila_lite.errors', 'oslo_messaging.exceptions', 'oslo_messaging.rpc.client']
 #: What comes of a transport URL that means nothing, or whose server is not what it should be.
 UNUSABLE = oslo_messaging.MessagingException
+
+#: Our defaults for RabbitMQ. Newer brokers have no other replicated queues, and none that are gone after a restart.
+_RABBIT = {'rabbit_quorum_queue': True, 'rabbit_transient_quorum_queue': True}
 
 _transports: dict[tuple[int, str], Any] = {}
 
@@ -22,6 +26,10 @@ def set_defaults(conf: cfg.ConfigOpts, url: str | None = None) -> None:
     oslo_messaging.set_transport_defaults('manila_lite')
     oslo_messaging.TransportURL.parse(conf, 'inproc://')
     conf.set_default('control_exchange', 'manila_lite')
+    group = 'oslo_messaging_rabbit'
+    conf.register_opts(dict(opts.list_opts())[group], group)    # the driver would do it at its first use
+    for name, value in _RABBIT.items():
+        conf.set_default(name, value, group)
     if url:
         conf.set_default('transport_url', url)
 

@@ -1,23 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What backends reported, as filters see it. The table is the truth: a scheduler that just started knows everything."""
+"""What backends reported, as filters see it, kept from one request to the next.
 
-from typing import Any
+The table is the truth: a scheduler that just started knows everything. What is kept may be a second old. That never
+promises room twice, since the claim of it is decided in the table; and who finds no pool looks again at what is there
+now (``not_before``) before saying so.
+"""
+
+import dataclasses
+import math
+import threading
+import time
+from typing import Any, NamedTuple
 
 from manila_lite.db import services
 from manila_lite.db.engine import Connection
 from manila_lite.scheduler.interface import PoolState
+from manila_lite.scheduler.placement import Groups
+
+#: Seconds after which it is looked what has changed; sooner if a look is cheap: looks take a twentieth of the time.
+_OLDEST = 1.0
+_LOOKS = 20
+#: Above so many changed pools, all are read.
+_MANY = 500
 
 
-def pools(conn: Connection, conf: Any) -> tuple[list[PoolState], dict[str, str | None]]:
-    """Return every pool, and by pool the id of its zone, in one statement."""
-    rows = services.pools(conn)
-    return [_state(row, conf.service_down_time) for row in rows], {row.host: row.zone_id for row in rows}
+class Hosts:
+    """Every pool that backends reported. Safe for many threads."""
+
+    def __init__(self, down_time: float):
+        """``down_time``: seconds without a heartbeat after which a service counts as down."""
+        self._down_time = down_time
+        self._lock = threading.Lock()
+        self._groups = Groups(())
+        self._marks: dict[str, tuple] = {}
+        self._alive: dict[str, _Service] = {}
+        self._read_at = self._good_until = -math.inf
+
+    def pools(self, conn: Connection, not_before: float = -math.inf) -> Groups:
+        """Return every pool as it was at most a second ago, and not before this time of the monotonic clock."""
+        with self._lock:
+            now = time.monotonic()
+            if now >= self._good_until or self._read_at < not_before:
+                began = time.thread_time()
+                self._look(conn)
+                self._read_at = now
+                self._good_until = now + min(_OLDEST, _LOOKS * (time.thread_time() - began))
+            return self._groups
+
+    def claimed(self, pool: PoolState, size: float) -> None:
+        """``size`` GiB more of the pool are promised by this scheduler, if its transaction commits: so look again."""
+        with self._lock:
+            self._groups.replace(pool, dataclasses.replace(pool, claimed_gb=pool.claimed_gb + size))
+            self._marks.pop(pool.host, None)
+
+    def _look(self, conn: Connection) -> None:
+        """Read marks of all pools. Where one, or the service, differs from before, the pool changes with it; those that
+        reported anew are read in full.
+        """
+        alive = {row.host: _service(row, self._down_time) for row in services.backends(conn)}
+        moved = {host for host, service in alive.items() if self._alive.get(host) != service}
+        marks = {mark[0]: mark for mark in services.pool_marks(conn) if mark[1] in alive}
+        changed = [mark for host, mark in marks.items() if self._marks.get(host) != mark or mark[1] in moved]
+        if changed or len(marks) != self._groups.count:
+            known = {pool.host: pool for pool in self._groups if pool.host in marks}
+            unread = []
+            for host, backend, generation, claimed, allocated, provisioned in changed:
+                old = known.pop(host, None)
+                if old is None or old.generation != generation:
+                    unread.append(host)
+                else:
+                    known[host] = dataclasses.replace(old, claimed_gb=claimed, allocated_gb=allocated,
+                                                      provisioned_gb=provisioned, **alive[backend]._asdict())
+            for row in services.pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
+                if row.host in marks:
+                    known[row.host] = _state(row, alive[row.backend_host])
+            self._groups = Groups(known.values())
+        self._alive, self._marks = alive, marks
 
 
-def _state(row: Any, down_time: float) -> PoolState:
+class _Service(NamedTuple):
+    """What a pool has from its service, under its own names for it."""
+
+    up: bool
+    disabled: bool
+    availability_zone: str | None
+    availability_zone_id: str | None
+
+
+def _service(row: Any, down_time: float) -> _Service:
+    return _Service(services.is_up(row.heartbeat_at, row.stopped, down_time), row.disabled, row.zone, row.zone_id)
+
+
+def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
+    """Return a pool as it is now, if there is one of that host string."""
+    return next((_state(row, _service(row, down_time)) for row in services.pools(conn, [host])), None)
+
+
+def _state(row: Any, service: _Service) -> PoolState:
     return PoolState(
-        host=row.host, availability_zone=row.zone, capabilities=row.capabilities, total_gb=row.total_gb,
-        free_gb=row.free_gb, reserved_percentage=row.reserved_percentage, allocated_gb=row.allocated_gb,
-        claimed_gb=row.claimed_gb, thin_provisioning=row.thin_provisioning,
-        max_over_subscription_ratio=row.max_over_subscription_ratio, provisioned_gb=row.provisioned_gb,
-        generation=row.generation, up=services.is_up(row.heartbeat_at, row.stopped, down_time), disabled=row.disabled)
+        host=row.host, capabilities=row.capabilities, total_gb=row.total_gb, free_gb=row.free_gb,
+        reserved_percentage=row.reserved_percentage, allocated_gb=row.allocated_gb, claimed_gb=row.claimed_gb,
+        thin_provisioning=row.thin_provisioning, max_over_subscription_ratio=row.max_over_subscription_ratio,
+        provisioned_gb=row.provisioned_gb, generation=row.generation, **service._asdict())

@@ -8,12 +8,14 @@ import abc
 import dataclasses
 import functools
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 
 from manila_lite import extra_specs
+
+Value = TypeVar('Value')
 
 
 def places(host: str) -> tuple[str, str, str]:
@@ -28,7 +30,8 @@ class Request:
 
     Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this
     request to the reason. ``source_host`` is where the share of the snapshot is that this one is made from;
-    ``source_domain``, its replication domain, is found by the filter that needs it.
+    ``source_domain``, its replication domain, is found by the filter that needs it. ``subnets``: how many its share
+    network has by zone id, those for every other zone under ``None``.
     """
 
     size: int
@@ -43,6 +46,7 @@ class Request:
     source_domain: str | None = None
     excluded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     new_share: bool = True
+    subnets: Mapping[str | None, int] | None = None
 
     @functools.cached_property
     def asked(self) -> Mapping[str, str]:
@@ -77,6 +81,7 @@ class PoolState:
     generation: int = 0
     up: bool = True
     disabled: bool = False
+    availability_zone_id: str | None = None
 
     @property
     def backend(self) -> str:
@@ -92,6 +97,17 @@ class PoolState:
     def reported(self) -> Mapping[str, Any]:
         """What extra specs are matched with."""
         return {'thin_provisioning': self.thin_provisioning, **self.capabilities}
+
+    def remembered(self, compute: Callable[['PoolState'], Value]) -> Value:
+        """Return ``compute(self)``, computed once: for what depends on nothing but the pool and is asked very often."""
+        try:
+            return self._remembered[compute]
+        except KeyError:
+            return self._remembered.setdefault(compute, compute(self))
+
+    @functools.cached_property
+    def _remembered(self) -> dict[Any, Any]:
+        return {}
 
     @functools.cached_property
     def signature(self) -> bytes | str:

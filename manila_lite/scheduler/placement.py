@@ -7,14 +7,14 @@ import heapq
 import math
 import random
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
 
 #: Candidates are a first choice and replacements for when it fails; nobody tries more.
 MOST_CANDIDATES = 50
 #: When this many pools passed, no more are asked: the best of so many, taken at random, is good enough.
-ENOUGH = 200
+ENOUGH = 60
 
 _START = 'No storage could be allocated for this share request: '
 
@@ -46,20 +46,25 @@ class Groups:
     """Pools by signature. Whoever keeps it from one request to the next saves the sorting."""
 
     def __init__(self, pools: Iterable[PoolState]):
-        self.by_signature: dict[Hashable, list[PoolState]] = collections.defaultdict(list)
-        self.count = 0
+        self._by_signature: dict[Hashable, dict[str, PoolState]] = collections.defaultdict(dict)
         for pool in pools:
-            self.by_signature[pool.signature].append(pool)
-            self.count += 1
+            self._by_signature[pool.signature][pool.host] = pool
+        self.count = sum(map(len, self._by_signature.values()))
 
     def __iter__(self) -> Iterator[PoolState]:
-        return (pool for members in self.by_signature.values() for pool in members)
+        return (pool for members in self._by_signature.values() for pool in members.values())
 
-    def alike(self, request: Request) -> Iterable[tuple[Hashable, list[PoolState]]]:
-        """Return pools that static filters treat alike, with what they have in common."""
+    def replace(self, old: PoolState, new: PoolState) -> None:
+        """The pool, alike to static filters, is as ``new`` says, if it is still there. Others may be reading."""
+        members = self._by_signature.get(old.signature, {})
+        if old.host in members:
+            members[old.host] = new
+
+    def alike(self, request: Request) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
+        """Return pools, by host string, that static filters treat alike, with what they have in common."""
         if 'pool_name' not in request.asked:
-            return self.by_signature.items()
-        return (((pool.signature, pool.capabilities.get('pool_name')), [pool]) for pool in self)
+            return self._by_signature.items()
+        return (((pool.signature, pool.capabilities.get('pool_name')), {pool.host: pool}) for pool in self)
 
 
 class Placement:
@@ -88,12 +93,12 @@ class Placement:
         left: list[PoolState] = []
         for signature, members in groups.alike(request):
             if signature not in known:
-                known[signature] = _ask(filters, request, members[0])
+                known[signature] = _ask(filters, request, next(iter(members.values())))
             verdict = known[signature]
             if verdict is None:
-                left.extend(members)
+                left.extend(members.values())
             else:
-                tally.add(*verdict, members[0], len(members))
+                tally.add(*verdict, next(iter(members.values())), len(members))
         return left
 
     def _pass_dynamic(self, request: Request, groups: Groups, pools: list[PoolState],
@@ -101,10 +106,8 @@ class Placement:
         filters = [item for item in self._dynamic if item.applies(request)]
         for item in filters:
             request = item.prepare(request, groups)
-        if len(pools) > ENOUGH:
-            self._rng.shuffle(pools)
         left: list[PoolState] = []
-        for pool in pools:
+        for pool in self._shuffled(pools) if len(pools) > ENOUGH else pools:
             verdict = _ask(filters, request, pool)
             if verdict is not None:
                 tally.add(*verdict, pool)
@@ -113,6 +116,13 @@ class Placement:
             if len(left) == ENOUGH:
                 break
         return left
+
+    def _shuffled(self, pools: list[PoolState]) -> Iterator[PoolState]:
+        """Yield the pools in any order; only those that are taken cost anything."""
+        for last in range(len(pools) - 1, -1, -1):
+            index = int(self._rng.random() * (last + 1))
+            pools[index], pools[last] = pools[last], pools[index]
+            yield pools[last]
 
     def _best(self, request: Request, pools: list[PoolState]) -> list[PoolState]:
         scores = [0.0] * len(pools)

@@ -2,13 +2,15 @@
 """Places shares: picks a pool, claims its room by a conditional UPDATE, and passes the operation on to its backend."""
 
 import datetime
+import math
+import time
 from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
-from manila_lite.db import messages, operations, pairs, shares, snapshots, transitions
+from manila_lite.db import messages, operations, pairs, serving, shares, snapshots, transitions
 from manila_lite.db import services as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
@@ -21,8 +23,9 @@ from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
-#: Rounds of "best pool, claim it" before the request waits a moment: each lost round means that pools changed.
-_ROUNDS = 3
+#: Rounds of "best pool, claim it" before the request waits a moment: each lost round means that pools changed since
+#: they were read.
+_ROUNDS = 4
 _PURGE_EVERY = 3600.0
 #: Seconds between looks whether a backend has reported its pools by now.
 _LOOK_AGAIN = 0.5
@@ -37,22 +40,35 @@ def place(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         share = _share(conn, work)
-        request = _request(conn, work, share)
-        for _ in range(_ROUNDS):
-            known, zones = hosts.pools(conn, work.ctx.conf)
-            result = work.service.placement.place(request, known)
-            if not result.candidates:
-                _wait_for_reports(conn, work)
-                LOG.info('%s: %s', share.id, why_none(result)[0])
-                message, detail = why_none(result, for_admin=False)
-                raise errors.NoValidHost(message, detail=detail)
-            chosen = _claim(conn, result.candidates, request)
-            if chosen:
-                shares.update_instance(conn, share.instance_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
-                                       availability_zone_id=zones[chosen.host])
-                work.send = ('share', chosen.host)
-                LOG.info('%s: placed on %s', share.id, chosen.host)
-                return
+        try:
+            chosen = choose(conn, work.service, _request(conn, work, share))
+        except errors.NoValidHost:
+            _wait_for_reports(conn, work)
+            raise
+        shares.update_instance(conn, share.instance_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
+                               availability_zone_id=chosen.availability_zone_id)
+        work.send = ('share', chosen.host)
+        LOG.info('%s: placed on %s', share.id, chosen.host)
+
+
+def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolState:
+    """Return the best pool for the request. Its room is claimed when the transaction commits.
+
+    :raises errors.NoValidHost: no pool will do, as they are now.
+    :raises errors.Again: others were faster at every pool that would.
+    """
+    began, not_before = time.monotonic(), -math.inf
+    for _ in range(_ROUNDS):
+        result = scheduler.placement.place(request, scheduler.hosts.pools(conn, not_before))
+        chosen = _claim(conn, result.candidates, request)
+        if chosen:
+            scheduler.hosts.claimed(chosen, request.size)
+            return chosen
+        if not result.candidates and not_before >= began:
+            LOG.info('%s', why_none(result)[0])
+            message, detail = why_none(result, for_admin=False)
+            raise errors.NoValidHost(message, detail=detail)
+        not_before = time.monotonic() if result.candidates else began
     raise errors.Again(0.2)
 
 
@@ -83,6 +99,7 @@ def _request(conn: Connection, work: Work, share: Any) -> Request:
         extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id),
         availability_zone=work.data.get('zone'), same_hosts=frozenset(hints.get('same_hosts', ())),
         different_hosts=frozenset(hints.get('different_hosts', ())), only_host=hints.get('only_host'),
+        subnets=serving.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
         source_host=source[1].host if source else None, excluded=work.data.get('excluded', {}), new_share=True)
 
 
@@ -108,6 +125,7 @@ def grow(work: Work) -> None:
     """The room that the share grows by is claimed on its pool, and the operation goes to its backend.
 
     :raises errors.NoValidHost: the pool has no room for it.
+    :raises errors.Again: others were faster, or the pool was just reported anew.
     """
     more = work.data['new_size'] - work.data['size']
     with work.ctx.db.writer() as conn:
@@ -115,12 +133,16 @@ def grow(work: Work) -> None:
         share = _share(conn, work)
         request = Request(size=more, proto=share.share_proto, project_id=share.project_id, new_share=False,
                           extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id))
-        pool = next((pool for pool in hosts.pools(conn, work.ctx.conf)[0] if pool.host == share.host), None)
-        if pool is None:
-            raise errors.NoValidHost(f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST')
-        if not _claim(conn, [pool], request):
-            raise errors.NoValidHost(f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY')
-    work.send = ('share', share.host)
+        for _ in range(_ROUNDS):
+            pool = hosts.one(conn, share.host, work.ctx.conf.service_down_time)
+            if pool is None:
+                raise errors.NoValidHost(f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST')
+            if headroom(request, pool) < more:
+                raise errors.NoValidHost(f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY')
+            if _claim(conn, [pool], request):
+                work.send = ('share', share.host)
+                return
+    raise errors.Again(_LOOK_AGAIN)
 
 
 def not_grown(conn: Connection, work: Work, error: Exception) -> None:
@@ -144,6 +166,24 @@ def removed(conn: Connection, work: Work) -> None:
     shares.delete(conn, work.resource_id)
 
 
+def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+    """The share is there and can be deleted again. Its owner is told why."""
+    try:
+        share = shares.get(conn, work.ctx, work.resource_id)
+    except errors.NotFound:
+        return
+    transitions.fail(conn, states.SHARE, 'delete', share.instance_id)
+    messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
+                    errors.told(error))
+
+
+def snapshot_not_removed(conn: Connection, work: Work, error: Exception) -> None:
+    """The snapshot is there and can be deleted again. Its owner is told why."""
+    transitions.fail(conn, states.SNAPSHOT, 'delete', work.resource_id)
+    messages.create(conn, work.ctx, 'SHARE_SNAPSHOT', work.resource_id, messages.Action.DELETE,
+                    messages.Detail.UNKNOWN_ERROR, errors.told(error))
+
+
 def snapshot_removed(conn: Connection, work: Work) -> None:
     """The snapshot's row is gone."""
     transitions.finish(conn, states.SNAPSHOT, 'delete', work.resource_id)
@@ -156,8 +196,8 @@ def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> Non
 PLANS = [
     Plan('share.create', (Step(place),), _no_end, not_placed),
     Plan('share.extend', (Step(grow),), _no_end, not_grown),
-    Plan('share.delete', (Step(_nothing),), removed, _no_end),
-    Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, _no_end),
+    Plan('share.delete', (Step(_nothing),), removed, not_removed),
+    Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
 ]
 
 
@@ -167,6 +207,7 @@ class Scheduler:
     def __init__(self, services: context.Services):
         conf = services.conf
         self.services = services
+        self.hosts = hosts.Hosts(conf.service_down_time)
         self.placement = Placement(filters.load(conf.scheduler.filters), weighers.load(conf.scheduler.weighers, {
             'capacity': conf.scheduler.capacity_weight_multiplier,
             'goodness': conf.scheduler.goodness_weight_multiplier,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole product in one process, for tests: real database, real bus, real scheduler, real API; the dummy backend."""
+"""The whole product in one process, for tests: real database, real bus, real scheduler, real API; the dummy backend.
+
+Which database and which bus: see :mod:`manila_lite.tests.services.places`.
+"""
 
 import time
 from pathlib import Path
@@ -15,6 +18,7 @@ from manila_lite.db import migrate, types
 from manila_lite.manager.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
+from manila_lite.tests.services import places
 
 #: Extra specs of the share type "default" of every test service.
 DEFAULT_TYPE = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
@@ -29,11 +33,12 @@ default_share_type = default
 enabled_share_backends = {backends}
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = 0
+transport_url = {bus}
 {extra}
 [api]
 response_validation = true
 [database]
-connection = sqlite:///{state}/test.sqlite
+connection = {database}
 sqlite_synchronous_full = false
 [operations]
 poll_interval = 1
@@ -53,14 +58,16 @@ class Service(fixtures.Fixture):
     """API, scheduler and share managers run as threads; ``app`` takes requests.
 
     ``backends``: name to further lines of its section. ``extra``: lines of ``[DEFAULT]`` and further sections.
+    ``bus``: a transport URL that is nobody else's.
     """
 
     #: The configuration object of the process is one, so only one service can be there at a time. A runner may start
     #: the next one before it ends the last.
     _present = None
 
-    def __init__(self, backends=None, extra='', parts=('scheduler', 'share')):
+    def __init__(self, backends=None, extra='', parts=('scheduler', 'share'), bus=None):
         super().__init__()
+        self._bus = bus
         self._backends = {'alpha': ''} if backends is None else backends
         self._extra = extra
         self._parts = parts
@@ -73,13 +80,16 @@ class Service(fixtures.Fixture):
             Service._present.end()
         Service._present = self
         state = self.useFixture(fixtures.TempDir()).path
-        self.addCleanup(self.end)
         self.state = Path(state)
-        text = _CONFIG.format(state=state, backends=','.join(self._backends), extra=self._extra)
+        database = self.useFixture(places.EmptyDatabase(self.state)).url
+        bus = self._bus or self.useFixture(places.EmptyBus()).url
+        self.addCleanup(self.end)
+        text = _CONFIG.format(state=state, database=database, bus=bus,
+                              backends=','.join(self._backends), extra=self._extra)
         text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
         path = self.state / 'manila_lite.conf'
         path.write_text(text)
-        self.conf = setup.configure([f'--config-file={path}'], transport_url='inproc://')
+        self.conf = setup.configure([f'--config-file={path}'])
         self.services = setup.services(self.conf)
         migrate.upgrade(self.services.db)
         with self.services.db.writer() as conn:

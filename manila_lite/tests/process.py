@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-lite`` as a process of its own, to be talked to over HTTP and to be killed."""
+"""``manila-lite``, or its parts, as processes of their own, to be talked to over HTTP and to be killed."""
 
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import urllib.request
 from pathlib import Path
 
 import fixtures
+import psutil
 
 _CONFIG = """
 [DEFAULT]
@@ -30,6 +32,11 @@ retry_delay = 0.1
 lease = 60
 {extra}
 """
+
+#: Body that makes the share type of these services.
+DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
+    'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
+    'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True'}}}
 
 
 def free_port():
@@ -95,8 +102,9 @@ class Lite(fixtures.Fixture):
         return status
 
     def tail(self):
-        """Return the end of the log."""
-        return self.log.read_text(errors='replace')[-3000:]
+        """Return the end of the log, without the requests."""
+        lines = self.log.read_text(errors='replace').splitlines(keepends=True)
+        return ''.join(line for line in lines if 'manila_lite.api.observe' not in line)[-3000:]
 
     def call(self, method, path, body=None, version='2.82', prefix='/v2', token=None):
         """Send a request; returns (status, document)."""
@@ -130,3 +138,94 @@ class Lite(fixtures.Fixture):
                 return None if status == 404 else document[key]
             time.sleep(0.05)
         raise AssertionError(f'{path} is {seen} after {patience} s, not {wanted}\n{self.tail()}')
+
+
+class Parts(Lite):
+    """API, scheduler and share managers apart, on one SQLite file: ``run`` those that are wanted. The database is there.
+
+    No message gets from one to another; work is found by polling.
+    """
+
+    def __init__(self, extra='', backend='driver = dummy\n', **more):
+        super().__init__(f'[alpha]\n{backend}\n[DEFAULT]\ntransport_url = inproc://\n{extra}', **more)
+
+    def _setUp(self):
+        super()._setUp()
+        self.running = []
+        self.addCleanup(self.end)
+        self.manage('db', 'sync')
+
+    def manage(self, *words):
+        """A command of ``manila-manage`` worked; returns what it printed."""
+        return subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words],
+                              capture_output=True, text=True, timeout=120, check=True).stdout
+
+    def run(self, name, *command, config=None, **env):
+        """Start a part (or the command given) in a session of its own; returns its process."""
+        command = command or (sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={config or self.config}')
+        with self.log.open('ab') as log:
+            started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                                       env=os.environ | {'PYTHONUNBUFFERED': '1'} | env)
+        self.running.append(started)
+        return started
+
+    def end(self):
+        """All that was started is gone, children included."""
+        for started in self.running:
+            for one in [*children(started), psutil.Process(started.pid)] if started.poll() is None else ():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+            started.wait(timeout=30)
+
+    def edit(self, old, new):
+        """The configuration file says something else."""
+        text = self.config.read_text()
+        if old not in text:
+            raise AssertionError(f'{old} is not in {text}')
+        self.config.write_text(text.replace(old, new))
+
+    def until(self, check, what, patience=60):
+        """Wait until ``check`` returns something true; returns it. An answer that does not come is a no."""
+        return until(check, what, self.tail, patience)
+
+    def answers(self):
+        """Say whether the API answers."""
+        return self.call('GET', '/healthcheck', prefix='')[0] == 200
+
+    def pools(self):
+        """Return the names of the pools that schedulers know."""
+        return [pool['name'] for pool in self.ok('GET', '/scheduler-stats/pools')['pools']]
+
+    def share(self, size=1):
+        """Ask for a share; returns its id."""
+        return self.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'NFS'}})['share']['id']
+
+    def knobs(self, *lines, backend='alpha'):
+        """The backend has these faults and no others."""
+        (self.state / backend).mkdir(exist_ok=True)
+        (self.state / backend / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+
+    def calls(self, method, backend='alpha'):
+        """Return how often the backend was asked for this."""
+        calls = self.state / backend / 'calls'
+        return sum(line.startswith(f'{method} ') for line in calls.read_text().splitlines()) if calls.exists() else 0
+
+
+def until(check, what, tail, patience=60):
+    """Wait until ``check`` returns something true; returns it. An answer that does not come is a no."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if found := check():
+                return found
+        time.sleep(0.05)
+    raise AssertionError(f'not within {patience} s: {what}\n{tail()}')
+
+
+def children(started):
+    """Return the child processes that live, as psutil's."""
+    try:
+        return [child for child in psutil.Process(started.pid).children(recursive=True)
+                if child.status() != psutil.STATUS_ZOMBIE]
+    except psutil.NoSuchProcess:
+        return []

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API for uwsgi, gunicorn and mod_wsgi: ``manila_lite.wsgi.api:application``.
 
-Configuration files are those of ``MANILA_LITE_CONFIG_FILES`` (separated by ``:``), else the usual places.
-Connections are made at the first request, so a server may import this before it forks.
+Configuration files are those of ``MANILA_LITE_CONFIG_FILES`` (separated by ``:``), else the usual places; any option
+can be set by a variable as well (``OS_DEFAULT__HOST``, ``OS_DATABASE__CONNECTION``), which wins over the files.
+Connections and threads are made at the first request, so a server may import this before it forks.
 """
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
+import atexit
 import os
 
 from manila_lite.api import app
-from manila_lite.cmd import setup
+from manila_lite.cmd import monitor, setup
 
 _files = [part for part in os.environ.get('MANILA_LITE_CONFIG_FILES', '').split(':') if part]
-application = app.make(setup.services(setup.configure([f'--config-file={name}' for name in _files])))
+_services = setup.services(setup.configure([f'--config-file={name}' for name in _files]))
+atexit.register(_services.bus.close)    # wake-ups that were taken leave before the process does
+application = monitor.lazily(app.make(_services), _services.conf, 'manila-api')

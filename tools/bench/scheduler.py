@@ -1,89 +1,101 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Time one placement at 100, 1,000 and 10,000 pools in one run: pools kept in groups, or given as a plain list.
+"""Decisions of the scheduler at 100, 1,000 and 10,000 pools: from the request to the claim that is committed.
 
-About one pool in twelve fits. ``--check`` fails unless kept groups are ten times as fast as asking every filter about
-every pool, at 10,000 pools.
+About one pool in twelve fits. Beside it what it consists of: the choice alone, and the claim alone, which is the
+baseline; and the way it is not done: every filter asked about every pool.
 """
 
-import argparse
 import itertools
 import random
-import statistics
 import sys
 import time
 
-from manila_lite.scheduler import placement
-from manila_lite.scheduler.filters import (
-    availability_zone,
-    capabilities,
-    capacity,
-    driver_handles_share_servers,
-    protocol,
-    up,
-)
-from manila_lite.scheduler.interface import PoolState, Request
-from manila_lite.scheduler.weighers import capacity as free_space
-from manila_lite.scheduler.weighers import goodness
+import inside
+import report
+from oslo_utils import timeutils
 
-SIZES = (100, 1_000, 10_000)
-NAIVE, LIST, GROUPS, FRESH = ('every filter, every pool', 'placement, plain list', 'placement, kept groups',
-                              'placement, pools just read')
+from manila_lite.db import models, services
+from manila_lite.scheduler import service as scheduler
+from manila_lite.scheduler.interface import PoolState, Request
+
 REQUEST = Request(10, {'driver_handles_share_servers': 'False', 'snapshot_support': '<is> True', 'dedupe': '<is> True',
                        'vendor:tier': 'gold'}, availability_zone='zone1')
+#: Decisions a second of one core, at the most pools, as part of what the claims alone would be.
+LEAST = 0.3
+_ZONES, _KINDS, _BACKEND = 4, 3, 10
+_ROOM = 1_000_000.0
 
 
-def make_pools(count):
-    """One pool in four is in the zone, one in three of those has what the type asks."""
+def fill(conn, count: int) -> None:
+    """There are ``count`` pools, ten to a backend: one in four is in the zone, one in three of those has what is asked."""
     rng = random.Random(count)
-    kinds = itertools.cycle(itertools.product(range(4), range(3)))
-    return [PoolState(
-        f'host{number // 10}@backend#pool{number}', f'zone{zone}',
-        {'storage_protocol': 'NFS', 'driver_handles_share_servers': False, 'snapshot_support': True,
-         'dedupe': kind == 0, 'pool_name': f'pool{number}', 'share_backend_name': f'kind{kind}'},
-        1000.0, float(rng.randrange(1000)), 5) for number, (zone, kind) in zip(range(count), kinds, strict=False)]
+    conn.execute(models.pools.delete())
+    rows = []
+    for number in range(count):
+        backend = f'host{number // _BACKEND}@backend'
+        if number % _BACKEND == 0:
+            services.heartbeat(conn, backend, 'manila-share', f'zone{number // _BACKEND % _ZONES}')
+        kind = number % _KINDS
+        rows.append({
+            'host': f'{backend}#pool{number}', 'backend_host': backend, 'total_gb': 2 * _ROOM,
+            'free_gb': _ROOM + rng.randrange(1000), 'reserved_percentage': 5, 'generation': rng.getrandbits(30),
+            'reported_at': timeutils.utcnow(), 'capabilities': {
+                'storage_protocol': 'NFS', 'driver_handles_share_servers': False, 'snapshot_support': True,
+                'dedupe': kind == 0, 'pool_name': f'pool{number}', 'share_backend_name': f'kind{kind}'}})
+    conn.execute(models.pools.insert(), rows)
 
 
-def subjects(count):
-    filters = [up.Up(), availability_zone.AvailabilityZone(), driver_handles_share_servers.DriverHandlesShareServers(),
-               protocol.Protocol(), capabilities.Capabilities(), capacity.Capacity()]
-    chooser = placement.Placement(filters, [free_space.Capacity(), goodness.Goodness()])
-    pools = make_pools(count)
-    groups = placement.Groups(pools)
-    fresh = (make_pools(count) for _ in itertools.count())
-    return {NAIVE: (lambda pools: [one for one in pools if all(item.check(REQUEST, one) is None for item in filters)],
-                    itertools.repeat(pools)),
-            FRESH: (lambda pools: chooser.place(REQUEST, pools), fresh),
-            LIST: (lambda pools: chooser.place(REQUEST, pools), itertools.repeat(pools)),
-            GROUPS: (lambda pools: chooser.place(REQUEST, groups), itertools.repeat(groups))}
+def naive(chooser, pools: list[PoolState]) -> list[PoolState]:
+    """Return the pools that fit, as a scheduler without memory finds them."""
+    filters = [item for item in (*chooser._static, *chooser._dynamic) if item.applies(REQUEST)]  # noqa: SLF001
+    return [pool for pool in pools if all(item.check(REQUEST, pool) is None for item in filters)]
 
 
-def measure(function, inputs, rounds):
-    """Return microseconds a call: the median of rounds."""
-    function(next(inputs))
-    times = []
-    for _ in range(rounds):
-        pools = next(inputs)
-        begin = time.perf_counter()
-        function(pools)
-        times.append((time.perf_counter() - begin) * 1e6)
-    return statistics.median(times)
+def compare(found: report.Report, made: inside.Inside, count: int) -> None:
+    """Add the lines for so many pools."""
+    db = made.services.db
+    with db.writer() as conn:
+        fill(conn, count)
+    one = scheduler.Scheduler(made.services)
+    with db.reader() as conn:
+        began = time.process_time()
+        groups = one.hosts.pools(conn)
+        first = time.process_time() - began
+        began = time.process_time()
+        one.hosts.pools(conn, not_before=time.monotonic())
+        look = time.process_time() - began
+    pools = list(groups)
+    fitting = itertools.cycle(naive(one.placement, pools))
+
+    def claim() -> None:
+        pool = next(fitting)
+        with db.writer() as conn:
+            assert services.claim(conn, pool.host, pool.generation, REQUEST.size, _ROOM)
+
+    def decide() -> None:
+        with db.writer() as conn:
+            scheduler.choose(conn, one, REQUEST)
+
+    calls, rounds = found.pick((20, 1), (100, 11), (500, 15))
+    alone, whole, choice = report.costs((claim, decide, lambda: one.placement.place(REQUEST, groups)), calls, rounds)
+    label = f'{count:,} pools: '
+    base = found.add(f'{label}claim alone', 1e6 / alone, '/s of a core')
+    found.add(f'{label}decision', 1e6 / whole, '/s of a core', base, least=LEAST if count == 10_000 else None)
+    found.add(f'{label}choice alone', 1e6 / choice, '/s of a core', base)
+    found.add(f'{label}every filter, every pool', 1e6 / report.cost(lambda: naive(one.placement, pools), 1, rounds),
+              '/s of a core', base)
+    found.add(f'{label}first look', first * 1e3, 'ms')
+    found.add(f'{label}look again', look * 1e3, 'ms')
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--rounds', type=int, default=25)
-    parser.add_argument('--check', action='store_true')
-    args = parser.parse_args()
-    taken = {(name, size): measure(*subject, args.rounds) for size in SIZES for name, subject in subjects(size).items()}
-    for name in (NAIVE, FRESH, LIST, GROUPS):
-        row = [taken[name, size] for size in SIZES]
-        ratios = ' : '.join(f'{each / row[0]:.1f}' for each in row)
-        print(f'{name:<27} {"  ".join(f"{each:>8.0f} us" for each in row)}   = {ratios}')
-    gain = taken[NAIVE, SIZES[-1]] / taken[GROUPS, SIZES[-1]]
-    print(f'At {SIZES[-1]} pools, kept groups are {gain:.1f} times as fast as asking every filter about every pool.')
-    return int(args.check and gain < 10)
+def measure(found: report.Report) -> None:
+    """Add the lines."""
+    with inside.inside() as made:
+        for count in found.pick((100,), (100, 1000, 10_000), (100, 1000, 10_000)):
+            report.say(f'{count:,} pools')
+            compare(found, made, count)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(report.main(__doc__, measure))

@@ -4,10 +4,12 @@
 import dataclasses
 import datetime
 import functools
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import fastjsonschema
+import orjson
 
 from manila_lite import errors
 from manila_lite.api import versions
@@ -15,11 +17,18 @@ from manila_lite.api import versions
 Schema = Mapping[str, Any]
 
 
+@dataclasses.dataclass(frozen=True)
+class Always:
+    """What a field reads when it is the same for all rows."""
+
+    value: Any
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Field:
     """One field of a body, a query or a view, from microversion ``since`` to ``until`` (both included).
 
-    ``read``: for views, the row's attribute or a function of (row, request); default the field's name.
+    ``read``: for views, the row's attribute, a function of (row, request), or ``Always``; default the field's name.
     ``parse``: for bodies and queries, from the value sent to the value meant; a ValueError is a 400.
     ``rule``: for views, a policy that the caller must pass to see it. ``aliases``: other accepted names.
     """
@@ -28,7 +37,7 @@ class Field:
     schema: Schema
     since: str = '2.0'
     until: str | None = None
-    read: str | Callable[[Any, Any], Any] | None = None
+    read: str | Callable[[Any, Any], Any] | Always | None = None
     parse: Callable[[Any], Any] | None = None
     rule: str | None = None
     required: bool = False
@@ -37,12 +46,6 @@ class Field:
     def lives(self, version: int) -> bool:
         """Say whether the field exists at a version."""
         return versions.minor(self.since) <= version and (self.until is None or version <= versions.minor(self.until))
-
-    def value(self, row: Any, req: Any) -> Any:
-        """Read the field from a row."""
-        if callable(self.read):
-            return self.read(row, req)
-        return getattr(row, self.read or self.name)
 
 
 def living(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
@@ -151,11 +154,28 @@ class Body:
 
 # Showing rows -----------------------------------------------------------------------------------
 
-def shown(value: Any) -> Any:
-    """Return a value as JSON shows it: times as ISO 8601 with microseconds and no zone."""
+def encode(document: Any) -> bytes:
+    """Return an answer as JSON."""
+    return orjson.dumps(document, default=_shown, option=orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def _shown(value: Any) -> str:
+    """Times are ISO 8601 with microseconds, even if there are none, and no zone."""
     if isinstance(value, datetime.datetime):
-        return value.strftime('%Y-%m-%dT%H:%M:%S.%f')
-    return value
+        return value.isoformat(timespec='microseconds')
+    raise TypeError(f'{type(value).__name__} has no place in JSON')
+
+
+def _getter(row: Any, names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """Return what reads these attributes of all rows that are like this one. From tuples, such as the database's rows,
+    by position: that is ten times as fast.
+    """
+    if len(names) < 2:
+        return lambda row: [getattr(row, name) for name in names]
+    places = getattr(row, '_fields', ())
+    if set(names) <= set(places):
+        return operator.itemgetter(*map(places.index, names))
+    return operator.attrgetter(*names)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -173,12 +193,27 @@ class View:
 
     def render(self, row: Any, req: Any) -> dict[str, Any]:
         """Return the row as the caller's version shows it."""
+        return self.render_all([row], req)[0]
+
+    def render_all(self, rows: Sequence[Any], req: Any) -> list[dict[str, Any]]:
+        """Return rows of one kind as the caller's version shows them: what can be is decided for all of them at once."""
+        if not rows:
+            return []
         if req.version not in self._cache:
             self._cache[req.version] = living(self.fields, req.version)
-        found = {field.name: shown(field.value(row, req)) for field in self._cache[req.version]
-                 if field.rule is None or req.may(field.rule)}
-        if self.collection:
-            found['links'] = req.links(self.collection, row.id)
+        fields = [field for field in self._cache[req.version] if field.rule is None or req.may(field.rule)]
+        same = {field.name: field.read.value for field in fields if isinstance(field.read, Always)}
+        plain = {field.name: field.read or field.name for field in fields if field.read is None or isinstance(field.read, str)}
+        computed = [(field.name, field.read) for field in fields if callable(field.read)]
+        get = _getter(rows[0], list(plain.values()))
+        found = []
+        for row in rows:
+            one = dict(zip(plain, get(row), strict=True), **same)
+            for name, read in computed:
+                one[name] = read(row, req)
+            if self.collection:
+                one['links'] = req.links(self.collection, row.id)
+            found.append(one)
         return found
 
     def schema(self, version: int) -> Schema:
@@ -216,7 +251,7 @@ class Many:
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found: dict[str, Any] = {self.view.plural: [self.view.render(row, req) for row in rows]}
+        found: dict[str, Any] = {self.view.plural: self.view.render_all(rows, req)}
         if self.counted and req.count is not None:
             found['count'] = req.count
         if self.paged and (following := req.next_page(len(rows))):

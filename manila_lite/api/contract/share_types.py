@@ -48,7 +48,7 @@ class _Many(Many):
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found = [self.view.render(row, req) for row in rows]
+        found = self.view.render_all(rows, req)
         return {'share_types': found, 'volume_types': found}
 
     def schema(self, version: int) -> Schema:

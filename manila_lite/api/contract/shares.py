@@ -4,7 +4,7 @@
 from manila_lite import errors, states
 from manila_lite.actions import shares as actions
 from manila_lite.api.contract import shapes
-from manila_lite.api.contract.fields import View
+from manila_lite.api.contract.fields import Always, View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
@@ -38,12 +38,12 @@ FIELDS = (
     Field('export_locations', {'type': 'array', 'items': {'type': 'string'}}, until='2.8', read=v2.exports_of),
     Field('access_rules_status', {'type': 'string'}, since='2.10', read=v2.rules_status),
     Field('replication_type', NULL_STRING, since='2.11'),
-    Field('has_replicas', BOOLEAN, since='2.11', read=lambda row, req: False),
+    Field('has_replicas', BOOLEAN, since='2.11', read=Always(False)),
     Field('user_id', NULL_STRING, since='2.16'),
     Field('create_share_from_snapshot_support', BOOLEAN, since='2.24'),
     Field('revert_to_snapshot_support', BOOLEAN, since='2.27'),
     Field('share_group_id', NULL_STRING, since='2.31'),
-    Field('source_share_group_snapshot_member_id', NULL_STRING, since='2.31', read=lambda row, req: None),
+    Field('source_share_group_snapshot_member_id', NULL_STRING, since='2.31', read=Always(None)),
     Field('mount_snapshot_support', BOOLEAN, since='2.32'),
     Field('progress', NULL_STRING, since='2.54'),
     Field('is_soft_deleted', BOOLEAN, since='2.69'),

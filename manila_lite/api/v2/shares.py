@@ -31,7 +31,7 @@ def first_export(row: Any, req: Request) -> str | None:
 
 def rules_status(row: Any, req: Request) -> str:
     """Read the state of the rules as a whole; ``syncing`` was ``out_of_sync`` once."""
-    if row.access_rules_status == states.Rules.SYNCING and req.version < versions.STATES_OF_RULES:
+    if req.version < versions.STATES_OF_RULES and row.access_rules_status == states.Rules.SYNCING:
         return 'out_of_sync'
     return row.access_rules_status
 

@@ -22,6 +22,9 @@ services = sa.Table(
     flag('disabled'),
     sa.Column('disabled_reason', Name),
     flag('ensuring'),
+    # Of several processes for one backend, the one that works there; until when, if it does not renew it.
+    sa.Column('lease_owner', Name),
+    sa.Column('lease_expires_at', Time),
     sa.UniqueConstraint('host', 'binary'),
 )
 

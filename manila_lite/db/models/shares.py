@@ -43,8 +43,10 @@ share_instances = sa.Table(
     sa.Column('access_rules_status', Name, nullable=False),
     ref('share_type_id', 'share_types.id', nullable=True),
     ref('availability_zone_id', 'availability_zones.id', nullable=True, index=False),
-    sa.Column('share_network_id', Id),
-    sa.Column('share_server_id', Id),
+    # No foreign keys: instances were there before the tables of networks and servers, and may name what never was.
+    # Who deletes a network or a server holds its row and looks here.
+    sa.Column('share_network_id', Id, index=True),
+    sa.Column('share_server_id', Id, index=True),
     sa.Column('replica_state', Name),
     flag('cast_rules_to_readonly'),
     sa.Column('progress', sa.String(32)),

@@ -5,19 +5,21 @@ import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 
-from oslo_utils import netutils
-
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import options, report
+from manila_lite.drivers.dummy import locations, options, report, servers
 from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
 _LEVELS = ('rw', 'ro')
 
 
-class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts):
-    """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest."""
+class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
+                  servers.DummyServers):
+    """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
+
+    Whether they are on share servers is up to the option driver_handles_share_servers.
+    """
 
     OPTIONS = options.OPTIONS
     PROTOCOLS = frozenset({'NFS', 'CIFS'})
@@ -27,6 +29,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         self.conf = backend.conf
         self.store = Store(backend.state_dir)
         self.knobs = Knobs(backend.state_dir, self.conf.dummy_knobs)
+        self.HANDLES_SHARE_SERVERS = self.conf.driver_handles_share_servers
+        self.ALLOCATIONS_PER_SUBNET = self.conf.dummy_allocations_per_subnet
+        self.ADMIN_ALLOCATIONS = self.conf.dummy_admin_allocations
         self.PROTOCOLS = frozenset(proto.upper() for proto in self.conf.dummy_protocols)
 
     @classmethod
@@ -56,7 +61,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     def report(self) -> Sequence[kinds.Pool]:
         with self.store.locked():
             shares = self.store.shares.all()
-        return report.pools(self.conf, shares, interface.abilities_of(self))
+        return report.pools(self, shares)
 
     @knobbed
     def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
@@ -78,7 +83,10 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         with self.store.locked():
             if not rules and self.store.shares.get(share.id) is None:
                 return {}
-            return self._enforce(self.store.share(share.id), rules)
+            record = self.store.share(share.id)
+            if rules:
+                self._server_of(share)
+            return self._enforce(record, rules)
 
     @knobbed
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
@@ -136,8 +144,11 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return self.store.share(share_id).content
 
     def lose_exports(self) -> None:
-        """No share is exported and no rule is in force: what a reboot would do."""
+        """No share server runs, no share is exported and no rule is in force: what a reboot would do."""
         with self.store.locked():
+            for server in self.store.servers.all():
+                server.running = False
+                self.store.servers.put(server)
             for record in self.store.shares.all():
                 record.exported, record.rules = False, {}
                 self.store.shares.put(record)
@@ -151,16 +162,17 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                     past = self.store.snapshot(snapshot.id)
                     record.content, record.used = past.content, past.used
                 self.store.shares.put(record)
-        return self._locations(record)
+        return self._locations(share, record)
 
     def _new(self, share: kinds.Share) -> ShareRecord:
-        """:raises errors.Final: the backend does not serve the protocol, has no such pool, or it is full."""
+        """:raises errors.Final: the backend does not serve the protocol, has no such pool or server, or is full."""
         if share.pool not in self.conf.dummy_pools:
             raise errors.Final(f'This backend has no pool {share.pool}.')
         if share.proto.upper() not in self.PROTOCOLS:
             raise errors.Final(f'This backend does not serve {share.proto}.')
         self._need_room(share.pool, share.size)
-        return ShareRecord(share.id, share.pool, share.size, share.proto.upper(), share.mount_point_name or share.id)
+        return ShareRecord(share.id, share.pool, share.size, share.proto.upper(), share.mount_point_name or share.id,
+                           server=self._server_of(share))
 
     def _need_room(self, pool: str, more: int) -> None:
         """:raises errors.Final: the pool cannot promise ``more`` GiB."""
@@ -174,8 +186,12 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             record = self.store.shares.get(target.share.id)
             if record is None:
                 return kinds.EnsureResult(error='The data of the share is missing.')
+            try:
+                record.server = self._server_of(target.share)
+            except errors.Final as bad:
+                return kinds.EnsureResult(error=str(bad))
             results = self._enforce(record, target.rules)
-        return kinds.EnsureResult(tuple(self._locations(record)), results)
+        return kinds.EnsureResult(tuple(self._locations(target.share, record)), results)
 
     def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule]) -> dict[str, kinds.RuleResult]:
         results = {rule.id: kinds.RuleResult(error=self._objection(rule)) for rule in rules}
@@ -197,10 +213,18 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                 return f'{rule.to} is no address.'
         return None
 
-    def _locations(self, record: ShareRecord) -> list[kinds.ExportLocation]:
-        form = '\\\\{}\\{}' if record.proto == 'CIFS' else '{}:/shares/{}'
-        places = [(address, index == 0, False) for index, address in enumerate(self.conf.dummy_export_ips)]
-        if self.conf.dummy_admin_export_ip:
-            places.append((self.conf.dummy_admin_export_ip, False, True))
-        return [kinds.ExportLocation(form.format(netutils.escape_ipv6(address), record.path), preferred, admin)
-                for address, preferred, admin in places]
+    def _locations(self, share: kinds.Share, record: ShareRecord) -> list[kinds.ExportLocation]:
+        if share.server and self.HANDLES_SHARE_SERVERS:
+            return locations.on_server(share.server, record)
+        return locations.of_backend(self.conf, record)
+
+    def _server_of(self, share: kinds.Share) -> str | None:
+        """Return the id of the running server that the share is to be on, or nothing on a backend without servers.
+
+        :raises errors.Final: there is no such server.
+        """
+        if not self.HANDLES_SHARE_SERVERS:
+            return None
+        if share.server is None:
+            raise errors.Final(f'Share {share.id} has no share server.')
+        return self.store.server(share.server.id).id

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from manila_lite import errors
+from manila_lite import errors, kinds
 from manila_lite.drivers import interface
 
 _TEXT = re.compile(r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after|_before)?'
@@ -126,6 +126,10 @@ class Knobs:
         """:raises errors.RefusedShrink: as ordered."""
         raise errors.RefusedShrink(f'{method} is refused: {knob.text}')
 
+    def deny(self, method: str, knob: Knob) -> None:
+        """:raises errors.Final: as a backend does that was asked whether it could, and cannot."""
+        raise errors.Final(f'This backend was told to deny {method}.')
+
     def hang(self, method: str, knob: Knob) -> None:
         """The knob is gone.
 
@@ -146,6 +150,7 @@ ACTIONS: dict[str, Callable[[Knobs, str, Knob], None]] = {
     'fail': Knobs.fail,
     'fail_final': Knobs.fail_final,
     'refuse': Knobs.refuse,
+    'deny': Knobs.deny,
     'hang': Knobs.hang,
     'die': Knobs.die,
     'partial': lambda knobs, method, knob: None,
@@ -173,8 +178,9 @@ def _idents(args: tuple[Any, ...]) -> list[str]:
     """Return the ids that a call is about: that of its first argument, or of each of its targets."""
     if not args:
         return []
-    targets = [item.share for item in args[0]] if isinstance(args[0], (list, tuple)) else [args[0]]
-    return [target.id for target in targets]
+    targets = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
+    return [target.share.id if isinstance(target, kinds.EnsureTarget) else target.id
+            for target in targets]
 
 
 def _lines(file: Path) -> list[str]:

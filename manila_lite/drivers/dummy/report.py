@@ -8,14 +8,8 @@ from typing import Any
 from oslo_utils import strutils
 
 from manila_lite import kinds
+from manila_lite.drivers import interface
 from manila_lite.drivers.dummy.store import ShareRecord
-
-#: The capability that says whether a backend has an ability.
-_FLAGS = {
-    kinds.Ability.SNAPSHOT: 'snapshot_support',
-    kinds.Ability.CREATE_FROM_SNAPSHOT: 'create_share_from_snapshot_support',
-    kinds.Ability.REVERT: 'revert_to_snapshot_support',
-}
 
 
 def promise(conf: Any) -> float:
@@ -24,8 +18,9 @@ def promise(conf: Any) -> float:
     return float(conf.dummy_pool_size_gb * ratio)
 
 
-def pools(conf: Any, shares: Iterable[ShareRecord], abilities: frozenset[kinds.Ability]) -> list[kinds.Pool]:
+def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[kinds.Pool]:
     """Return every pool of the options with the room that the shares leave."""
+    conf = driver.backend.conf
     thin = conf.dummy_thin_provisioning
     total = conf.dummy_pool_size_gb
     shares = list(shares)
@@ -38,22 +33,23 @@ def pools(conf: Any, shares: Iterable[ShareRecord], abilities: frozenset[kinds.A
             name, total_gb=total, free_gb=max(total - taken, 0.0), allocated_gb=allocated,
             reserved_percentage=conf.dummy_reserved_percentage, thin_provisioning=thin,
             max_over_subscription_ratio=conf.dummy_max_over_subscription_ratio if thin else 1.0,
-            capabilities=capabilities(conf, abilities)))
+            capabilities=capabilities(driver)))
     return answer
 
 
-def capabilities(conf: Any, abilities: frozenset[kinds.Ability]) -> dict[str, Any]:
+def capabilities(driver: interface.ShareDriver) -> dict[str, Any]:
     """Return what is true of the dummy, overruled by the option ``dummy_capabilities``."""
-    versions = {ipaddress.ip_address(address).version for address in conf.dummy_export_ips}
+    conf = driver.backend.conf
+    versions = ({4, 6} if driver.HANDLES_SHARE_SERVERS
+                else {ipaddress.ip_address(address).version for address in conf.dummy_export_ips})
     return {
         'storage_protocol': '_'.join(proto.upper() for proto in conf.dummy_protocols),
         'vendor_name': 'manila_lite',
-        'driver_handles_share_servers': False,
         'mount_snapshot_support': False,
         'mount_point_name_support': True,
         'ipv4_support': 4 in versions,
         'ipv6_support': 6 in versions,
-        **{flag: ability in abilities for ability, flag in _FLAGS.items()},
+        **interface.capabilities_of(driver),
         **{key: _value(text) for key, text in conf.dummy_capabilities.items()},
     }
 

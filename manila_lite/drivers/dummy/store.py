@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dummy holds, on disk: one file for each share and snapshot, so that no restart or kill loses any."""
+"""What the dummy holds, on disk: one file for each share, snapshot and share server, so that no restart or kill loses any."""
 
 import contextlib
 import dataclasses
@@ -22,7 +22,8 @@ _SAFE = re.compile(r'[A-Za-z0-9_-][A-Za-z0-9_.-]*')
 class ShareRecord:
     """A share. ``size`` and ``used`` in GiB; ``rules`` are those in force: id to type, to, level.
 
-    ``exported`` and ``rules`` are what a reboot would lose; ``content`` stands for all its files.
+    ``exported`` and ``rules`` are what a reboot would lose; ``content`` stands for all its files. ``server`` is
+    the id of the share server that exports it.
     """
 
     id: str
@@ -34,6 +35,7 @@ class ShareRecord:
     used: float = 0.0
     exported: bool = True
     rules: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    server: str | None = None
 
 
 @dataclasses.dataclass
@@ -47,7 +49,20 @@ class SnapshotRecord:
     used: float
 
 
-Record = TypeVar('Record', ShareRecord, SnapshotRecord)
+@dataclasses.dataclass
+class ServerRecord:
+    """A share server: its addresses by subnet, with '' for those of administrators, and the metadata of each subnet.
+
+    ``running`` is what a reboot would lose.
+    """
+
+    id: str
+    addresses: dict[str, list[str]]
+    metadata: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    running: bool = True
+
+
+Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord)
 
 
 class Records(Generic[Record]):
@@ -119,7 +134,7 @@ class Records(Generic[Record]):
     def _file(self, ident: str) -> Path:
         """:raises errors.Final: the id is not safe as a file name."""
         if not _SAFE.fullmatch(ident):
-            raise errors.Final(f'{ident!r} is no id of a share or snapshot')
+            raise errors.Final(f'{ident!r} is no id of a share, snapshot or share server')
         return self.folder / ident
 
 
@@ -134,10 +149,11 @@ class Store:
         self.root = root
         self.shares = Records(root / 'shares', ShareRecord)
         self.snapshots = Records(root / 'snapshots', SnapshotRecord)
+        self.servers = Records(root / 'servers', ServerRecord)
 
     def prepare(self) -> None:
         """The folders exist, and drafts of a killed process are gone."""
-        for records in (self.shares, self.snapshots):
+        for records in (self.shares, self.snapshots, self.servers):
             records.folder.mkdir(parents=True, exist_ok=True)
             with self.locked():
                 for draft in records.folder.glob('.*'):
@@ -168,6 +184,16 @@ class Store:
         found = self.snapshots.get(ident)
         if found is None:
             raise errors.Final(f'Snapshot {ident} is not on this backend.')
+        return found
+
+    def server(self, ident: str) -> ServerRecord:
+        """Return a share server that must be there and running.
+
+        :raises errors.Final: it is not.
+        """
+        found = self.servers.get(ident)
+        if found is None or not found.running:
+            raise errors.Final(f'Share server {ident} does not run on this backend.')
         return found
 
     def allocated(self, pool: str) -> int:

@@ -3,10 +3,13 @@
 
 from manila_lite import kinds
 from manila_lite.drivers.interface.base import Backend, ShareDriver
+from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets, TakesSubnetMetadata
 from manila_lite.drivers.interface.resize import Resizes
+from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.snapshots import Clones, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'Backend', 'Clones', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'abilities_of']
+__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'MakesServers', 'Resizes', 'Reverts',
+           'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'abilities_of', 'capabilities_of']
 
 #: Which abstract class gives which ability.
 ABILITIES: dict[type, kinds.Ability] = {
@@ -14,10 +17,35 @@ ABILITIES: dict[type, kinds.Ability] = {
     Snapshots: kinds.Ability.SNAPSHOT,
     Clones: kinds.Ability.CREATE_FROM_SNAPSHOT,
     Reverts: kinds.Ability.REVERT,
+    MakesServers: kinds.Ability.SHARE_SERVERS,
+    SpansSubnets: kinds.Ability.SEVERAL_SUBNETS,
+    AddsSubnets: kinds.Ability.ADD_SUBNET,
+    TakesSubnetMetadata: kinds.Ability.SUBNET_METADATA,
+}
+
+#: The capability of a pool that says whether its driver has an ability.
+CAPABILITIES: dict[kinds.Ability, str] = {
+    kinds.Ability.SNAPSHOT: 'snapshot_support',
+    kinds.Ability.CREATE_FROM_SNAPSHOT: 'create_share_from_snapshot_support',
+    kinds.Ability.REVERT: 'revert_to_snapshot_support',
+    kinds.Ability.SHARE_SERVERS: 'driver_handles_share_servers',
+    kinds.Ability.SEVERAL_SUBNETS: 'share_server_multiple_subnet_support',
+    kinds.Ability.ADD_SUBNET: 'network_allocation_update_support',
 }
 
 
 def abilities_of(driver: object) -> frozenset[kinds.Ability]:
-    """Return what a driver (or a driver class) can do, by the abstract classes it implements."""
+    """Return what a driver can do by the abstract classes it implements.
+
+    Of a driver class that is what it can do at most; a driver as configured may make no share servers.
+    """
     cls = driver if isinstance(driver, type) else type(driver)
-    return frozenset(ability for base, ability in ABILITIES.items() if issubclass(cls, base))
+    without_servers = isinstance(driver, ShareDriver) and not driver.HANDLES_SHARE_SERVERS
+    return frozenset(ability for base, ability in ABILITIES.items()
+                     if issubclass(cls, base) and not (without_servers and issubclass(base, MakesServers)))
+
+
+def capabilities_of(driver: object) -> dict[str, bool]:
+    """Return what a pool of the driver is to say of its abilities."""
+    found = abilities_of(driver)
+    return {name: ability in found for ability, name in CAPABILITIES.items()}

@@ -11,7 +11,9 @@ Rules for all calls:
   served are ``errors.Final``; deleting what is not there, and taking all rules from it, is a success.
 * A driver never sees the database, the bus or an operation: data in, data out.
 * Calls come from several threads at once, but never two for the same share, except
-  ``update_access`` which may run beside any other call.
+  ``update_access`` which may run beside any other call. ``servers.py`` says the like of share servers.
+* On a backend that makes share servers every share comes with its ``server``, as it is stored at that time.
+  A share without one, or on one that was not set up, is ``errors.Final`` too, but can be deleted.
 """
 
 import abc
@@ -42,8 +44,9 @@ class ShareDriver(abc.ABC):
 
     #: Options registered under the backend's group before the driver is made.
     OPTIONS: ClassVar[Sequence[cfg.Opt]] = ()
-    #: Whether shares live on share servers that this driver makes.
-    HANDLES_SHARE_SERVERS: ClassVar[bool] = False
+    #: Whether shares live on share servers that this driver makes. A driver that can do both says it anew on the
+    #: instance, by the option driver_handles_share_servers.
+    HANDLES_SHARE_SERVERS: bool = False
     #: Protocols served, in upper case.
     PROTOCOLS: ClassVar[frozenset[str]] = frozenset({'NFS'})
 

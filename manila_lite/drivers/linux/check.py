@@ -14,6 +14,7 @@ from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'mount': 'mount', 'umount': 'mount'}
 _BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount'}
+_SERVER_PROGRAMS = {'ip': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
 _FSAL = '*/ganesha/libfsalvfs.so'
 
 
@@ -21,7 +22,9 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:
     """Yield everything that is missing. Changes nothing."""
     if os.geteuid():
         yield kinds.Problem('not running as root', 'mounts and the NFS server need it; or use driver = dummy')
-    for program, package in {**_PROGRAMS, **(_BTRFS_PROGRAMS if needs_btrfs else {})}.items():
+    with_servers = backend.conf.driver_handles_share_servers
+    wanted = _PROGRAMS | (_BTRFS_PROGRAMS if needs_btrfs else {}) | (_SERVER_PROGRAMS if with_servers else {})
+    for program, package in wanted.items():
         if not shutil.which(program, path=ENV['PATH']):
             yield kinds.Problem(f'{program} is not installed', f'apt-get install {package}')
     if not any(Path('/usr/lib').glob(_FSAL)):
@@ -31,6 +34,11 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:
         yield from _btrfs(source)
     elif source.exists() and not source.is_dir():
         yield kinds.Problem(f'linux_pool_path: {source} is no directory', 'use linux_pool_type = btrfs or auto')
+    if not with_servers:
+        yield from _address(backend)
+
+
+def _address(backend: Backend) -> Iterator[kinds.Problem]:
     if not backend.conf.linux_export_ips:
         yield kinds.Problem('linux_export_ips is empty', 'name an address that clients reach the NFS server by')
     if backend.conf.linux_netns:

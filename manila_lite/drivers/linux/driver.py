@@ -1,32 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver: shares on a pool, each mounted on its own and exported by one NFS server."""
+"""The driver: shares on a pool, each mounted on its own and exported by one NFS server, or by that of its share server."""
 
 import contextlib
-import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from oslo_log import log
+
 from manila_lite import errors, kinds
-from manila_lite.drivers.interface import Backend, Clones, Resizes, Reverts, ShareDriver, Snapshots
-from manila_lite.drivers.linux import check, clients, mounts
+from manila_lite.drivers.interface import Backend, Clones, Resizes, Reverts, ShareDriver, Snapshots, capabilities_of
+from manila_lite.drivers.linux import check, clients, locations
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ganesha import Ganesha
 from manila_lite.drivers.linux.options import OPTIONS
+from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.drivers.linux.servers import SAFE_ID, LinuxServers, Servers
+
+LOG = log.getLogger(__name__)
 
 _VERSION = '1.0'
 _POOL = 'pool'
-#: Ids become file names and words of NFS-Ganesha's configuration.
-_SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
+#: What a plain directory cannot do.
+_NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support')
 _LOCKS = 64
 
 
-class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
+class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers):
     """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
     Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
@@ -42,8 +47,9 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         source = Path(conf.linux_pool_path).resolve()
         self._pool: Pool = (Directory(source) if _is_directory(conf)
                             else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
-        self._nfs = Ganesha(self._state, conf.linux_nfs_port, netns=conf.linux_netns, graceless=conf.linux_graceless,
-                            grace=conf.linux_grace_period)
+        self.HANDLES_SHARE_SERVERS = conf.driver_handles_share_servers
+        self._outlet = Outlet(self._state, conf, conf.linux_netns, self._source)
+        self._servers = Servers(self._state, conf, self._source)
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
     @classmethod
@@ -65,42 +71,47 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
             raise errors.Final(f'linux_pool_path = {self.backend.conf.linux_pool_path} cannot be used as a pool: {bad}'
                                ) from bad
         try:
-            self._nfs.start(self._remount)
+            if self.HANDLES_SHARE_SERVERS:
+                self._servers.adopt()
+            else:
+                self._outlet.start()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(str(bad)) from bad
 
-    def _remount(self) -> None:
-        """What was exported before is mounted; what cannot be, is not exported: it would be an empty directory."""
-        for ident in self._nfs.exports.served():
-            if self._there(ident):
-                mounts.bind(self._pool.share(ident), self._mount_point(ident))
-            else:
-                self._nfs.exports.hold(ident)
-
     def teardown(self, *, remove_data: bool = False) -> None:
         """Nothing of this backend runs or is mounted; with ``remove_data`` nothing of it is left."""
-        self._nfs.stop()
-        for place in sorted((self._state / 'exports').glob('*')):
-            mounts.unmount(place)
+        self._outlet.stop()
+        self._servers.halt()
         self._pool.close(remove_data=remove_data)
         if remove_data:
             shutil.rmtree(self._state, ignore_errors=True)
 
     def report(self) -> Sequence[kinds.Pool]:
         """Return the one pool. It is thin: a share takes the space that it fills. An NFS server that died runs again."""
-        self._nfs.awake()
+        self._awake()
         total, free = self._pool.capacity()
-        families = {':' in str(address) for address in self.backend.conf.linux_export_ips}
         able = self._pool.CAPABLE
+        families = {4, 6} if self.HANDLES_SHARE_SERVERS else {
+            6 if ':' in str(address) else 4 for address in self.backend.conf.linux_export_ips}
+        found = {name: true and (able or name not in _NEED_BTRFS) for name, true in capabilities_of(self).items()}
         return [kinds.Pool(
             name=_POOL, total_gb=round(total, 2), free_gb=round(free, 2),
             reserved_percentage=self.backend.conf.reserved_share_percentage, thin_provisioning=True,
             max_over_subscription_ratio=self.backend.conf.max_over_subscription_ratio,
             capabilities={
-                'vendor_name': 'manila_lite', 'driver_version': _VERSION, 'storage_protocol': 'NFS',
-                'snapshot_support': able, 'create_share_from_snapshot_support': able, 'revert_to_snapshot_support': able,
-                'mount_snapshot_support': False, 'size_limit_support': able, 'ipv4_support': False in families,
-                'ipv6_support': True in families, 'qos': False, 'dedupe': False, 'compression': False})]
+                'vendor_name': 'manila_lite', 'driver_version': _VERSION, 'storage_protocol': 'NFS', **found,
+                'mount_snapshot_support': False, 'size_limit_support': able, 'ipv4_support': 4 in families,
+                'ipv6_support': 6 in families, 'qos': False, 'dedupe': False, 'compression': False})]
+
+    def _awake(self) -> None:
+        """NFS servers that died run again."""
+        if not self.HANDLES_SHARE_SERVERS:
+            self._outlet.nfs.awake()
+        for outlet in self._servers.outlets():
+            try:
+                outlet.nfs.awake()
+            except (CommandFailed, OSError) as bad:
+                LOG.error('A share server is not served, and the others are: %s', bad)
 
     # Shares -----------------------------------------------------------------------------------
 
@@ -116,19 +127,19 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
     def _make(self, share: kinds.Share, make: Callable[[], None]) -> Sequence[kinds.ExportLocation]:
         self._vet(share)
         with self._alone(share.id):
+            outlet = self._outlet_of(share)
             make()
-            self._serve(share.id, ())
-        return self._locations(share.id)
+            outlet.serve(share.id, self._pool.share(share.id), ())
+        return self._locations(share)
 
     def delete_share(self, share: kinds.Share) -> None:
         """The export, the mount and the data are gone; a busy mount goes when its last user ends."""
         _vet_id(share.id)
         with self._alone(share.id):
-            self._nfs.forget(share.id)
-            place = self._mount_point(share.id)
-            mounts.unmount(place)
-            if place.exists():
-                place.rmdir()
+            if not self.HANDLES_SHARE_SERVERS:
+                self._outlet.forget(share.id)
+            elif share.server:
+                self._servers.forget(share.server.id, share.id)
             self._pool.discard(share.id)
         self._pool.purge(share.id)
 
@@ -152,8 +163,8 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         _vet_id(share.id)
         blocks, results = clients.blocks(rules)
         with self._alone(share.id):
-            if self._there(share.id):
-                refused = self._serve(share.id, [block.text for block in blocks])
+            if source := self._source(share.id):
+                refused = self._outlet_of(share).serve(share.id, source, [block.text for block in blocks])
             elif rules:
                 raise _missing(share.id)
             else:
@@ -162,7 +173,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
 
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
         """Each share is mounted and exported with its rules; one whose data is gone is reported."""
-        self._nfs.awake()
+        self._awake()
         return {target.share.id: self._ensure(target) for target in targets}
 
     def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
@@ -174,7 +185,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         except (errors.Final, CommandFailed, OSError) as bad:
             # The others shall not wait until this one is repaired.
             return kinds.EnsureResult(error=str(bad))
-        return kinds.EnsureResult(export_locations=tuple(self._locations(target.share.id)), rules=results)
+        return kinds.EnsureResult(export_locations=tuple(self._locations(target.share)), rules=results)
 
     # Snapshots --------------------------------------------------------------------------------
 
@@ -196,19 +207,31 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         _vet_id(snapshot.id)
         self._vet(snapshot.share)
         self._need(snapshot.share)
+        outlet = self._outlet_of(snapshot.share)
         self._btrfs.prepare_revert(ident, snapshot.id, snapshot.share.size)
         with self._alone(ident):
-            self._nfs.withdraw(ident)
-            mounts.unmount(self._mount_point(ident))
+            outlet.withdraw(ident)
             self._btrfs.swap(ident)
-            self._serve(ident, self._nfs.exports.clients_of(ident))
+            outlet.serve_again(ident, self._pool.share(ident))
         self._btrfs.purge(ident)
 
     # Pieces -----------------------------------------------------------------------------------
 
-    def _serve(self, ident: str, blocks: Sequence[str]) -> Mapping[int, str]:
-        mounts.bind(self._pool.share(ident), self._mount_point(ident))
-        return self._nfs.export(ident, self._mount_point(ident), blocks)
+    def _outlet_of(self, share: kinds.Share) -> Outlet:
+        """Return the NFS server of the share.
+
+        :raises errors.Final: it is to be on a share server, and that does not run.
+        """
+        if not self.HANDLES_SHARE_SERVERS:
+            return self._outlet
+        if share.server is None:
+            raise errors.Final(f'Share {share.id} has no share server.')
+        return self._servers.outlet(share.server.id)
+
+    def _locations(self, share: kinds.Share) -> list[kinds.ExportLocation]:
+        if self.HANDLES_SHARE_SERVERS and share.server:
+            return locations.on(share.id, share.server)
+        return locations.at(share.id, map(str, self.backend.conf.linux_export_ips))
 
     def _vet(self, share: kinds.Share) -> None:
         """The share is one that this backend can have.
@@ -221,11 +244,11 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         if share.proto not in self.PROTOCOLS:
             raise errors.Final(f'This backend does not serve {share.proto}.')
 
-    def _there(self, ident: str) -> bool:
-        """Say whether the share is in the pool, once what died half way is put right."""
+    def _source(self, ident: str) -> Path | None:
+        """Return where in the pool the share is, once what died half way is put right; nothing if it is not there."""
         if not self._pool.share(ident).exists():
             self._pool.recover(ident)
-        return self._pool.share(ident).exists()
+        return self._pool.share(ident) if self._pool.share(ident).exists() else None
 
     def _need(self, share: kinds.Share) -> None:
         """The share is in the pool.
@@ -234,7 +257,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
         """
         _vet_id(share.id)
         with self._alone(share.id):
-            if not self._there(share.id):
+            if not self._source(share.id):
                 raise _missing(share.id)
 
     @property
@@ -243,14 +266,12 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts):
             raise errors.Final('A plain directory can be neither limited nor snapshotted.')
         return self._pool
 
-    def _mount_point(self, ident: str) -> Path:
-        return self._state / 'exports' / ident
+    @property
+    def _nfs(self) -> Ganesha:
+        return self._outlet.nfs
 
-    def _locations(self, ident: str) -> list[kinds.ExportLocation]:
-        addresses = sorted((str(address) for address in self.backend.conf.linux_export_ips), key=lambda text: ':' in text)
-        return [kinds.ExportLocation(path=f'[{address}]:/shares/{ident}' if ':' in address else f'{address}:/shares/{ident}',
-                                     preferred=position == 0, metadata={'ip_version': '6' if ':' in address else '4'})
-                for position, address in enumerate(addresses)]
+    def _mount_point(self, ident: str) -> Path:
+        return self._outlet.mount_point(ident)
 
     @contextlib.contextmanager
     def _alone(self, ident: str) -> Iterator[None]:
@@ -269,5 +290,5 @@ def _missing(ident: str) -> errors.Final:
 
 
 def _vet_id(ident: str) -> None:
-    if not _SAFE_ID.fullmatch(ident):
+    if not SAFE_ID.fullmatch(ident):
         raise errors.Final(f'{ident!r} is no id of a share or snapshot.')

@@ -124,7 +124,11 @@ class Exports:
     def forget(self, name: str) -> None:
         """It is not served, and nothing of it is left."""
         self.withdraw(name)
-        for place in (self._held, self._drafts):
+        self.discard(name)
+
+    def discard(self, name: str) -> None:
+        """Nothing of it is left for a server that starts; for one that runs nothing changes."""
+        for place in (self._held, self._drafts, self._served):
             (place / f'{name}.conf').unlink(missing_ok=True)
         with self._lock:
             self._numbers.pop(name, None)

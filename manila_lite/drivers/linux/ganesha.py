@@ -16,6 +16,7 @@ from typing import Any
 
 from oslo_log import log
 
+from manila_lite.drivers.linux import ip
 from manila_lite.drivers.linux.daemon import Daemon
 from manila_lite.drivers.linux.exportmgr import ExportManager
 from manila_lite.drivers.linux.exports import Exports
@@ -44,7 +45,7 @@ _SOCKET_LENGTH = 100
 
 
 class Ganesha:
-    """The NFS server of one backend. Safe for threads."""
+    """The NFS server of one backend or share server. Safe for threads."""
 
     def __init__(self, state: Path, port: int, *, netns: str | None, graceless: bool, grace: int):
         self._state = state
@@ -56,6 +57,7 @@ class Ganesha:
         self._bus = Daemon(state / 'bus.json')
         self._manager = ExportManager(self._socket)
         self._life = threading.Lock()
+        self._stopped = False
         self.exports = Exports(state, self._manager)
 
     # Life -------------------------------------------------------------------------------------
@@ -72,7 +74,13 @@ class Ganesha:
     @property
     def _mark(self) -> str:
         """What tells whether a running server was started with the options of now."""
-        return hashlib.sha256(f'{self._conf} {self._netns} {self._socket}'.encode()).hexdigest()
+        place = f'{self._netns} {ip.identity(self._netns)}' if self._netns else ''
+        return hashlib.sha256(f'{self._conf} {place} {self._socket}'.encode()).hexdigest()
+
+    @property
+    def fits(self) -> bool:
+        """Say whether the server, if it runs, was started with the options of now, in the namespace of now."""
+        return self._server.mark == self._mark
 
     @property
     def running(self) -> bool:
@@ -87,10 +95,11 @@ class Ganesha:
         :raises CommandFailed: it does not come up; with the end of its log.
         """
         with self._life:
+            self._stopped = False
             self._bus.find(self._bus_words)
             self._server.find(self._server_words)
             self.exports.load()
-            if self.running and self._server.mark != self._mark:
+            if self.running and not self.fits:
                 LOG.warning('The options of the NFS server were changed; it is started anew')
                 self._stop()
             if not self.running:
@@ -103,11 +112,13 @@ class Ganesha:
     def awake(self) -> None:
         """The server runs; one that died is started anew with the exports it had.
 
-        :raises CommandFailed: it does not come up; with the end of its log.
+        :raises CommandFailed: it does not come up; with the end of its log. Or it was stopped on purpose.
         """
         if self.running:
             return
         with self._life:
+            if self._stopped:
+                raise CommandFailed('the NFS server was stopped')
             if not self.running:
                 LOG.error('The NFS server died; it is started anew. See %s/ganesha.log', self._state)
                 self._stop()
@@ -115,8 +126,9 @@ class Ganesha:
                 self._wait(self._answers)
 
     def stop(self) -> None:
-        """Server and bus have ended."""
+        """Server and bus have ended, and stay so until ``start``."""
         with self._life:
+            self._stopped = True
             self._bus.find(self._bus_words)
             self._server.find(self._server_words)
             self._stop()

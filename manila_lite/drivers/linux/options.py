@@ -12,11 +12,15 @@ OPTIONS = (
     cfg.StrOpt('linux_pool_type', default='auto', choices=['auto', 'btrfs', 'directory'],
                help='What linux_pool_path is; "auto" takes an existing directory for a directory and all else for btrfs.'),
     cfg.ListOpt('linux_export_ips', item_type=types.IPAddress(), default=['127.0.0.1'],
-                help='Addresses in the export locations. IPv4 is listed first, as preferred.'),
+                help='Addresses in the export locations, without share servers. IPv4 is listed first, as preferred.'),
     cfg.PortOpt('linux_nfs_port', default=2049, help='Port of the NFS server. Clients must name another than 2049. A '
                                                      'change restarts the NFS server, as of the three options below.'),
     cfg.StrOpt('linux_netns', help='Network namespace to run the NFS server in; it must exist. Default: that of the '
-                                   'share manager.'),
+                                   'share manager. Share servers have their own.'),
+    cfg.StrOpt('linux_fabric_netns', default='manila-fabric',
+               help='Network namespace with the bridges that share servers are plugged into, with '
+                    'driver_handles_share_servers; made when needed. Backends of one machine that serve the same networks '
+                    'share it.'),
     cfg.BoolOpt('linux_graceless', default=False,
                 help='Whether clients may write at once after the NFS server was restarted. Off, they get time to '
                      'reclaim their locks first, which is right for production.'),

@@ -37,14 +37,23 @@ def headroom(request: Request, pool: PoolState) -> float:
     much others claim meanwhile: ``SET claimed = claimed + size WHERE claimed + size <= claimed_gb + headroom AND
     generation = ...`` never promises too much. A total or free space that is unknown or infinite limits nothing.
     """
-    total, free = (_limit(value) for value in (pool.total_gb, pool.free_gb))
-    reserved = total * pool.reserved_percentage / 100 if math.isfinite(total) else 0.0
-    most = free - reserved
-    if is_thin(request, pool):
-        # What is free limits it too, or a full pool would go on taking shares.
-        by_ratio = _times(total - reserved, pool.max_over_subscription_ratio) - pool.provisioned_gb
-        most = min(by_ratio, _times(most, pool.max_over_subscription_ratio))
+    most = pool.remembered(_most_thin if is_thin(request, pool) else _most)
     return min(max(most - pool.claimed_gb, 0.0), UNLIMITED)
+
+
+def _most(pool: PoolState) -> float:
+    return _limit(pool.free_gb) - _reserved(pool)
+
+
+def _most_thin(pool: PoolState) -> float:
+    # What is free limits it too, or a full pool would go on taking shares.
+    by_ratio = _times(_limit(pool.total_gb) - _reserved(pool), pool.max_over_subscription_ratio) - pool.provisioned_gb
+    return min(by_ratio, _times(_most(pool), pool.max_over_subscription_ratio))
+
+
+def _reserved(pool: PoolState) -> float:
+    total = _limit(pool.total_gb)
+    return total * pool.reserved_percentage / 100 if math.isfinite(total) else 0.0
 
 
 def is_thin(request: Request, pool: PoolState) -> bool:

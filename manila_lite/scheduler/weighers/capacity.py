@@ -18,7 +18,11 @@ class Capacity(Weigher):
 
 
 def _left(request: Request, pool: PoolState) -> float:
-    if extra_specs.number(pool.free_gb) is None:
+    if not pool.remembered(_knows):
         return 0.0
     left = capacity.headroom(request, pool)
     return math.inf if left >= capacity.UNLIMITED else left
+
+
+def _knows(pool: PoolState) -> bool:
+    return extra_specs.number(pool.free_gb) is not None

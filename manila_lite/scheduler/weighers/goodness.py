@@ -14,7 +14,7 @@ class Goodness(Weigher):
 
     def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
         """Return the goodness of each pool."""
-        return [_goodness(pool) for pool in pools]
+        return [pool.remembered(_goodness) for pool in pools]
 
 
 def _goodness(pool: PoolState) -> float:

@@ -11,5 +11,7 @@ class HostAffinity(Weigher):
 
     def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
         """Return how many of machine, backend and pool are the source's; 0 for all if there is no source."""
-        source = places(request.source_host) if request.source_host else ()
+        if not request.source_host:
+            return [0.0] * len(pools)
+        source = places(request.source_host)
         return [float(sum(mine == its for mine, its in zip(pool.places, source, strict=False))) for pool in pools]

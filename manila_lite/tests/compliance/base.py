@@ -48,6 +48,8 @@ class Binding(testtools.TestCase):
     BAD = (('telepathy', 'joe', 'rw'), ('ip', '10.4.0.1', 'admin'), ('ip', 'no address; }', 'rw'))
     #: When a call is killed: seconds after it began, or whatever ``kill`` understands.
     MOMENTS: tuple = (0.0, 0.02, 0.2)
+    #: The share server that shares are on; see ``servers.py``.
+    server: kinds.ShareServer | None = None
 
     def options(self) -> dict[str, str]:
         """Return the backend's section of the configuration."""
@@ -128,7 +130,8 @@ class Binding(testtools.TestCase):
         """Return a share that is not on the backend yet, and will not be when the test ends."""
         ident = uuidutils.generate_uuid()
         share = kinds.Share(**{'id': ident, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
-                               'project_id': 'a-project', 'pool': self.driver.report()[0].name} | changes)
+                               'project_id': 'a-project', 'pool': self.driver.report()[0].name,
+                               'server': self.server} | changes)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 

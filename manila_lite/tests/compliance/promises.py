@@ -8,11 +8,6 @@ from manila_lite.drivers import interface
 from manila_lite.tests.compliance import base, cases
 
 _WILD = '"; } EXPORT { Path = "/"; } \'$(false)\' ../../\n\tö'
-_FLAGS = {
-    'snapshot_support': interface.Snapshots,
-    'create_share_from_snapshot_support': interface.Clones,
-    'revert_to_snapshot_support': interface.Reverts,
-}
 
 
 class Promises:
@@ -137,8 +132,9 @@ class Promises:
 
     def test_report_is_honest(self):
         for pool in self.driver.report():
-            said = {flag: pool.capabilities[flag] for flag in _FLAGS}
-            self.assertEqual({flag: isinstance(self.driver, ability) for flag, ability in _FLAGS.items()}, said)
+            true = interface.capabilities_of(self.driver)
+            del true['driver_handles_share_servers']
+            self.assertEqual(true, {flag: pool.capabilities.get(flag, False) for flag in true})
             # The manager says it for those drivers that do not.
             self.assertIs(self.driver.HANDLES_SHARE_SERVERS,
                           pool.capabilities.get('driver_handles_share_servers', self.driver.HANDLES_SHARE_SERVERS))

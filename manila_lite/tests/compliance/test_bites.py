@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suite bites: each way of breaking the contract planted into the dummy is caught by the test that is for it."""
 
+import dataclasses
+
 import testscenarios
 import testtools
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.dummy.driver import DummyDriver
-from manila_lite.tests.compliance import calls, cases, promises
-from manila_lite.tests.compliance.test_dummy import DummyBinding
+from manila_lite.tests.compliance import calls, cases, promises, server_cases, server_promises
+from manila_lite.tests.compliance.test_dummy import DummyBinding, DummyServersBinding
 
 
 class RefusesWhatIsThere(DummyDriver):
@@ -103,6 +105,55 @@ class Boasts(DummyDriver):
             **pool.capabilities, 'revert_to_snapshot_support': False}) for pool in super().report()]
 
 
+class LeavesTheServerRunning(DummyDriver):
+    def teardown_server(self, server):
+        self.store.server(server.id)
+        super().teardown_server(server)
+
+
+class TearsDownWithShares(DummyDriver):
+    def teardown_server(self, server):
+        self.store.servers.drop(server.id)
+
+
+class AddsNoLocations(DummyDriver):
+    def update_server_network(self, server, new, shares, snapshots):
+        super().update_server_network(server, new, shares, snapshots)
+        return kinds.ServerUpdate(export_locations={share.id: share.export_locations for share in shares})
+
+
+class ReplacesTheNetwork(DummyDriver):
+    def update_server_network(self, server, new, shares, snapshots):
+        alone = dataclasses.replace(server, networks=(new,))
+        super().update_server_network(alone, new, shares, snapshots)
+
+
+class AgreesToEverything(DummyDriver):
+    def check_update_server_network(self, server, new, targets):
+        pass
+
+
+class KeepsWhatWasGivenUp(DummyDriver):
+    def ensure_servers(self, servers):
+        return super().ensure_servers([server for server in servers if self.store.servers.get(server.id) is None])
+
+
+class PutsSharesAnywhere(DummyDriver):
+    def _server_of(self, share):
+        return share.server and share.server.id
+
+
+#: About share servers.
+SERVER_PLANTS = (
+    (LeavesTheServerRunning, server_cases.TeardownServer, 'test_twice'),
+    (LeavesTheServerRunning, None, 'test_tearing_down_what_is_not_there_is_a_success'),
+    (TearsDownWithShares, None, 'test_server_with_shares_is_not_torn_down'),
+    (AddsNoLocations, server_cases.UpdateNetwork, 'test_once'),
+    (ReplacesTheNetwork, server_cases.UpdateNetwork, 'test_once'),
+    (AgreesToEverything, None, 'test_questions_change_nothing'),
+    (KeepsWhatWasGivenUp, server_cases.EnsureServers, 'test_once'),
+    (PutsSharesAnywhere, None, 'test_share_without_a_server_or_on_an_unknown_one'),
+)
 PLANTS = (
     (RefusesWhatIsThere, cases.CreateShare, 'test_twice'),
     (CountsDeletes, cases.DeleteShare, 'test_twice'),
@@ -127,11 +178,15 @@ PLANTS = (
 
 class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(f'{plant.__name__},{case.__name__ if case else "promises"},{test}',
-                  {'plant': plant, 'case': case, 'test': test}) for plant, case, test in PLANTS]
+                  {'plant': plant, 'case': case, 'test': test}) for plant, case, test in PLANTS + SERVER_PLANTS]
 
     def _run(self, driver: type) -> testtools.TestResult:
         """Return what the suite finds out about the dummy with its driver class replaced."""
-        class Bound(calls.EveryCall if self.case else promises.Promises, DummyBinding):
+        about_servers = (self.plant, self.case, self.test) in SERVER_PLANTS
+        suite, binding = ((server_promises.ServerPromises, DummyServersBinding) if about_servers
+                          else (promises.Promises, DummyBinding))
+
+        class Bound(calls.EveryCall if self.case else suite, binding):
             scenarios = ()
             case_class = self.case
 

@@ -5,7 +5,7 @@ import signal
 
 import testscenarios
 
-from manila_lite.tests.compliance import base, calls, cases, promises
+from manila_lite.tests.compliance import base, calls, cases, promises, server_promises, servers
 
 
 class DummyBinding(base.Binding):
@@ -73,3 +73,34 @@ class DummyHangTest(testscenarios.WithScenarios, DummyBinding):
 
 class DummyPromisesTest(promises.Promises, DummyBinding):
     pass
+
+
+class DummyServersBinding(servers.OnServers, DummyBinding):
+    def addresses(self, server):
+        record = self.driver.store.servers.get(server.id)
+        return {address for found in record.addresses.values() for address in found} if record and record.running else set()
+
+
+class DummyServersEveryCallTest(calls.EveryCall, DummyServersBinding):
+    pass
+
+
+class DummyServersEveryServerCallTest(server_promises.EveryServerCall, DummyServersBinding):
+    pass
+
+
+class DummyBesideServerTest(server_promises.BesideServer, DummyServersBinding):
+    pass
+
+
+class DummyServersPromisesTest(promises.Promises, DummyServersBinding):
+    pass
+
+
+class DummyServerPromisesTest(server_promises.ServerPromises, DummyServersBinding):
+    pass
+
+
+class DummyServersWithMoreAddressesTest(server_promises.EveryServerCall, DummyServersBinding):
+    def options(self):
+        return super().options() | {'dummy_allocations_per_subnet': '2'}

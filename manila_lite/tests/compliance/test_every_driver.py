@@ -6,10 +6,11 @@ from importlib import metadata
 
 import testtools
 
-from manila_lite.drivers import load
-from manila_lite.tests.compliance import base, calls, promises
+from manila_lite.drivers import interface, load
+from manila_lite.tests.compliance import base, calls, promises, server_promises
 
 SUITES = (calls.EveryCall, calls.BesideAccess, promises.Promises)
+SERVER_SUITES = (server_promises.EveryServerCall, server_promises.BesideServer, server_promises.ServerPromises)
 
 
 class EveryDriverTest(testtools.TestCase):
@@ -21,5 +22,6 @@ class EveryDriverTest(testtools.TestCase):
             module = importlib.import_module(f'{__package__}.test_{name}')
             bound = [item for item in vars(module).values()
                      if isinstance(item, type) and issubclass(item, base.Binding) and name == item.DRIVER]
-            for suite in SUITES:
+            makes_servers = issubclass(load.load_class(name), interface.MakesServers)
+            for suite in SUITES + (SERVER_SUITES if makes_servers else ()):
                 self.assertTrue(any(issubclass(item, suite) for item in bound), f'{name} is not tried on {suite}')

@@ -4,6 +4,7 @@
 Needs root and the packages of bindep.txt; without them every test is skipped, with what is missing as the reason.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ import uuid
 from pathlib import Path
 
 from manila_lite import errors
-from manila_lite.tests.compliance import base, calls, promises
+from manila_lite.drivers.linux.driver import LinuxDriver
+from manila_lite.tests.compliance import base, calls, promises, server_promises, servers
 
 _GIB = 1 << 30
 #: What of the options in Ganesha's list of clients says what a client may do.
@@ -74,11 +76,16 @@ class LinuxBinding(base.Binding):
         group, = (line.split() for line in shown.splitlines() if line.startswith('0/'))
         return int(group[3]) / _GIB
 
+    def outlet(self, share):
+        """Return the NFS server that the share is on."""
+        return self.driver._outlet
+
     def in_force(self, share):
         """What Ganesha says of the clients that it lets in now, not what is written anywhere."""
-        nfs = self.driver._nfs
+        outlet = self.outlet(share)
+        nfs = outlet.nfs
         shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
-        number = shown.get(str(self.driver._mount_point(share.id)))
+        number = shown.get(str(outlet.mount_point(share.id)))
         if number is None:
             return set()
         clients = nfs._call('DisplayExport', 'q', [number], position=4)
@@ -88,7 +95,7 @@ class LinuxBinding(base.Binding):
     def lose_power(self):
         """A reboot, and one file of two that a disk check moved away."""
         self.driver.teardown()
-        next((self.state_dir / 'exports.d').glob('*.conf')).unlink()
+        next(self.state_dir.glob('**/exports.d/*.conf')).unlink()
         self.restart()
 
 
@@ -101,4 +108,51 @@ class LinuxBesideAccessTest(calls.BesideAccess, LinuxBinding):
 
 
 class LinuxPromisesTest(promises.Promises, LinuxBinding):
+    pass
+
+
+class LinuxServersBinding(servers.OnServers, LinuxBinding):
+    MOMENTS = (0.0, 0.03, 0.15)
+
+    def options(self):
+        return super().options() | {'linux_fabric_netns': f'{self.netns}-fabric'}
+
+    def _sweep(self) -> None:
+        super()._sweep()
+        left = [name for name in os.listdir('/run/netns') if name == f'{self.netns}-fabric' or name in self._spaces]
+        for name in left:
+            self._run('ip', 'netns', 'delete', name)
+        self.assertEqual([], left)
+
+    def a_server(self, *names, **changes):
+        server = super().a_server(*names, **changes)
+        self._spaces = {*getattr(self, '_spaces', ()), f'manila-{server.id}'}
+        return server
+
+    def outlet(self, share):
+        return self.driver._servers.outlet(share.server.id)
+
+    def addresses(self, server):
+        """What the kernel says, if an NFS server is there to answer."""
+        try:
+            outlet = self.driver._servers.outlet(server.id)
+        except errors.Final:
+            return set()
+        if not outlet.nfs.running:
+            return set()
+        links = json.loads(self._run('ip', '-n', f'manila-{server.id}', '-json', 'address', 'show', 'scope', 'global'))
+        return {address['local'] for link in links for address in link.get('addr_info', ()) if address}
+
+
+class LinuxServersEveryServerCallTest(server_promises.EveryServerCall, LinuxServersBinding):
+    # One that would only skip would have set up a server first.
+    scenarios = [row for row in server_promises.EveryServerCall.scenarios
+                 if issubclass(LinuxDriver, row[1]['case_class'].ABILITY)]
+
+
+class LinuxBesideServerTest(server_promises.BesideServer, LinuxServersBinding):
+    pass
+
+
+class LinuxServerPromisesTest(server_promises.ServerPromises, LinuxServersBinding):
     pass

@@ -85,7 +85,7 @@ MISTAKES = {
     'port': (config(osapi_share_listen_port='a'), ('osapi_share_listen_port',)),
     'address of another machine': (config(osapi_share_listen='192.0.2.1'), ('192.0.2.1', 'osapi_share_listen')),
     'option of the driver': (config(backend='driver = dummy\ndummy_pool_size_gb = many'), ('[alpha]', 'dummy_pool_size_gb')),
-    'option of the backend': (config(backend='driver = dummy\ndriver_handles_share_servers = true'),
+    'option of the backend': (config(backend='driver = dummy\ndriver_handles_share_servers = perhaps'),
                               ('[alpha]', 'driver_handles_share_servers')),
     'database': (config('[database]\nconnection = nonsense'), ('[database] connection',)),
     'kind of database': (config('[database]\nconnection = nonsense://x/y'), ('[database] connection', 'nonsense')),

@@ -19,6 +19,7 @@ PLANTS = (
     ('rooms', 'api/slip.py', 'from manila_lite import manager'),
     ('rooms', 'actions/slip.py', 'from manila_lite import scheduler'),
     ('rooms', 'worker.py', 'from manila_lite.actions import shares'),
+    ('rooms', 'network/slip.py', 'from manila_lite.db import engine'),
     ('rooms', 'common/__init__.py', ''),
     ('drivers-used', 'operations.py', 'from manila_lite.drivers.dummy import driver'),
     ('drivers-see', 'drivers/dummy/slip.py', 'from manila_lite import policies'),
@@ -32,9 +33,9 @@ PLANTS = (
 MODULES = (
     'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'manager/__init__.py',
     'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
-    'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'db/__init__.py',
+    'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py',
     'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds.py',
-    'extra_specs.py',
+    'extra_specs.py', 'metrics.py', 'trace.py',
     'tests/__init__.py', '__init__.py',
 )
 

@@ -14,6 +14,7 @@ import openstack
 import testtools
 
 from manila_lite.tests import process
+from manila_lite.tests.factories import networks
 
 _BASIC = """
 [api]
@@ -33,6 +34,10 @@ class Clients(testtools.TestCase):
         cls.lite = process.Lite()
         cls.lite.setUp()
         cls.addClassCleanup(cls.lite.cleanUp)
+        file = cls.lite.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        with cls.lite.config.open('a') as config:
+            config.write(f'[standalone_network]\nfile = {file}\n')
         cls.lite.start()
         cls.url = f'http://127.0.0.1:{cls.lite.port}'
         end = time.monotonic() + 20
@@ -43,7 +48,9 @@ class Clients(testtools.TestCase):
     def env(self, **more):
         clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
         return clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': f'{self.url}/identity',
-                        'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2', **more}
+                        'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2',
+                        # There is no Neutron, but the client wants to find an API there, whichever; it asks for nothing more.
+                        'OS_NETWORK_ENDPOINT_OVERRIDE': self.url, **more}
 
     def run_cli(self, *words, env=None, fails=False):
         command = Path(sys.executable).parent / 'openstack'
@@ -94,6 +101,36 @@ class Clients(testtools.TestCase):
         self.cli('share', 'limits', 'show', '--absolute')
         self.assertEqual([], self.cli('share', 'message', 'list'))
 
+    def test_command_line_of_networks(self):
+        network = self.cli('share', 'network', 'create', '--name', 'net', '--description', 'd')
+        self.assertEqual(('net', 'active', True), (network['name'], network['status'],
+                                                   network['network_allocation_update_support']))
+        self.assertEqual([network['id']], [row['ID'] for row in self.cli('share', 'network', 'list', '--name~', 'NE')])
+        subnet = self.cli('share', 'network', 'subnet', 'create', 'net', '--availability-zone', 'nova', '--property', 'a=b')
+        self.assertEqual(('nova', {'a': 'b'}), (subnet['availability_zone'], subnet['metadata']))
+        self.run_cli('share', 'network', 'subnet', 'set', 'net', subnet['id'], '--property', 'c=d')
+        self.run_cli('share', 'network', 'subnet', 'unset', 'net', subnet['id'], '--property', 'a')
+        self.assertEqual({'c': 'd'}, self.cli('share', 'network', 'subnet', 'show', 'net', subnet['id'])['properties'])
+        service = self.cli('share', 'security', 'service', 'create', 'ldap', '--name', 'people', '--dns-ip', '10.0.0.2')
+        self.assertEqual(('ldap', 'new', '10.0.0.2'), (service['type'], service['status'], service['dns_ip']))
+        self.run_cli('share', 'security', 'service', 'set', 'people', '--domain', 'example.org', '--user', 'joe')
+        self.run_cli('share', 'security', 'service', 'unset', 'people', '--user')
+        shown = self.cli('share', 'security', 'service', 'show', 'people')
+        self.assertEqual(('example.org', None), (shown['domain'], shown['user']))
+        self.run_cli('share', 'network', 'set', 'net', '--description', 'e', '--new-security-service', 'people')
+        shown = self.cli('share', 'network', 'show', 'net')
+        self.assertEqual(('e', 2, [service['id']]), (shown['description'], len(shown['share_network_subnets']),
+                                                     [row['security_service_id'] for row in shown['security_services']]))
+        listed, = self.cli('share', 'security', 'service', 'list', '--share-network', 'net', '--detail')
+        self.assertIn(network['id'], listed['Share Networks'])
+        self.assertIn('403', self.run_cli('share', 'security', 'service', 'delete', 'people', fails=True))
+        self.run_cli('share', 'network', 'unset', 'net', '--security-service', 'people')
+        self.run_cli('share', 'security', 'service', 'delete', 'people')
+        self.assertEqual([], self.cli('share', 'server', 'list', '--share-network', 'net'))
+        self.run_cli('share', 'network', 'subnet', 'delete', 'net', subnet['id'])
+        self.run_cli('share', 'network', 'delete', 'net', '--wait')
+        self.assertEqual([], self.cli('share', 'network', 'list'))
+
     def connect(self, **more):
         auth = {'auth_type': 'none', 'shared_file_system_endpoint_override': f'{self.url}/v2',
                 'shared_file_system_default_microversion': '2.82', **more}
@@ -125,6 +162,19 @@ class Clients(testtools.TestCase):
         self.lite.wait(f'/snapshots/{snapshot.id}', 'snapshot', 'gone')
         proxy.delete_share(share.id)
         self.lite.wait(f'/shares/{share.id}', 'share', 'gone')
+
+    def test_sdk_of_networks(self):
+        proxy = self.connect()
+        network = proxy.create_share_network(name='sdk', neutron_net_id='blue', neutron_subnet_id='blue-v4')
+        self.assertEqual('10.10.0.0/24', network.share_network_subnets[0]['cidr'])
+        subnet = proxy.create_share_network_subnet(network.id, neutron_net_id='blue', neutron_subnet_id='blue-v6')
+        self.assertEqual(('fd10::/64', 6, 100), (subnet.cidr, subnet.ip_version, subnet.segmentation_id))
+        self.assertEqual(2, len(list(proxy.share_network_subnets(network.id))))
+        self.assertEqual([network.id], [row.id for row in proxy.share_networks(name='sdk')])
+        self.assertEqual('other', proxy.update_share_network(network.id, name='other').name)
+        proxy.delete_share_network_subnet(network.id, subnet.id)
+        proxy.delete_share_network(network.id)
+        self.assertEqual([], list(proxy.share_networks(name='other')))
 
     def test_sdk_without_a_microversion(self):
         proxy = self.connect(shared_file_system_default_microversion=None)

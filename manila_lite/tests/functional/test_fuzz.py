@@ -16,6 +16,7 @@ from schemathesis.specs.openapi import checks as conformance
 from manila_lite.api import faults, versions
 from manila_lite.api.contract import OPS, fields, openapi
 from manila_lite.tests.functional import base, world
+from manila_lite.tests.services.places import backend
 
 CHECKS = [checks.not_a_server_error, conformance.status_code_conformance, conformance.content_type_conformance,
           conformance.response_schema_conformance, conformance.response_headers_conformance]
@@ -35,7 +36,7 @@ class Fuzz(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         owner = base.Api(cls.service.app, 'u', 'admin', 'member,reader')
-        cls.world = world.make(cls.admin, owner)
+        cls.world = world.make(cls.service, cls.admin, owner)
         cls.service.stop()
 
 
@@ -96,7 +97,8 @@ HOSTILE = [
     '{"\\ud800": "b"}', '[' * DEEP + ']' * DEEP, '{"a":' * DEEP + '1' + '}' * DEEP, 'NaN', 'Infinity',
 ]
 #: Of these lists each place gets every third value, the next place the next third: enough, since the places are many.
-SHARE = 3
+#: What differs on other databases is what they make of a value, and that needs fewer places.
+SHARE = 3 if backend() == 'sqlite' else 9
 STRINGS = [json.loads(text) for text in HOSTILE if text.startswith('"')]
 
 

@@ -8,7 +8,8 @@ from manila_lite.api.contract import OPS
 from manila_lite.tests.functional import base, world
 
 #: Path parameters that name something of a project. A private type is its own project's, too.
-OWNED = {'share_id', 'snapshot_id', 'access_id', 'export_location_id', 'share_instance_id', 'message_id', 'type_id'}
+OWNED = {'share_id', 'snapshot_id', 'access_id', 'export_location_id', 'share_instance_id', 'message_id', 'type_id',
+         'share_network_id', 'share_network_subnet_id', 'security_service_id', 'share_server_id'}
 TRIED = (versions.MIN, 44, versions.MAX)
 
 
@@ -23,7 +24,7 @@ class Walk(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.owner = base.Api(cls.service.app, 'alice', 'first', 'member,reader')
-        cls.world = world.make(cls.admin, cls.owner)
+        cls.world = world.make(cls.service, cls.admin, cls.owner)
         cls.ids = {cls.world[name] for name in OWNED}
 
     def setUp(self):
@@ -95,6 +96,16 @@ class Walk(base.ServiceTest):
         foreign = f'/shares/{own["id"]}/export_locations/{self.world["export_location_id"]}'
         self.assertEqual(404, self.stranger.call('GET', foreign)[0])
         self.assertEqual(404, self.stranger.call('GET', f'{foreign}/metadata')[0])
+
+    def test_subnets_and_security_services_of_another_network(self):
+        own = self.stranger.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        subnet = f'/share-networks/{own}/subnets/{self.world["share_network_subnet_id"]}'
+        for method, path in (('GET', subnet), ('DELETE', subnet), ('GET', f'{subnet}/metadata')):
+            self.assertEqual(404, self.stranger.call(method, path)[0], (method, path))
+        for action in ('add_security_service', 'remove_security_service'):
+            body = {action: {'security_service_id': self.world['security_service_id']}}
+            status, document, _ = self.stranger.call('POST', f'/share-networks/{own}/action', body)
+            self.assertEqual(404, status, (action, document))
 
     def test_quotas_of_another_project(self):
         for op in self.ops(versions.MAX):

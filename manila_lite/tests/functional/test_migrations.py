@@ -1,61 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations make the schema that the code expects."""
+"""Migrations make the schema that the code expects, from every revision, whatever stands in the tables."""
 
 from pathlib import Path
 
 import fixtures
+import sqlalchemy as sa
 import testtools
 from alembic import autogenerate, migration
+from oslo_config import cfg
 
 from manila_lite.cmd import setup
 from manila_lite.db import migrate, models
 from manila_lite.db.engine import Database
-from manila_lite.rpc import transport
+from manila_lite.tests.factories import dirty
+from manila_lite.tests.services import places
+
+#: Revision that changes rows on purpose -> function that turns the rows before it (see dirty.content) into those after it.
+CHANGES: dict = {}
 
 
-class Migrations(testtools.TestCase):
-    """On SQLite; the other databases follow with their issue."""
+class MigrationTest(testtools.TestCase):
+    """An empty database on whatever the tests run on."""
 
     def setUp(self):
         super().setUp()
-        state = Path(self.useFixture(fixtures.TempDir()).path)
-        config = state / 'c.conf'
-        config.write_text(f'[database]\nconnection = sqlite:///{state}/x.sqlite\n')
-        self.conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
-        self.db = Database(self.conf)
-        self.addCleanup(self._forget)
+        self.db = self.database()
 
-    def _forget(self):
-        self.db.dispose()
-        transport.cleanup()
-        self.conf.reset()
-        self.conf.clear()
+    def database(self):
+        """Return a database without tables."""
+        state = Path(self.useFixture(fixtures.TempDir()).path)
+        url = self.useFixture(places.EmptyDatabase(state)).url
+        config = state / 'c.conf'
+        config.write_text(f'[database]\nconnection = {url}\n')
+        db = Database(setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts()))
+        self.addCleanup(db.dispose)
+        return db
+
+    def differences(self, db):
+        """Return in what the schema and the models differ."""
+        with db.engine.connect() as conn:
+            context = migration.MigrationContext.configure(conn, opts={'compare_type': True})
+            return autogenerate.compare_metadata(context, models.metadata)
+
+
+class Schema(MigrationTest):
 
     def test_models_and_migrations_agree(self):
         self.assertIsNone(migrate.current(self.db))
         migrate.upgrade(self.db)
         self.assertEqual(migrate.head(self.db), migrate.current(self.db))
-        with self.db.engine.connect() as conn:
-            found = autogenerate.compare_metadata(
-                migration.MigrationContext.configure(conn, opts={'compare_type': True}), models.metadata)
-        self.assertEqual([], found)
+        self.assertEqual([], self.differences(self.db))
 
     def test_a_missing_column_is_noticed(self):
         migrate.upgrade(self.db)
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql('ALTER TABLE shares DROP COLUMN mount_point_name')
-        with self.db.engine.connect() as conn:
-            found = autogenerate.compare_metadata(migration.MigrationContext.configure(conn), models.metadata)
-        self.assertEqual(['add_column'], [entry[0] for entry in found])
+        self.assertEqual(['add_column'], [entry[0] for entry in self.differences(self.db)])
 
     def test_upgrade_twice(self):
         migrate.upgrade(self.db)
         migrate.upgrade(self.db)
         self.assertEqual(migrate.head(self.db), migrate.current(self.db))
 
+    def test_names_compare_exactly(self):
+        migrate.upgrade(self.db)
+        names = ['a', 'A', 'a ', '\u00e4', 'a\u0308']
+        with self.db.writer() as conn:
+            for name in names:
+                conn.execute(models.quota_locks.insert().values(project_id=name))
+        with self.db.reader() as conn:
+            for name in names:
+                query = sa.select(models.quota_locks.c.project_id).where(models.quota_locks.c.project_id == name)
+                self.assertEqual([name], list(conn.execute(query).scalars()))
+
+    def test_no_column_compares_otherwise(self):
+        if places.backend() != 'mysql':
+            self.skipTest('only MariaDB has columns that compare inexactly by default')
+        migrate.upgrade(self.db)
+        with self.db.reader() as conn:
+            found = conn.exec_driver_sql('SELECT DISTINCT collation_name FROM information_schema.columns '
+                                         'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
+            self.assertEqual(['utf8mb4_nopad_bin'], list(found.scalars()))
+
     def test_sqlite_is_tuned(self):
+        if places.backend() != 'sqlite':
+            self.skipTest('about SQLite')
         with self.db.reader() as conn:
             pragmas = {name: conn.exec_driver_sql(f'PRAGMA {name}').scalar()
                        for name in ('journal_mode', 'foreign_keys', 'busy_timeout', 'synchronous')}
         self.assertEqual({'journal_mode': 'wal', 'foreign_keys': 1, 'busy_timeout': 10000, 'synchronous': 2}, pragmas)
         self.assertEqual('QueuePool', type(self.db.engine.pool).__name__)
+
+
+class DirtyData(MigrationTest):
+    """From every revision, with rows that nobody expected. A revision that means to change rows says so in CHANGES."""
+
+    def upgraded(self, revision, copies):
+        """Return the rows before and after an upgrade to the newest revision, and how many statements that took."""
+        db = self.database()
+        migrate.upgrade(db, revision)
+        dirty.pollute(db.engine, copies)
+        before = dirty.content(db.engine)
+        statements = []
+        sa.event.listen(db.engine, 'before_cursor_execute', lambda *args: statements.append(args[2]))
+        migrate.upgrade(db)
+        self.assertEqual([], self.differences(db))
+        return before, dirty.content(db.engine), len(statements)
+
+    def test_rows_are_kept(self):
+        revisions = migrate.revisions(self.db)
+        for number, revision in enumerate(revisions):
+            expected, after, _ = self.upgraded(revision, 2)
+            self.assertTrue(all(len(rows) >= 2 for rows in expected.values()), expected)
+            for later in revisions[number + 1:]:
+                expected = CHANGES.get(later, lambda rows: rows)(expected)
+            for table, rows in expected.items():
+                kept = [{name: row[name] for name in rows[0]} for row in after[table]]      # and not what was added
+                self.assertEqual(_sorted(rows), _sorted(kept), f'{table}, from {revision}')
+
+    def test_work_does_not_grow_with_the_rows(self):
+        """Statements work on sets: as many for thirty rows as for three."""
+        for revision in migrate.revisions(self.db):
+            self.assertEqual(self.upgraded(revision, 1)[2], self.upgraded(revision, 10)[2], f'from {revision}')
+
+
+def _sorted(rows):
+    return sorted((sorted(row.items()) for row in rows), key=repr)

@@ -5,6 +5,7 @@ import dataclasses
 import threading
 import time
 
+import sqlalchemy as sa
 from oslo_utils import uuidutils
 
 from manila_lite import errors
@@ -133,11 +134,11 @@ class Trouble(base.ServiceTest):
         runner = self.runner([self.plan(lambda work: None)])
         bad, good = self.begin(runner), self.begin(runner)
         with self.service.services.db.writer() as conn:
-            conn.exec_driver_sql("UPDATE operations SET data = '{\"cut' WHERE id = ?", (bad,))
+            conn.execute(sa.text("UPDATE operations SET data = '{\"cut' WHERE id = :id"), {'id': bad})
 
         def heal():
             with self.service.services.db.writer() as conn:
-                conn.exec_driver_sql("UPDATE operations SET data = '{}' WHERE id = ?", (bad,))
+                conn.execute(sa.text("UPDATE operations SET data = '{}' WHERE id = :id"), {'id': bad})
         self.addCleanup(heal)
         runner.start()
         self.ends(good, 5)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of everything, owned by one project, and bodies that fit: what tests that walk the contract send."""
 
+from manila_lite.tests.factories import networks
+
 #: Values that a schema alone does not tell, by field.
 _VALUES = {'size': 1, 'new_size': 2, 'share_proto': 'NFS', 'status': 'error', 'access_type': 'ip', 'access_to': '10.0.0.8',
            'access_level': 'ro', 'name': 'some-name', 'extra_specs': {'driver_handles_share_servers': 'False'},
            'metadata': {'key': 'value'}, 'meta': {'key': 'value'}}
 
 
-def make(admin, owner):
+def make(service, admin, owner):
     """Make one resource of each kind as ``owner``; returns the values of path parameters, by name."""
     share = owner.share(name='first', metadata={'key': 'value'})
     path = f'/shares/{share["id"]}'
@@ -19,6 +21,8 @@ def make(admin, owner):
         'share_instance_id': admin.ok('GET', f'{path}/instances')['share_instances'][0]['id'],
         'message_id': _message(owner)['id'],
         'type_id': _private_type(admin)['id'],
+        **_network(owner),
+        'share_server_id': _server(service, share['project_id']),
         'quota_project_id': share['project_id'],
         'class_name': 'default',
         'alias': 'nothing',
@@ -70,3 +74,20 @@ def _private_type(admin):
     return admin.ok('POST', '/types', {'share_type': {
         'name': 'private', 'share_type_access:is_public': False, 'extra_specs': {
             'driver_handles_share_servers': 'False', 'key': 'value'}}})['share_type']
+
+
+def _network(owner):
+    network = owner.ok('POST', '/share-networks', {'share_network': {'name': 'first'}})['share_network']
+    path = f'/share-networks/{network["id"]}'
+    subnet = owner.ok('POST', f'{path}/subnets', {'share-network-subnet': {'metadata': {'key': 'value'}}})
+    service = owner.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})['security_service']
+    owner.ok('POST', f'{path}/action', {'add_security_service': {'security_service_id': service['id']}})
+    return {'share_network_id': network['id'], 'share_network_subnet_id': subnet['share_network_subnet']['id'],
+            'security_service_id': service['id']}
+
+
+def _server(service, project):
+    """A server in a network of its own, so that the other one can be changed."""
+    with service.services.db.writer() as conn:
+        (*_, server), = networks.make(conn, 1, project=project)
+    return server

@@ -4,6 +4,7 @@
 import contextlib
 import datetime
 
+import orjson
 import testtools
 from hypothesis import given, strategies
 
@@ -72,5 +73,5 @@ class Shapes(testtools.TestCase):
     def test_time_shown(self):
         fits = fields.compiled(shapes.TIME)
         for time in (moment(2026, 1, 31), moment(2026, 1, 31, 1, 2, 3, 456)):
-            self.assertEqual(26, len(fits(fields.shown(time))))
+            self.assertEqual(26, len(fits(orjson.loads(fields.encode(time)))))
         self.assertRaises(ValueError, fits, '2026-01-31T00:00:00Z')

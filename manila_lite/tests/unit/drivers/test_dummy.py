@@ -9,6 +9,7 @@ import testtools
 from oslo_config import cfg
 
 from manila_lite import errors, kinds
+from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers import interface, load
 from manila_lite.drivers.dummy import knobs, options, report, store
 
@@ -33,6 +34,7 @@ class DummyCase(testtools.TestCase):
         conf = cfg.ConfigOpts()
         conf([], project='manila_lite', default_config_files=[])
         conf.register_opts(options.OPTIONS, group='d')
+        backend_conf.register_backend(conf, 'd')
         for name, value in values.items():
             conf.set_override(name, value, group='d')
         driver = load.make('dummy', 'd', 'h@d', conf, self.state_dir)
@@ -229,8 +231,10 @@ class PoolsTest(DummyCase):
         self.assertEqual({'NFS'}, self.make(dummy_protocols=['nfs']).PROTOCOLS)
 
     def test_without_abilities_their_flags_are_false(self):
-        conf = self.make().conf
-        flags = report.capabilities(conf, frozenset({kinds.Ability.SNAPSHOT}))
+        bases = interface.ShareDriver, interface.Snapshots
+        promised = {name: None for base in bases for name in base.__abstractmethods__}
+        plain = type('Plain', bases, promised)(self.make().backend)
+        flags = report.capabilities(plain)
         self.assertEqual((True, False, False), (flags['snapshot_support'], flags['create_share_from_snapshot_support'],
                                                 flags['revert_to_snapshot_support']))
 
@@ -278,3 +282,72 @@ class SharesTest(DummyCase):
         for ident in ('', '.', '..', '../x', 'a/b', '.hidden'):
             self.assertRaises(errors.Final, records.get, ident)
             self.assertRaises(errors.Final, records.drop, ident)
+
+
+def a_server(ident: str = 'server', *addresses: str) -> kinds.ShareServer:
+    given = [kinds.Allocation(f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4)
+             for address in addresses or ('10.1.0.5', 'fd01::5')]
+    return kinds.ShareServer(ident, tuple(kinds.ServerNetwork(f'n{found.ip_address}', found.cidr, found.ip_version, (found,))
+                                          for found in given))
+
+
+class ServersTest(DummyCase):
+    def make(self, **values) -> interface.ShareDriver:
+        return super().make(**{'driver_handles_share_servers': True} | values)
+
+    def test_abilities_follow_the_option(self):
+        names = ('driver_handles_share_servers', 'share_server_multiple_subnet_support', 'network_allocation_update_support')
+        for handles in (True, False):
+            driver = self.make(driver_handles_share_servers=handles)
+            said = driver.report()[0].capabilities
+            self.assertEqual({handles}, {said[name] for name in names})
+            self.assertIs(handles, driver.HANDLES_SHARE_SERVERS)
+            self.assertIs(handles, kinds.Ability.SUBNET_METADATA in interface.abilities_of(driver))
+            self.assertIn(kinds.Ability.SHARE_SERVERS, interface.abilities_of(type(driver)))
+
+    def test_a_capability_can_be_denied(self):
+        driver = self.make(dummy_capabilities={'network_allocation_update_support': 'false'})
+        self.assertIs(False, driver.report()[0].capabilities['network_allocation_update_support'])
+
+    def test_how_many_addresses_follows_the_options(self):
+        driver = self.make(dummy_allocations_per_subnet=3, dummy_admin_allocations=1)
+        self.assertEqual((3, 1), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS))
+
+    def test_locations(self):
+        driver = self.make()
+        driver.setup_server(a_server())
+        self.assertEqual([kinds.ExportLocation('10.1.0.5:/shares/s1', preferred=True),
+                          kinds.ExportLocation('[fd01::5]:/shares/s1')], driver.create_share(a_share(server=a_server())))
+
+    def test_the_check_can_be_denied(self):
+        driver = self.make(dummy_knobs=['check_update_server_network:deny@once'])
+        driver.setup_server(a_server())
+        call = driver.check_update_server_network, a_server(), a_server('x', '10.2.0.5').networks[0], []
+        self.assertIn('told to deny', str(self.assertRaises(errors.Final, *call)))
+        self.assertIsNone(call[0](*call[1:]))
+
+    def test_an_update_that_failed_after_its_work_is_found_done(self):
+        driver = self.make(dummy_knobs=['update_server_network:fail_after@once'])
+        driver.setup_server(a_server())
+        driver.create_share(a_share(server=a_server()))
+        call = a_server(), a_server('x', '10.2.0.5').networks[0], [a_share(server=a_server()), a_share('gone')], []
+        self.assertRaises(ConnectionError, driver.update_server_network, *call)
+        update = driver.update_server_network(*call)
+        self.assertEqual(['10.1.0.5:/shares/s1', '10.2.0.5:/shares/s1', '[fd01::5]:/shares/s1'],
+                         [location.path for location in update.export_locations['s1']])
+        self.assertEqual(['gone'], list(update.lost))
+        self.assertEqual('n10.1.0.5,nfd01::5,n10.2.0.5', update.details['subnets'])
+
+    def test_metadata_of_a_subnet_outlives_an_update(self):
+        driver = self.make()
+        driver.setup_server(a_server())
+        driver.update_subnet_metadata(a_server(), a_server().networks[0], {'quality': 'good'})
+        driver.update_server_network(a_server(), a_server('x', '10.2.0.5').networks[0], [], [])
+        self.assertEqual({'n10.1.0.5': {'quality': 'good'}}, driver.store.server('server').metadata)
+
+    def test_calls_are_noted_by_the_ids_of_servers(self):
+        driver = self.make()
+        driver.ensure_servers([a_server('one'), a_server('two')])
+        driver.teardown_server(a_server('one'))
+        self.assertEqual([('ensure_servers', 'one,two')], driver.store.calls('ensure_servers'))
+        self.assertEqual([('teardown_server', 'one')], driver.store.calls('teardown_server'))

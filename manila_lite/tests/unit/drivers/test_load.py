@@ -62,6 +62,14 @@ class LoadTest(testtools.TestCase):
         self.assertEqual(['slow', 'fast'], driver.backend.conf.dummy_pools)
         self.assertFalse((self.root / 'state').exists(), 'making a driver wrote to disk')
 
+    def test_whether_it_makes_share_servers_is_up_to_its_section(self):
+        for text, handles in (('', False), ('driver_handles_share_servers = true', True)):
+            driver = self._make(text)
+            self.assertIs(handles, driver.HANDLES_SHARE_SERVERS)
+            self.assertIs(handles, interface.capabilities_of(driver)['driver_handles_share_servers'])
+        line, = self._refused('driver_handles_share_servers = perhaps')
+        self.assertIn('[east] driver_handles_share_servers', line)
+
     def test_two_backends_of_one_driver(self):
         conf = cfg.ConfigOpts()
         conf([], project='manila_lite', default_config_files=[])

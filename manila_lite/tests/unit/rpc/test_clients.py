@@ -50,6 +50,19 @@ class TestBus(base.BusTestCase):
     def test_an_unknown_kind_of_service_is_a_mistake_of_the_caller(self):
         self.assertRaises(KeyError, self.bus.wake, 'shares', None, 'op-1')
 
+    def test_a_receiver_that_was_told_just_now_waits_and_others_do_not(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.clients.PAUSES', 1e9))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.clients.LONGEST_PAUSE', 60))
+        for host in ('h@one', 'h@two'):
+            self.listen(host=host)
+            self.bus.wake('share', host, f'{host}-1')
+            self.assertEqual([f'{host}-1'], self.got.get(timeout=5))
+        for number in (2, 3):
+            self.bus.wake('share', 'h@one', f'h@one-{number}')
+        self.assertRaises(queue.Empty, self.got.get, timeout=0.1)
+        self.bus.close(5)       # waits for nothing
+        self.assertEqual(['h@one-2', 'h@one-3'], self.got.get(timeout=5))
+
     def test_wake_ups_that_pile_up_become_one(self):
         self.hold_the_sender()
         for number in (3, 1, 2, 1):

@@ -73,9 +73,10 @@ class TestCandidates(testtools.TestCase):
             self.assertEqual(best, names(placing(weighers=weighers).place(Request(5), pools))[0])
 
     def test_no_more_than_the_most(self):
-        pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(120)]
+        pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(placement.ENOUGH)]
         found = names(placing().place(Request(1), pools))
-        self.assertEqual([f'p{number}' for number in range(119, 119 - placement.MOST_CANDIDATES, -1)], found)
+        last = placement.ENOUGH - 1
+        self.assertEqual([f'p{number}' for number in range(last, last - placement.MOST_CANDIDATES, -1)], found)
 
     def test_many_pools_are_sampled(self):
         pools = [pool(f'p{number}') for number in range(3 * placement.ENOUGH)]

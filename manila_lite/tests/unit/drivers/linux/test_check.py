@@ -9,6 +9,7 @@ from pathlib import Path
 import testtools
 from oslo_config import cfg
 
+from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux import check, run
 from manila_lite.drivers.linux.options import OPTIONS
@@ -17,6 +18,7 @@ from manila_lite.drivers.linux.options import OPTIONS
 class Check(testtools.TestCase):
     def backend(self, **options):
         conf = cfg.ConfigOpts()
+        backend_conf.register_backend(conf, 'x')
         conf.register_opts(OPTIONS, group='x')
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(folder.rmdir)
@@ -60,3 +62,12 @@ class Check(testtools.TestCase):
             self.assertIn('root', self.said(self.backend(), needs_btrfs=False))
         else:
             self.assertNotIn('not running as root', self.said(self.backend(), needs_btrfs=False))
+
+    def test_share_servers_need_more_programs_and_no_addresses(self):
+        self.without_programs()
+        said = self.said(self.backend(driver_handles_share_servers='true', linux_export_ips='', linux_netns='nowhere'),
+                         needs_btrfs=False)
+        for hint in ('iproute2', 'procps', 'util-linux'):
+            self.assertIn(f'apt-get install {hint}', said)
+        self.assertNotIn('linux_export_ips', said)
+        self.assertNotIn('linux_netns', said)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of security services."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors
+from manila_lite.context import RequestContext
+from manila_lite.db import security_services
+
+#: What may change while share servers use the service: nothing that they were told.
+_HARMLESS = {'name', 'description'}
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """A security service is there. Returns its row.
+
+    :raises errors.Invalid: it has both a server and a default site.
+    """
+    _one_way_to_find_it(wanted.get('server'), wanted.get('default_ad_site'))
+    ident = uuidutils.generate_uuid()
+    with ctx.db.writer() as conn:
+        security_services.insert(conn, {'id': ident, 'project_id': ctx.project_id, **wanted})
+        return security_services.get(conn, ctx, ident)
+
+
+def _one_way_to_find_it(server: str | None, site: str | None) -> None:
+    if server and site:
+        raise errors.Invalid('default_ad_site: cannot be given together with server.')
+
+
+def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+    """The service has these values. Returns its row.
+
+    :raises errors.Forbidden: more than name and description, and share servers use it; or its type, and networks use it.
+    :raises errors.Invalid: it would have both a server and a default site.
+    """
+    with ctx.db.writer() as conn:
+        _held(conn, ctx, ident)
+        before = security_services.get(conn, ctx, ident)
+        _one_way_to_find_it(values.get('server', before.server), values.get('default_ad_site', before.default_ad_site))
+        if values.get('type', before.type) != before.type and security_services.networks_of(conn, (ident,)):
+            raise errors.Forbidden(f'Security service {ident} is used by share networks, which have one of each type; its '
+                                   'type cannot be changed.', code='security_service_in_use')
+        if not set(values) <= _HARMLESS and security_services.count_servers(conn, ident):
+            raise errors.Forbidden(f'Security service {ident} is used by share servers; only its name and description can be '
+                                   'changed.', code='security_service_in_use')
+        security_services.update(conn, ident, **values)
+        return security_services.get(conn, ctx, ident)
+
+
+def _held(conn: Any, ctx: RequestContext, ident: str) -> None:
+    security_services.get(conn, ctx, ident)
+    if not security_services.hold(conn, ident):
+        raise errors.NotFound.of('security service', ident)
+
+
+def delete(ctx: RequestContext, ident: str) -> None:
+    """The service is gone.
+
+    :raises errors.Forbidden: share networks use it.
+    """
+    with ctx.db.writer() as conn:
+        _held(conn, ctx, ident)
+        networks = security_services.networks_of(conn, (ident,)).get(ident)
+        if networks:
+            raise errors.Forbidden(f'Security service {ident} is used by share networks {", ".join(networks)}.',
+                                   code='security_service_in_use')
+        security_services.delete(conn, ident)

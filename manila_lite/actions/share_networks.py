@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of share networks, as long as no server has to follow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, states
+from manila_lite.actions import share_servers as server_actions
+from manila_lite.actions import subnets as subnet_actions
+from manila_lite.context import RequestContext
+from manila_lite.db import quotas, security_services, share_networks, share_servers, subnets, transitions
+
+_NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """A share network is there, with one subnet. Returns its row.
+
+    ``wanted``: any of name, description, neutron_net_id, neutron_subnet_id, availability_zone.
+
+    :raises errors.Invalid: see ``subnets.create``.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    place = subnet_actions.described(ctx, wanted, ctx.project_id)
+    ident = uuidutils.generate_uuid()
+    with ctx.db.writer() as conn:
+        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_networks': 1})
+        zone_id = subnet_actions.zone(conn, wanted.get('availability_zone'))
+        transitions.create(conn, states.SHARE_NETWORK, {
+            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+            'description': wanted.get('description')})
+        subnet_actions.insert(conn, ident, zone_id, place, {})
+        return share_networks.get(conn, ctx, ident)
+
+
+def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+    """The network has these values (name, description), its default subnet these ids. Returns its row.
+
+    :raises errors.Forbidden: more than name and description, and there are share servers.
+    :raises errors.Invalid: there is not exactly one subnet without a zone, or see ``subnets.create``.
+    """
+    move = {key: values[key] for key in _NEUTRON if key in values}
+    with ctx.db.reader() as conn:
+        project_id = share_networks.get(conn, ctx, ident).project_id
+    place = subnet_actions.described(ctx, move, project_id)
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, ident)
+        if move:
+            subnet_actions.must_be_active(conn, ident)
+            _must_have_no_servers(conn, ident, 'only its name and description can be changed')
+            subnets.update(conn, _default_subnet(conn, ident).id, **place)
+        share_networks.update(conn, ident, **{key: values[key] for key in ('name', 'description') if key in values})
+        return share_networks.get(conn, ctx, ident)
+
+
+def _default_subnet(conn: Any, ident: str) -> Any:
+    found = [subnet for subnet in subnets.of_network(conn, ident) if subnet.availability_zone_id is None]
+    if len(found) != 1:
+        raise errors.Invalid(f'neutron_net_id: share network {ident} has {len(found)} subnets without a zone, so none can be '
+                             'changed this way; add and delete subnets instead.', code='no_default_subnet')
+    return found[0]
+
+
+def _must_have_no_servers(conn: Any, ident: str, so: str) -> None:
+    if share_servers.count(conn, ident):
+        raise errors.Forbidden(f'Share network {ident} is used by share servers; {so}.', code='servers_in_use')
+
+
+def delete(ctx: RequestContext, ident: str) -> None:
+    """The network is gone with its subnet; unused share servers that may go by themselves are being taken away.
+
+    :raises errors.Conflict: it has shares, other servers or several subnets, or changes just now.
+    """
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, ident)
+        subnet_actions.must_be_still(conn, ident)
+        count = share_networks.count_shares(conn, ident)
+        if count:
+            raise errors.Conflict(f'Share network {ident} is used by {count} shares.', code='share_network_in_use')
+        if len(subnets.of_network(conn, ident)) > 1:
+            raise errors.Conflict(f'Share network {ident} has several subnets; delete all but one first.',
+                                  code='share_network_has_subnets')
+        servers = share_servers.list_servers(conn, {'share_network_id': ident})
+        wakes = [server_actions.begin_delete(conn, ctx, _may_go(server)) for server in servers]
+        if servers:
+            share_networks.let_go(conn, ident)
+        else:
+            share_networks.delete(conn, ident)
+    for wake in wakes:
+        wake.send(ctx)
+
+
+def _may_go(server: Any) -> Any:
+    if not server.is_auto_deletable or server.status not in states.SHARE_SERVER['delete'].allowed:
+        raise errors.Conflict(f'Share network {server.share_network_id} has share server {server.id}, which is {server.status} '
+                              'and does not go by itself.', code='share_network_in_use')
+    return server
+
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The network shows ``status``."""
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, ident)
+        transitions.reset(conn, states.SHARE_NETWORK, ident, status)
+
+
+# Security services --------------------------------------------------------------------------------
+
+def add_security_service(ctx: RequestContext, ident: str, service_id: str) -> Any:
+    """The network uses the security service. Returns the network's row.
+
+    :raises errors.Forbidden: the network has share servers.
+    :raises errors.Conflict: it uses this one already, or another of the type.
+    """
+    with ctx.db.writer() as conn:
+        network = share_networks.get(conn, ctx, ident)
+        service = security_services.get(conn, ctx, service_id)
+        subnet_actions.must_be_still(conn, ident)
+        if service.project_id != network.project_id or not security_services.hold(conn, service_id):
+            raise errors.NotFound.of('security service', service_id)
+        _must_have_no_servers(conn, ident, 'no security service can be added')
+        for other, kind in security_services.types_of(conn, ident).items():
+            if kind == service.type:
+                raise errors.Conflict(f'security_service_id: share network {ident} uses security service {other} already, '
+                                      f'which is {kind}, too.', code='security_service_type_taken')
+        share_networks.attach(conn, ident, service_id)
+        return share_networks.get(conn, ctx, ident)
+
+
+def remove_security_service(ctx: RequestContext, ident: str, service_id: str) -> Any:
+    """The network does not use the security service any more. Returns the network's row.
+
+    :raises errors.Forbidden: the network has share servers.
+    :raises errors.Invalid: it did not use it.
+    """
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, ident)
+        security_services.get(conn, ctx, service_id)
+        subnet_actions.must_be_still(conn, ident)
+        _must_have_no_servers(conn, ident, 'no security service can be removed')
+        if not share_networks.detach(conn, ident, service_id):
+            raise errors.Invalid(f'security_service_id: share network {ident} does not use security service {service_id}.',
+                                 code='security_service_not_attached')
+        return share_networks.get(conn, ctx, ident)

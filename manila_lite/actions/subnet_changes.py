@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A subnet for share servers in use: every backend is asked first; one "no" means that nothing changes."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, operations, states
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import services, serving, transitions
+from manila_lite.db.engine import retry
+
+LOG = log.getLogger(__name__)
+
+_ASK, _ADD = 'subnet.check', 'share_server.add_subnet'
+#: Seconds between looks for the backends' answers.
+_LOOK = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """Can the servers (rows) of the network get this place (see ``subnets.described``) in this zone?"""
+
+    network_id: str
+    zone_id: str | None
+    place: Mapping[str, Any]
+    servers: tuple[Any, ...]
+
+    @property
+    def hosts(self) -> list[str]:
+        """The backends to be asked."""
+        return sorted({server.host for server in self.servers})
+
+    def key(self, host: str) -> str:
+        """What marks the question to one backend, and its answer."""
+        place = f'{self.place["neutron_net_id"]}/{self.place["neutron_subnet_id"]}'
+        return f'{self.network_id}/{self.zone_id or "any"}/{place}@{host}'[:255]
+
+
+def must_be_healthy(conn: Any, ctx: RequestContext, question: Question) -> None:
+    """Every server, share and backend that a new subnet touches is well.
+
+    :raises errors.Conflict: one is not; the message names it.
+    """
+    for server in question.servers:
+        if server.status != 'active':
+            raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
+        if not server.network_allocation_update_support:
+            raise errors.Conflict(f'Share server {server.id} cannot be given another subnet.', code='servers_in_use')
+    for host in question.hosts:
+        row = services.get(conn, host, 'manila-share')
+        if not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
+            raise errors.Conflict(f'The backend of share servers {_on(question, host)} is down.', code='backend_down')
+    for share in serving.unwell(conn, [server.id for server in question.servers]):
+        raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; '
+                                'every share of the share servers must be available, its rules active.')
+
+
+def _on(question: Question, host: str) -> str:
+    return ', '.join(server.id for server in question.servers if server.host == host)
+
+
+@retry
+def ask(ctx: RequestContext, question: Question) -> None:
+    """Every backend is being asked, unless it is already or has answered."""
+    with ctx.db.writer() as conn:
+        known = _asked(conn, question)
+        wakes = [_ask_one(conn, ctx, question, host) for host in question.hosts if host not in known]
+    for wake in wakes:
+        wake.send(ctx)
+
+
+def _ask_one(conn: Any, ctx: RequestContext, question: Question, host: str) -> operations.Wake:
+    return operations.begin(
+        conn, ctx, _ASK, 'share_network', question.network_id, topic='share', host=host, lane=operations.FAST,
+        open_key=question.key(host),
+        data={'key': question.key(host), 'network': {'subnet_id': '', **question.place},
+              'servers': [server.id for server in question.servers if server.host == host]})
+
+
+def _asked(conn: Any, question: Question) -> dict[str, Any]:
+    keys = {question.key(host): host for host in question.hosts}
+    return {keys[row.data['key']]: row for row in rows.of(conn, question.network_id, _ASK) if row.data.get('key') in keys}
+
+
+@retry
+def answers(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
+    """Return what each backend says: yes, no, or nothing yet."""
+    with ctx.db.reader() as conn:
+        found = _asked(conn, question)
+    return {host: None if host not in found or found[host].state == rows.OPEN else found[host].state == rows.DONE
+            for host in question.hosts}
+
+
+@retry
+def forget(ctx: RequestContext, question: Question) -> None:
+    """The question was never asked."""
+    with ctx.db.writer() as conn:
+        rows.remove(conn, [row.id for row in _asked(conn, question).values()])
+
+
+def must_be_possible(ctx: RequestContext, question: Question) -> None:
+    """Every backend has said yes just now. Not for use in a transaction.
+
+    :raises errors.Conflict: one said no, or nothing for ``[api] subnet_check_timeout`` seconds.
+    """
+    forget(ctx, question)
+    ask(ctx, question)
+    end = time.monotonic() + ctx.conf.api.subnet_check_timeout
+    while None in (said := answers(ctx, question)).values() and False not in said.values() and time.monotonic() < end:
+        time.sleep(_LOOK)
+    with ctx.db.reader() as conn:
+        why = {host: row.error for host, row in _asked(conn, question).items()}
+    forget(ctx, question)
+    for host, answer in said.items():
+        if answer is not True:
+            reason = why.get(host) if answer is False else 'its backend did not answer in time'
+            LOG.warning('%s: no subnet for share servers on %s: %s', question.network_id, host, reason)
+            raise errors.Conflict(f'Share servers {_on(question, host)} cannot be given the subnet: {reason}.',
+                                  code='subnet_denied')
+
+
+def begin(conn: Any, ctx: RequestContext, question: Question, subnet_id: str) -> list[operations.Wake]:
+    """Network and servers stand in ``network_change``, and each server will be given the subnet.
+
+    :raises errors.WrongState: one of them is not active any more.
+    """
+    idents = [server.id for server in question.servers]
+    transitions.begin(conn, states.SHARE_NETWORK, 'change', question.network_id)
+    if transitions.begin_many(conn, states.SHARE_SERVER, 'change', idents) != len(idents):
+        raise errors.WrongState('The share servers changed in the meantime; try again.')
+    serving.map_to(conn, idents, subnet_id)
+    return [operations.begin(conn, ctx, _ADD, 'share_server', server.id, topic='share', host=server.host,
+                             serial=f'server:{server.id}', open_key=f'server:{server.id}',
+                             data={'subnet_id': subnet_id, 'network_id': question.network_id})
+            for server in question.servers]

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of the subnets of a share network."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import uuidutils
+
+from manila_lite import errors, states
+from manila_lite.actions import subnet_changes
+from manila_lite.context import RequestContext
+from manila_lite.db import pairs, services, serving, share_networks, subnets
+from manila_lite.db.models import share_network_subnet_metadata
+from manila_lite.network import load
+from manila_lite.network.interface import overlap
+
+LOG = log.getLogger(__name__)
+
+#: What the network plugin says of a subnet, and what that is where it is in no network.
+_DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
+_NOWHERE = dict.fromkeys(_DESCRIBED)
+
+
+def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, several: bool) -> tuple[Any, dict[str, str]]:
+    """The network has one more subnet. Returns its row and its metadata.
+
+    ``wanted``: any of neutron_net_id, neutron_subnet_id, availability_zone, metadata. Without a zone it is for
+    every zone that has no subnet of its own. ``several``: a zone may have more than one.
+
+    Where share servers are in the zone, each is given the subnet too; their backends are asked first.
+
+    :raises errors.Invalid: one id without the other, ids that the network plugin does not know, an unknown zone.
+    :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, it overlaps
+        with one, or a share server there is not well or cannot be given it.
+    """
+    with ctx.db.reader() as conn:
+        project_id = share_networks.get(conn, ctx, network_id).project_id
+    place = described(ctx, wanted, project_id)
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, wanted, place, several)
+    if question.servers:
+        subnet_changes.must_be_possible(ctx, question)
+    with ctx.db.writer() as conn:
+        must_be_active(conn, network_id)
+        if _examined(conn, ctx, network_id, wanted, place, several).servers != question.servers:
+            raise errors.WrongState('The share servers changed in the meantime; try again.')
+        ident = insert(conn, network_id, question.zone_id, place, wanted.get('metadata') or {})
+        wakes = subnet_changes.begin(conn, ctx, question, ident) if question.servers else []
+        row = subnets.get(conn, network_id, ident)
+    for wake in wakes:
+        wake.send(ctx)
+    return row, dict(wanted.get('metadata') or {})
+
+
+def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None]:
+    """Every backend of the network's share servers is asked whether it can give them the subnet.
+
+    Returns what each says: yes, no or nothing yet; to be called again. ``reset``: they are asked anew.
+
+    :raises: as ``create``.
+    """
+    with ctx.db.reader() as conn:
+        project_id = share_networks.get(conn, ctx, network_id).project_id
+    place = described(ctx, wanted, project_id)
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, wanted, place, several=True)
+    if reset:
+        subnet_changes.forget(ctx, question)
+    subnet_changes.ask(ctx, question)
+    return subnet_changes.answers(ctx, question)
+
+
+def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], place: Mapping[str, Any],
+              several: bool) -> subnet_changes.Question:
+    network = share_networks.get(conn, ctx, network_id)
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    zone_id = zone(conn, wanted.get('availability_zone'))
+    beside = [subnet for subnet in subnets.of_network(conn, network_id) if subnet.availability_zone_id == zone_id]
+    if beside and not several:
+        raise errors.Conflict(f'availability_zone: share network {network_id} has a subnet there already, '
+                              f'{beside[0].id}; it may have several from microversion 2.70 on.', code='zone_has_subnet')
+    _must_not_overlap(place, beside)
+    question = subnet_changes.Question(network_id, zone_id, place,
+                                       tuple(serving.in_subnets(conn, [subnet.id for subnet in beside])))
+    if question.servers and not place['neutron_subnet_id']:
+        raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
+    subnet_changes.must_be_healthy(conn, ctx, question)
+    return question
+
+
+def insert(conn: Any, network_id: str, zone_id: str | None, place: Mapping[str, Any], metadata: dict[str, str]) -> str:
+    """The network has a subnet of this place (see ``described``). Returns its id."""
+    ident = uuidutils.generate_uuid()
+    subnets.insert(conn, {'id': ident, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place}, metadata)
+    return ident
+
+
+def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
+    """Return what the network plugin says of the network and subnet that a project wants; nulls when it wants none.
+
+    Not for use in a transaction: the plugin may have to ask somebody.
+
+    :raises errors.Invalid: one id without the other, or ids that the plugin does not know.
+    """
+    net_id, subnet_id = wanted.get('neutron_net_id') or None, wanted.get('neutron_subnet_id') or None
+    if net_id is None and subnet_id is None:
+        return dict(_NOWHERE)
+    if net_id is None or subnet_id is None:
+        missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
+        raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')
+    try:
+        found = load.make(ctx.conf).describe(net_id, subnet_id, project_id)
+    except errors.BadConfig as bad:
+        LOG.error('No subnet can be looked up: %s', bad)
+        raise errors.Unavailable('Networks cannot be looked up: the network plugin is not configured well. The log says '
+                                 'how, for the operator.', code='network_plugin_broken') from bad
+    return {name: getattr(found, name) for name in _DESCRIBED}
+
+
+def must_be_active(conn: Any, network_id: str) -> None:
+    """The network is held until the transaction ends, and is active.
+
+    :raises errors.WrongState: it is not, or is gone.
+    """
+    if not share_networks.hold(conn, network_id, ('active',)):
+        raise errors.WrongState(f'Share network {network_id} is not active.')
+
+
+def must_be_still(conn: Any, network_id: str) -> None:
+    """The network is held until the transaction ends, and no operation is changing it.
+
+    :raises errors.WrongState: one is, or the network is gone.
+    """
+    if not share_networks.hold(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
+        raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
+
+
+def zone(conn: Any, name: str | None) -> str | None:
+    """Return the id of a zone; of no name, none.
+
+    :raises errors.Invalid: there is no such zone.
+    """
+    try:
+        return services.zone_id(conn, name) if name else None
+    except errors.NotFound:
+        raise errors.Invalid(f'availability_zone: there is no zone {name}.', code='availability_zone_not_found') from None
+
+
+def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
+    for subnet in beside:
+        if place['cidr'] and subnet.cidr and overlap(place['cidr'], subnet.cidr):
+            raise errors.Conflict(f'neutron_subnet_id: {place["cidr"]} overlaps with {subnet.cidr} of subnet {subnet.id} in '
+                                  'the same zone.', code='subnets_overlap')
+
+
+def delete(ctx: RequestContext, network_id: str, ident: str) -> None:
+    """The subnet is gone.
+
+    :raises errors.Conflict: share servers are in it, or shares of its network wait for one, or the network changes.
+    """
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, network_id)
+        must_be_still(conn, network_id)
+        subnets.get(conn, network_id, ident)
+        servers = subnets.count_servers(conn, (ident,))
+        if servers:
+            raise errors.Conflict(f'Subnet {ident} has {servers} share servers.', code='subnet_in_use')
+        waiting = share_networks.count_shares(conn, network_id, without_server=True)
+        if waiting:
+            raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
+                                  code='subnet_in_use')
+        subnets.delete(conn, ident)
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+def metadata(ctx: RequestContext, network_id: str, ident: str) -> dict[str, str]:
+    """Return the subnet's metadata."""
+    with ctx.db.reader() as conn:
+        _own(conn, ctx, network_id, ident)
+        return pairs.of(conn, share_network_subnet_metadata, ident)
+
+
+def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
+    """The subnet has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
+    with ctx.db.writer() as conn:
+        _own(conn, ctx, network_id, ident)
+        (pairs.replace if replace else pairs.merge)(conn, share_network_subnet_metadata, ident, values)
+        return pairs.of(conn, share_network_subnet_metadata, ident)
+
+
+def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str) -> None:
+    """The pair is gone.
+
+    :raises errors.NotFound: the subnet has no such key.
+    """
+    with ctx.db.writer() as conn:
+        _own(conn, ctx, network_id, ident)
+        pairs.remove(conn, share_network_subnet_metadata, ident, key)
+
+
+def _own(conn: Any, ctx: RequestContext, network_id: str, ident: str) -> Any:
+    share_networks.get(conn, ctx, network_id)
+    return subnets.get(conn, network_id, ident)

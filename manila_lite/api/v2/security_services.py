@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Security services over HTTP."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import security_services as actions
+from manila_lite.api.request import Request
+from manila_lite.db import security_services
+from manila_lite.policies import security_services as rules
+
+#: Clients show a status and filter by it; it never was anything else.
+STATUS = 'new'
+
+
+def status(row: Any, req: Request) -> str:
+    """Read the status."""
+    return STATUS
+
+
+def networks_of(row: Any, req: Request) -> list[str]:
+    """Read the ids of the share networks that use the service, loaded for all rows at once."""
+    return req.related['networks'].get(row.id, [])
+
+
+def index(req: Request) -> list[Any]:
+    """List ids, names and types."""
+    with req.ctx.db.reader() as conn:
+        return _list(conn, req)
+
+
+def detail(req: Request) -> list[Any]:
+    """List security services in full."""
+    with req.ctx.db.reader() as conn:
+        found = _list(conn, req)
+        req.related['networks'] = security_services.networks_of(conn, [row.id for row in found])
+    return found
+
+
+def _list(conn: Any, req: Request) -> list[Any]:
+    filters = dict(req.query)
+    everybody = filters.pop('all_tenants', False)
+    wanted = filters.pop('project_id', None)
+    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
+        raise errors.Forbidden('all_tenants: only administrators list the security services of all projects.')
+    if filters.get('status') not in (None, STATUS):
+        return []
+    project_id = wanted if everybody else req.ctx.project_id or ''
+    return security_services.list_services(conn, filters, req.page, project_id=project_id)
+
+
+def show(req: Request) -> Any:
+    """Show one security service."""
+    with req.ctx.db.reader() as conn:
+        return security_services.get(conn, req.ctx, req.params['security_service_id'])
+
+
+def create(req: Request) -> Any:
+    """Create a security service."""
+    return actions.create(req.ctx, req.body)
+
+
+def update(req: Request) -> Any:
+    """Change a security service."""
+    return actions.update(req.ctx, req.params['security_service_id'], req.body)
+
+
+def delete(req: Request) -> None:
+    """Delete a security service."""
+    actions.delete(req.ctx, req.params['security_service_id'])

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subnets of share networks over HTTP."""
+
+from typing import Any
+
+from manila_lite.actions import subnets as actions
+from manila_lite.api import versions
+from manila_lite.api.request import Request
+from manila_lite.api.v2.share_networks import load_metadata
+from manila_lite.db import share_networks, subnets
+
+
+def metadata_of(row: Any, req: Request) -> dict[str, str]:
+    """Read a subnet's metadata, loaded for all rows at once."""
+    return req.related['metadata'].get(row.id, {})
+
+
+def index(req: Request) -> list[Any]:
+    """List the subnets of a share network."""
+    network_id = req.params['share_network_id']
+    with req.ctx.db.reader() as conn:
+        share_networks.get(conn, req.ctx, network_id)
+        found = subnets.of_network(conn, network_id)
+        load_metadata(conn, req, found)
+    return found
+
+
+def show(req: Request) -> Any:
+    """Show one subnet."""
+    network_id = req.params['share_network_id']
+    with req.ctx.db.reader() as conn:
+        share_networks.get(conn, req.ctx, network_id)
+        row = subnets.get(conn, network_id, req.params['share_network_subnet_id'])
+        load_metadata(conn, req, [row])
+    return row
+
+
+def create(req: Request) -> Any:
+    """Add a subnet to a share network."""
+    row, metadata = actions.create(req.ctx, req.params['share_network_id'], req.body,
+                                   several=req.version >= versions.SEVERAL_SUBNETS)
+    req.related['metadata'] = {row.id: metadata}
+    return row
+
+
+def delete(req: Request) -> None:
+    """Remove a subnet from a share network."""
+    actions.delete(req.ctx, req.params['share_network_id'], req.params['share_network_subnet_id'])

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share networks over HTTP: from the parsed request to an action or a query, and back."""
+
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import share_networks as actions
+from manila_lite.actions import subnets as subnet_actions
+from manila_lite.api import versions
+from manila_lite.api.request import Request
+from manila_lite.db import models, pairs, share_networks, subnets
+from manila_lite.policies import share_networks as rules
+
+# Reading rows -----------------------------------------------------------------------------------
+
+def subnets_of(row: Any, req: Request) -> list[Any]:
+    """Read a network's subnets, loaded for all rows at once."""
+    return req.related['subnets'].get(row.id, [])
+
+
+def first_subnet(name: str) -> Callable[[Any, Request], Any]:
+    """Return the reader of a value of the one subnet that versions below 2.51 show: that for all zones, or the oldest."""
+    def read(row: Any, req: Request) -> Any:
+        found = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
+        return subnet_value(name)(found[0], req) if found else None
+    return read
+
+
+def subnet_value(name: str) -> Callable[[Any, Request], Any]:
+    """Return the reader of a subnet's value; how the network is made is for administrators."""
+    def read(subnet: Any, req: Request) -> Any:
+        hidden = name in ('network_type', 'segmentation_id') and not req.may(rules.SHOW_DETAILS)
+        return None if hidden else getattr(subnet, name)
+    return read
+
+
+def load(conn: Any, req: Request, rows: list[Any]) -> None:
+    """The subnets of these networks, and where the version shows it their metadata, are at hand for the view."""
+    req.related['subnets'] = subnets.of_networks(conn, [row.id for row in rows])
+    load_metadata(conn, req, [subnet for found in req.related['subnets'].values() for subnet in found])
+
+
+def load_metadata(conn: Any, req: Request, found: list[Any]) -> None:
+    """The metadata of these subnets is at hand for the view."""
+    if req.version >= versions.SUBNET_METADATA:
+        req.related['metadata'] = pairs.of_many(conn, models.share_network_subnet_metadata, [subnet.id for subnet in found])
+
+
+# Lists ------------------------------------------------------------------------------------------
+
+def index(req: Request) -> list[Any]:
+    """List ids and names."""
+    with req.ctx.db.reader() as conn:
+        return _list(conn, req)
+
+
+def detail(req: Request) -> list[Any]:
+    """List share networks in full."""
+    with req.ctx.db.reader() as conn:
+        found = _list(conn, req)
+        load(conn, req, found)
+    return found
+
+
+def _list(conn: Any, req: Request) -> list[Any]:
+    filters = dict(req.query)
+    everybody = filters.pop('all_tenants', False)
+    wanted = filters.pop('project_id', None)
+    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
+        raise errors.Forbidden('all_tenants: only administrators list the share networks of all projects.')
+    project_id = wanted if everybody else req.ctx.project_id or ''
+    return share_networks.list_networks(conn, filters, req.page, project_id=project_id)
+
+
+# One share network ------------------------------------------------------------------------------
+
+def show(req: Request) -> Any:
+    """Show one share network."""
+    with req.ctx.db.reader() as conn:
+        row = share_networks.get(conn, req.ctx, req.params['share_network_id'])
+        load(conn, req, [row])
+    return row
+
+
+def _shown(req: Request, row: Any) -> Any:
+    with req.ctx.db.reader() as conn:
+        load(conn, req, [row])
+    return row
+
+
+def create(req: Request) -> Any:
+    """Create a share network."""
+    return _shown(req, actions.create(req.ctx, req.body))
+
+
+def update(req: Request) -> Any:
+    """Change name and description, or where the subnet for all zones is."""
+    return _shown(req, actions.update(req.ctx, req.params['share_network_id'], req.body))
+
+
+def delete(req: Request) -> None:
+    """Delete a share network."""
+    actions.delete(req.ctx, req.params['share_network_id'])
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['share_network_id'], req.body['status'])
+
+
+def check_subnet(req: Request) -> dict[str, Any]:
+    """Ask whether a subnet can be added: true, false, or null while the backends have not all answered."""
+    wanted = dict(req.body)
+    reset = bool(wanted.pop('reset_operation', False))
+    said = subnet_actions.check(req.ctx, req.params['share_network_id'], wanted, reset=reset)
+    answers = set(said.values())
+    view: dict[str, Any] = {'compatible': False if False in answers else None if None in answers else True}
+    return view | ({'hosts_check_result': said} if req.ctx.is_admin else {})
+
+
+def add_security_service(req: Request) -> Any:
+    """Let the network use a security service."""
+    return _shown(req, actions.add_security_service(req.ctx, req.params['share_network_id'],
+                                                    req.body['security_service_id']))
+
+
+def remove_security_service(req: Request) -> Any:
+    """Let the network no longer use a security service."""
+    return _shown(req, actions.remove_security_service(req.ctx, req.params['share_network_id'],
+                                                       req.body['security_service_id']))

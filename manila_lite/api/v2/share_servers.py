@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers over HTTP."""
+
+from typing import Any
+
+from manila_lite.actions import share_servers as actions
+from manila_lite.api.request import Request
+from manila_lite.db import share_servers
+
+
+def subnets_of(row: Any, req: Request) -> list[str]:
+    """Read the ids of the server's subnets, loaded for all rows at once."""
+    return req.related['subnets'].get(row.id, [])
+
+
+def first_subnet(row: Any, req: Request) -> str | None:
+    """Read the one subnet that versions below 2.70 know of."""
+    return next(iter(subnets_of(row, req)), None)
+
+
+def network_name(row: Any, req: Request) -> str:
+    """Read the name of the server's network; of one without a name, the id."""
+    return row.share_network_name or row.share_network_id
+
+
+def details_of(row: Any, req: Request) -> dict[str, str]:
+    """Read what the backend keeps of the server."""
+    return req.related['details']
+
+
+def index(req: Request) -> list[Any]:
+    """List share servers."""
+    with req.ctx.db.reader() as conn:
+        found = share_servers.list_servers(conn, req.query)
+        req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in found])
+    return found
+
+
+def show(req: Request) -> Any:
+    """Show one share server."""
+    with req.ctx.db.reader() as conn:
+        row = share_servers.get(conn, req.params['share_server_id'])
+        req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
+        req.related['details'] = share_servers.details(conn, row.id)
+    return row
+
+
+def details(req: Request) -> dict[str, str]:
+    """Show what the backend keeps of a share server."""
+    with req.ctx.db.reader() as conn:
+        row = share_servers.get(conn, req.params['share_server_id'])
+        return share_servers.details(conn, row.id)
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['share_server_id'], req.body['status'])
+
+
+def delete(req: Request) -> None:
+    """Delete a share server that has no shares."""
+    actions.delete(req.ctx, req.params['share_server_id'])

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator does on the machine itself, beside the API: the schema, services, shares, and what is stuck.
+
+Exit status: 0 all is well, 1 something is wrong or was refused, 2 the command or the configuration makes no sense.
+"""
+
+import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from oslo_config import cfg
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.cmd import setup
+from manila_lite.cmd.manage import database, doctor, hosts, options, shares
+from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
+from manila_lite.db.engine import Database
+
+#: Every command, as the help shows them.
+COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS, *shares.COMMANDS, *options.COMMANDS)
+
+_CATEGORIES = {'db': 'the schema and old rows', 'service': 'services and their heartbeats', 'host': 'backends',
+               'share': 'records of shares', 'config': 'the configuration'}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='manila-manage', description=__doc__)
+    parser.add_argument('--version', action='version', version=metadata.version('manila-lite'))
+    parser.add_argument('--config-file', action='append', default=[], help='configuration file; may be repeated')
+    parser.add_argument('--config-dir', action='append', default=[], help='directory of configuration files')
+    categories = parser.add_subparsers(dest='category', metavar='COMMAND', required=True)
+    made: dict[str, argparse._SubParsersAction] = {}
+    for command in COMMANDS:
+        said = {'help': command.body.__doc__.splitlines()[0], 'description': command.body.__doc__}
+        if not command.name:
+            _fill(categories.add_parser(command.category, **said), command)
+            continue
+        if command.category not in made:
+            made[command.category] = categories.add_parser(
+                command.category, help=_CATEGORIES[command.category]).add_subparsers(
+                dest='command', metavar='COMMAND', required=True)
+        _fill(made[command.category].add_parser(command.name, **said), command)
+    return parser
+
+
+def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
+    parser.set_defaults(body=command.body)
+    for one in command.arguments:
+        parser.add_argument(*one.names, **one.options)
+
+
+def main() -> int:
+    """Run the command; returns its exit status."""
+    ended = []
+
+    def body(argv: Sequence[str]) -> int:
+        ended.append(_run(argv))
+        return ended[0]
+
+    status = setup.run(body)
+    return status if ended else USAGE
+
+
+def _run(argv: Sequence[str]) -> int:
+    args = _parser().parse_args(argv)
+    log.register_options(cfg.CONF)
+    cfg.CONF.set_default('use_stderr', True)        # standard output is for what was asked for
+    conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
+                            *(f'--config-dir={name}' for name in args.config_dir)], transport_url='inproc://')
+    if args.body is not database.sync:
+        logging.getLogger('alembic').setLevel(logging.WARNING)      # it says at each look that it looks
+    try:
+        return args.body(Call(conf, Database(conf), args))
+    except errors.BadConfig:
+        raise
+    except errors.ManilaLiteError as refused:
+        print(f'manila-manage: {refused}', file=sys.stderr)
+        return WRONG

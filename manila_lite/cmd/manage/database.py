@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage db``: the schema, and rows that were kept long enough."""
+
+import datetime
+
+from oslo_utils import timeutils
+
+from manila_lite import errors
+from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
+from manila_lite.db import messages, migrate, operations
+
+
+def sync(call: Call) -> int:
+    """Bring the schema to the newest revision, or to the one given."""
+    _known(call, call.args.revision)
+    migrate.upgrade(call.db, call.args.revision or 'head')
+    print(f'The schema is at {migrate.current(call.db)}.')
+    return GOOD
+
+
+def version(call: Call) -> int:
+    """Print the revision that the schema is at."""
+    print(migrate.current(call.db) or 'none')
+    return GOOD
+
+
+def check(call: Call) -> int:
+    """Say whether the schema is the one that this release works with."""
+    now, newest = migrate.current(call.db), migrate.head(call.db)
+    if now == newest:
+        print(f'The schema is at {now}, the newest.')
+        return GOOD
+    print(f'The schema is at {now or "nothing"}, not at {newest}: run "manila-manage db sync".')
+    return WRONG
+
+
+def stamp(call: Call) -> int:
+    """Let the schema count as being at a revision, without changing it."""
+    _known(call, call.args.revision)
+    migrate.stamp(call.db, call.args.revision)
+    print(f'The schema counts as being at {call.args.revision}.')
+    return GOOD
+
+
+def _known(call: Call, revision: str | None) -> None:
+    known = [*migrate.revisions(call.db), 'head']
+    if revision is not None and revision not in known:
+        raise errors.Invalid(f'there is no revision {revision!r}; there are {", ".join(known)}')
+
+
+def purge(call: Call) -> int:
+    """Delete finished operations older than a number of days, and expired messages."""
+    with call.db.writer() as conn:
+        gone = operations.purge(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
+        expired = messages.expire(conn)
+    print(f'{gone} finished operations and {expired} expired messages are gone.')
+    return GOOD
+
+
+COMMANDS = (
+    Command('db', 'sync', sync, [argument('revision', nargs='?', help='default: the newest')]),
+    Command('db', 'version', version),
+    Command('db', 'check', check),
+    Command('db', 'stamp', stamp, [argument('revision', help='revision of the schema')]),
+    Command('db', 'purge', purge, [argument('age_in_days', type=natural, help='keep what ended within these days')]),
+)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage doctor``: what is not in a terminal state, what of it is wrong, and its mending."""
+
+import datetime
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import context, errors
+from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
+from manila_lite.db import migrate
+from manila_lite.operations import doctor
+from manila_lite.rpc import transport
+
+LOG = log.getLogger(__name__)
+
+_HEADS = ('wrong', 'what', 'id', 'state', 'about', 'age', 'tries', 'why')
+
+
+def examine(call: Call) -> int:
+    """List all that is not in a terminal state and say what of it is wrong. Exit status 1: something is.
+
+    With --fix what is wrong is mended first, beside running services: work is freed, woken or begun again; what cannot be
+    taken up again ends in its failed status; rows that nothing owns are deleted.
+    """
+    if migrate.current(call.db) != migrate.head(call.db):
+        raise errors.BadConfig('the schema is not the one of this release: run "manila-manage db sync"')
+    services = call.services()
+    failed = _fix(call, services) if call.args.fix else False
+    found = doctor.look(services, call.args.older_than)
+    call.show(_HEADS, [_line(finding) if call.args.format == 'table' else finding.as_dict() for finding in found])
+    wrong = sum(finding.wrong for finding in found)
+    mendable = any(finding.wrong and finding.mend for finding in found)
+    if call.args.format == 'table':
+        print(f'{wrong} of {len(found)} are wrong.{_FIX if mendable and not call.args.fix else ""}')
+    return WRONG if wrong or failed else GOOD
+
+
+_FIX = ' Run it with --fix.'
+#: Mending one thing may show another.
+_ROUNDS = 3
+
+
+def _fix(call: Call, services: context.Services) -> bool:
+    """Mend what is wrong, and say so line by line; returns whether something could not be mended."""
+    for _ in range(_ROUNDS):
+        found = [finding for finding in doctor.look(services, call.args.older_than) if finding.mend]
+        results = [_mend(services, finding) for finding in found]
+        if True not in results:
+            break
+    services.bus.close()
+    transport.cleanup()
+    return None in results
+
+
+def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
+    """Return whether there was something to do; nothing if it failed."""
+    try:
+        said, done = doctor.mend(services, finding), True
+    except Exception as bad:
+        LOG.exception('%s: could not be mended', finding.id)
+        said, done = f'could not be mended: {bad.__class__.__name__}: {bad}', None
+    if said is None:
+        return False
+    # Not on standard output: listings in JSON stay readable by programs.
+    print(f'{finding.what} {finding.id} {finding.state}: {" ".join(said.split())}', file=sys.stderr)
+    return done
+
+
+def _line(finding: doctor.Finding) -> Mapping[str, Any]:
+    why = finding.why
+    if finding.error and finding.error not in why:
+        why += f'; last error: {finding.error}'
+    if finding.lease_left is not None and finding.lease_left > 0:
+        why += f'; lease for {finding.lease_left:.0f} s'
+    return {'wrong': '!' if finding.wrong else '', 'what': finding.what, 'id': finding.id, 'state': finding.state,
+            'about': finding.about, 'age': _age(finding.age), 'tries': finding.attempts, 'why': ' '.join(why.split())}
+
+
+def _age(seconds: float | None) -> str:
+    return '' if seconds is None else str(datetime.timedelta(seconds=round(max(seconds, 0))))
+
+
+COMMANDS: Sequence[Command] = (
+    Command('doctor', '', examine, [
+        argument('--fix', action='store_true', help='mend what is wrong'),
+        argument('--older-than', type=natural, default=0, metavar='SECONDS', help='overlook what is younger'),
+        FORMAT]),
+)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage service`` and ``host``: who is there, and who is gone for good."""
+
+import datetime
+from collections.abc import Sequence
+
+from oslo_utils import timeutils
+
+from manila_lite import errors
+from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
+from manila_lite.db import hosts, services
+
+
+def service_list(call: Call) -> int:
+    """List the services with their state."""
+    with call.db.reader() as conn:
+        rows = services.list_services(conn)
+    down = call.conf.service_down_time
+    call.show(('binary', 'host', 'zone', 'status', 'state', 'heartbeat'), [
+        {'binary': row.binary, 'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',
+         'state': _state(row, down), 'heartbeat': row.heartbeat_at, 'disabled_reason': row.disabled_reason,
+         'lease_owner': row.lease_owner} for row in rows])
+    return GOOD
+
+
+def _state(row: object, down: float) -> str:
+    return 'up' if services.is_up(row.heartbeat_at, row.stopped, down) else 'down'
+
+
+def service_cleanup(call: Call) -> int:
+    """Remove services without a heartbeat for --down seconds that have no shares and no work waiting for them.
+
+    Exit status 1: some are as silent and have shares or work.
+    """
+    if call.args.down < call.conf.service_down_time:
+        raise errors.Invalid(f'--down: {call.args.down} s is less than service_down_time, {call.conf.service_down_time} s')
+    before = timeutils.utcnow() - datetime.timedelta(seconds=call.args.down)
+    shown = []
+    with call.db.writer() as conn:
+        for row in hosts.silent_since(conn, before):
+            gone = hosts.forget(conn, row.id, before)
+            shown.append({'binary': row.binary, 'host': row.host, 'heartbeat': row.heartbeat_at,
+                          'result': 'removed' if gone else 'kept: shares or operations need it' if row.used
+                          else 'kept: it came back'})
+    call.show(('binary', 'host', 'heartbeat', 'result'), shown)
+    return WRONG if any(one['result'].startswith('kept: shares') for one in shown) else GOOD
+
+
+def host_list(call: Call) -> int:
+    """List the backends, all or those of a zone."""
+    with call.db.reader() as conn:
+        rows = hosts.backends(conn, call.args.zone)
+    down = call.conf.service_down_time
+    call.show(('host', 'zone', 'status', 'state', 'pools', 'shares'), [
+        {'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',
+         'state': _state(row, down), 'pools': row.pools, 'shares': row.shares} for row in rows])
+    return GOOD
+
+
+COMMANDS: Sequence[Command] = (
+    Command('service', 'list', service_list, [FORMAT]),
+    Command('service', 'cleanup', service_cleanup, [
+        argument('--down', type=natural, default=3600, metavar='SECONDS', help='without a heartbeat that long; default: 3600'),
+        FORMAT]),
+    Command('host', 'list', host_list, [argument('zone', nargs='?', help='default: all zones'), FORMAT]),
+)

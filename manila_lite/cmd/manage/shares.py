@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage share``: records of shares, for when hosts are renamed and backends are lost. No backend is touched."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import context, errors
+from manila_lite.cmd.manage.command import GOOD, Call, Command, argument
+from manila_lite.db import hosts, operations, records, services, shares, snapshots
+from manila_lite.db.engine import Connection
+
+_FORCE = ' Add --force to do it all the same.'
+#: Statuses in which nobody counts on the share.
+_BROKEN = ('error', 'error_deleting', 'inactive')
+
+
+def update_host(call: Call) -> int:
+    """Give all shares of a host, backend or pool to another, with their pools and open operations.
+
+    Names: host, host@backend or host@backend#pool. For a host that was renamed, or storage that was plugged in elsewhere.
+    The data is not moved.
+    """
+    old, new = call.args.currenthost, call.args.newhost
+    if _shape(old) != _shape(new) or old == new:
+        raise errors.Invalid('--currenthost and --newhost must be two names of one kind: host, host@backend or '
+                             'host@backend#pool')
+    with call.db.writer() as conn:
+        if not call.args.force:
+            _check(call, conn, old, new)
+        moved = hosts.rename(conn, old, new)
+    print(f'From {old} to {new}: ' + ', '.join(f'{count} {what}' for what, count in moved.items()) + '.')
+    return GOOD
+
+
+def _shape(host: str) -> tuple[bool, bool]:
+    host, pool, name = host.partition('#')
+    front, backend, section = host.partition('@')
+    if not front or (pool and not (name and backend)) or (backend and not section):
+        raise errors.Invalid(f'{host}{pool}{name} is neither host nor host@backend nor host@backend#pool')
+    return bool(backend), bool(pool)
+
+
+def _check(call: Call, conn: Connection, old: str, new: str) -> None:
+    backend = old.partition('#')[0]
+    if not hosts.knows(conn, new):
+        raise errors.Invalid(f'no service reports {new}: start its manila-share first, and see "manila-manage host list".'
+                             f'{_FORCE}')
+    if new.partition('#')[0] == backend:
+        return
+    up = [row.host for row in services.list_services(conn, {'binary': 'manila-share'})
+          if hosts.is_below(row.host, backend)
+          and services.is_up(row.heartbeat_at, row.stopped, call.conf.service_down_time)]
+    if up:
+        raise errors.Conflict(f'{", ".join(up)} is up: stop it first.{_FORCE}')
+    if busy := hosts.busy(conn, old):
+        raise errors.Conflict(f'{busy} operations of {backend} are being worked on: wait until their leases are over.{_FORCE}')
+
+
+def delete(call: Call) -> int:
+    """Delete the record of a share, with its rules and snapshots. What the backend has of it stays there."""
+    ident = call.args.share
+    ctx = context.admin(context.Services(conf=call.conf, db=call.db))
+    with call.db.writer() as conn:
+        share = shares.get(conn, ctx, ident)
+        work = records.work_on(conn, ident)
+        if not call.args.force:
+            _refuse(conn, share, work)
+        for row in {(row.resource_id, row.kind) for row in work}:
+            operations.drop_of(conn, row[0], (row[1],))
+        gone = records.forget_snapshots(conn, ident)
+        shares.delete(conn, ident)
+    print(f'The record of share {ident} is gone{f", and of {gone} snapshots" if gone else ""}. The backend was not touched: '
+          f'instance {share.instance_id} may still be on {share.host or "no host"}.')
+    return GOOD
+
+
+def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
+    if share.status not in _BROKEN and not share.status.endswith('_error'):
+        raise errors.WrongState(f'share {share.id} is {share.status}: delete it with "openstack share delete".{_FORCE}')
+    if any(row.held for row in work):
+        raise errors.WrongState(f'share {share.id} is being worked on: wait until that has ended.{_FORCE}')
+    if count := snapshots.count_of(conn, share.id):
+        raise errors.Conflict(f'share {share.id} has {count} snapshots: delete them first.{_FORCE}')
+
+
+COMMANDS: Sequence[Command] = (
+    Command('share', 'update_host', update_host, [
+        argument('--currenthost', required=True, metavar='HOST', help='where the shares are in the records'),
+        argument('--newhost', required=True, metavar='HOST', help='where they are in truth'),
+        argument('--force', action='store_true', help='also to a host that no service reports, and from one that is up')]),
+    Command('share', 'delete', delete, [
+        argument('share', help='id of the share'),
+        argument('--force', action='store_true', help='in any status, with snapshots, and while it is worked on')]),
+)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be seen of a process from outside: metrics over HTTP, reports at SIGUSR2, traces. None of it hurts the work."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from cheroot import wsgi
+from oslo_config import cfg
+from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
+
+from manila_lite import metrics, trace
+from manila_lite.cmd import reports
+from manila_lite.cmd.collector import FromDatabase
+from manila_lite.db.engine import Database
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds between looks for a free port, threads that answer, and seconds that a client may be silent.
+_RETRY, _THREADS, _SILENCE = 30.0, 4, 10
+
+
+class Monitor:
+    """A process can be seen, as ``service``, from ``start`` to ``stop``. Make it after the fork, in any thread."""
+
+    def __init__(self, conf: cfg.ConfigOpts, service: str):
+        self._conf = conf
+        self._service = service
+        self._stopped = threading.Event()
+        self._server: wsgi.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Reports and traces are made, and metrics are shown as soon as there is a port. Never fails."""
+        try:
+            reports.listen(self._conf, self._service)
+            trace.start(self._conf, self._service)
+        except Exception:
+            LOG.exception('There will be no reports or traces of this process')
+        if self._conf.metrics.port:
+            self._thread = threading.Thread(target=self._run, name='metrics', daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """The port is free."""
+        self._stopped.set()
+        if self._server is not None:
+            self._server.stop()
+        if self._thread is not None:
+            self._thread.join(_SILENCE)
+
+    def _run(self) -> None:
+        try:
+            database = Database(self._conf)     # of its own: scrapes take no connection from the work
+            shown = _Shown(self._conf, self._service, database)
+            while not self._stopped.is_set():
+                if self._listen(shown.app):
+                    self._server.serve()
+                    break
+                LOG.warning('Metrics are not shown: each of the ports %s to %s of %s is in use; next try in %s s',
+                            *self._ports(), self._conf.metrics.listen, _RETRY)
+                self._stopped.wait(_RETRY)
+            shown.close()
+            database.dispose()
+        except Exception:
+            LOG.exception('Metrics of this process are no longer shown')
+
+    def _ports(self) -> tuple[int, int]:
+        first = self._conf.metrics.port
+        return first, min(first + self._conf.metrics.ports, 65536) - 1
+
+    def _listen(self, app: Callable) -> bool:
+        first, last = self._ports()
+        for port in range(first, last + 1):
+            server = wsgi.Server((self._conf.metrics.listen, port), app, numthreads=_THREADS, max=_THREADS,
+                                 server_name='manila_lite', timeout=_SILENCE, shutdown_timeout=1)
+            try:
+                server.prepare()
+            except OSError:
+                continue
+            self._server = server
+            if self._stopped.is_set():
+                server.stop()
+            LOG.info('Metrics of this process are at http://%s:%s/metrics', self._conf.metrics.listen, port)
+            return True
+        return False
+
+
+class _Shown:
+    """The WSGI application that shows what this process counts, what it is, and what stands in the database."""
+
+    def __init__(self, conf: cfg.ConfigOpts, service: str, database: Database):
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(metrics.REGISTRY)
+        self._registry.register(GC_COLLECTOR)
+        ProcessCollector(registry=self._registry)
+        Info('manila_lite_process', 'Who shows these metrics.', registry=self._registry).info(
+            {'service': service, 'host': conf.host, 'pid': str(os.getpid())})
+        self._database: FromDatabase | None = None
+        if conf.metrics.database:
+            self._database = FromDatabase(conf, database)
+            self._registry.register(self._database)
+        self._metrics = make_wsgi_app(self._registry)
+
+    def app(self, environ: dict, start_response: Callable) -> Any:
+        """Answer ``GET /metrics``."""
+        if environ.get('PATH_INFO') != '/metrics' or environ['REQUEST_METHOD'] not in ('GET', 'HEAD'):
+            start_response('404 Not Found', [('Content-Type', 'text/plain')])
+            return [b'GET /metrics is what is served here.\n']
+        return self._metrics(environ, start_response)
+
+    def close(self) -> None:
+        """The database is not read any more."""
+        if self._database is not None:
+            self._database.close()
+
+
+def lazily(app: Callable, conf: cfg.ConfigOpts, service: str) -> Callable:
+    """Return ``app`` for servers that fork by themselves: each of their processes can be seen from its first request."""
+    lock = threading.Lock()
+    seen: set[int] = set()
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        if os.getpid() not in seen:
+            with lock:
+                if os.getpid() not in seen:
+                    seen.add(os.getpid())
+                    Monitor(conf, service).start()
+        return app(environ, start_response)
+    return wrapped

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures for the operator's eye, each from one statement: open operations, pools, services, usage."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models
+
+_operations = models.operations
+_pools = models.pools
+_services = models.services
+_shares = models.shares
+_snapshots = models.snapshots
+
+
+def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list[int]]:
+    """Return by kind how many open operations are younger than the first of ``bounds`` (seconds, rising), between each two
+    of them, and older than the last.
+    """
+    now = timeutils.utcnow()
+    at_least = [sa.func.sum(sa.case((_operations.c.created_at <= now - datetime.timedelta(seconds=bound), 1), else_=0))
+                for bound in bounds]
+    # By the end that they do not have: there is an index of that, and the finished ones may be many.
+    query = (sa.select(_operations.c.kind, sa.func.count(), *at_least).where(_operations.c.finished_at.is_(None))
+             .group_by(_operations.c.kind))
+    return {kind: [int(older - oldest) for older, oldest in zip(counts, (*counts[1:], 0), strict=True)]
+            for kind, *counts in conn.execute(query)}
+
+
+def pools(conn: Connection, most: int) -> list[Row]:
+    """Return host and capacities in GiB of the first ``most`` pools."""
+    return list(conn.execute(sa.select(_pools.c.host, _pools.c.total_gb, _pools.c.free_gb, _pools.c.allocated_gb)
+                             .order_by(_pools.c.host).limit(most)))
+
+
+def heartbeats(conn: Connection, most: int) -> list[Row]:
+    """Return binary, host, ``heartbeat_at`` and ``stopped`` of the first ``most`` services."""
+    return list(conn.execute(sa.select(_services.c.binary, _services.c.host, _services.c.heartbeat_at, _services.c.stopped)
+                             .order_by(_services.c.id).limit(most)))
+
+
+def usage(conn: Connection) -> dict[str, int]:
+    """Return what all projects use together, by resource that has a quota."""
+    columns: list[Any] = []
+    for name, gigabytes, table in (('shares', 'gigabytes', _shares), ('snapshots', 'snapshot_gigabytes', _snapshots)):
+        columns += [sa.select(sa.func.count()).select_from(table).scalar_subquery().label(name),
+                    sa.select(sa.func.coalesce(sa.func.sum(table.c.size), 0)).scalar_subquery().label(gigabytes)]
+    return {name: int(value) for name, value in conn.execute(sa.select(*columns)).one()._mapping.items()}
+
+
+def usage_by_project(conn: Connection, most: int) -> dict[str, dict[str, int]]:
+    """Return shares and gigabytes of the ``most`` projects that have the most gigabytes."""
+    used = sa.func.sum(_shares.c.size)
+    query = (sa.select(_shares.c.project_id, sa.func.count(), used).group_by(_shares.c.project_id)
+             .order_by(used.desc(), _shares.c.project_id).limit(most))
+    return {project: {'shares': int(count), 'gigabytes': int(size)} for project, count, size in conn.execute(query)}

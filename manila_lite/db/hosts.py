@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators do with hosts and their services: forget those that are gone, give their shares to others."""
+
+import datetime
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models
+
+_services = models.services
+_pools = models.pools
+_instances = models.share_instances
+_operations = models.operations
+_snapshots = models.snapshots
+_zones = models.availability_zones
+
+_SHARE = 'manila-share'
+#: Tables of what lives on a backend: whatever has a host, and is no service, report or work of one.
+_RESIDENTS = [table for table in models.metadata.sorted_tables
+              if 'host' in table.c and table not in (_services, _pools, _operations)]
+
+
+def backends(conn: Connection, zone: str | None = None) -> list[Row]:
+    """Return backends with zone, heartbeat, and the number of their pools and share instances."""
+    count = sa.func.count().label
+    pools = sa.select(count('n')).where(_pools.c.backend_host == _services.c.host).scalar_subquery()
+    shares = sa.select(count('n')).select_from(_instances).where(_on(_instances, _services.c.host)).scalar_subquery()
+    query = (sa.select(_services.c.host, _zones.c.name.label('zone'), _services.c.heartbeat_at, _services.c.stopped,
+                       _services.c.disabled, pools.label('pools'), shares.label('shares'))
+             .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
+             .where(_services.c.binary == _SHARE).order_by(_services.c.host))
+    return list(conn.execute(query.where(_zones.c.name == zone) if zone else query))
+
+
+def _on(table: sa.Table, host: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    # Not by LIKE: a name may hold its wild cards.
+    return sa.or_(table.c.host == host, sa.func.substr(table.c.host, 1, sa.func.length(host) + 1) == host + '#')
+
+
+def _waits() -> sa.ColumnElement[bool]:
+    return sa.exists().where(_operations.c.topic == 'share', _operations.c.host == _services.c.host,
+                             _operations.c.state.in_(('open', 'parked')))
+
+
+def _used() -> sa.ColumnElement[bool]:
+    return sa.and_(_services.c.binary == _SHARE,
+                   sa.or_(*(sa.exists().where(_on(table, _services.c.host)) for table in _RESIDENTS), _waits()))
+
+
+def silent_since(conn: Connection, before: datetime.datetime) -> list[Row]:
+    """Return services whose last heartbeat is older, with ``used``: they have shares, or work that waits for them."""
+    return list(conn.execute(
+        sa.select(_services.c.id, _services.c.host, _services.c.binary, _services.c.heartbeat_at, _used().label('used'))
+        .where(_silent(before)).order_by(_services.c.host, _services.c.binary)))
+
+
+def _silent(before: datetime.datetime) -> sa.ColumnElement[bool]:
+    return sa.func.coalesce(_services.c.heartbeat_at, _services.c.created_at) < before
+
+
+def forget(conn: Connection, ident: int, before: datetime.datetime) -> bool:
+    """The service and its pools are gone, if it is silent since ``before`` and nothing needs it; says whether it was."""
+    host = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == ident)).first()
+    gone = conn.execute(_services.delete().where(_services.c.id == ident, _silent(before), ~_used())).rowcount
+    if gone and host.binary == _SHARE:
+        conn.execute(_pools.delete().where(_pools.c.backend_host == host.host))
+    return bool(gone)
+
+
+def knows(conn: Connection, host: str) -> bool:
+    """Say whether there is such a pool, or a backend of that name or on the host of that name."""
+    if '#' in host:
+        query = sa.select(_pools.c.host).where(_pools.c.host == host)
+    else:
+        query = sa.select(_services.c.host).where(_services.c.binary == _SHARE, _below(_services.c.host, host))
+    return conn.execute(query.limit(1)).first() is not None
+
+
+def busy(conn: Connection, old: str) -> int:
+    """Return how many operations of host or backend ``old`` are being worked on at this moment."""
+    return conn.execute(sa.select(sa.func.count()).where(
+        _operations.c.topic == 'share', _below(_operations.c.host, _backend(old)), _operations.c.state == 'open',
+        _operations.c.lease_expires_at >= timeutils.utcnow())).scalar_one()
+
+
+def is_below(host: str, above: str) -> bool:
+    """Say whether ``host`` is ``above``, or a backend or pool of it."""
+    return host == above or any(host.startswith(above + mark) for mark in _marks(above))
+
+
+def _marks(host: str) -> str:
+    return '' if '#' in host else '#' if '@' in host else '@'
+
+
+def _below(column: sa.ColumnElement[str], host: str) -> sa.ColumnElement[bool]:
+    return sa.or_(column == host, *(column.startswith(host + mark, autoescape=True) for mark in _marks(host)))
+
+
+def _backend(host: str) -> str:
+    return host.partition('#')[0]
+
+
+def rename(conn: Connection, old: str, new: str) -> dict[str, int]:
+    """What stood on host, backend or pool ``old`` stands on ``new``, which is of the same kind; says how much of what.
+
+    Of pools that both have, that of ``new`` stays.
+    """
+    moved = conn.execute(_operations.update().where(
+        _operations.c.topic == 'share', _operations.c.state.in_(('open', 'parked')), _of_moving(old))
+        .values(host=_renamed(_operations.c.host, _backend(old), _backend(new)), owner=None, lease_expires_at=None,
+                next_run_at=timeutils.utcnow())).rowcount
+    residents = {table.name.replace('_', ' '): conn.execute(
+        table.update().where(_below(table.c.host, old)).values(host=_renamed(table.c.host, old, new))).rowcount
+        for table in _RESIDENTS}
+    return {**residents, 'operations': moved, 'pools': _rename_pools(conn, old, new)}
+
+
+def _renamed(column: sa.ColumnElement[str], old: str, new: str) -> sa.ColumnElement[str]:
+    return sa.literal(new) + sa.func.substr(column, len(old) + 1)
+
+
+def _of_moving(old: str) -> sa.ColumnElement[bool]:
+    """Operations wait for a backend: those of a pool are known by the shares that are in it."""
+    here = _below(_operations.c.host, _backend(old))
+    if '#' not in old:
+        return here
+    shares = sa.select(_instances.c.share_id).where(_instances.c.host == old)
+    snapshots = sa.select(_snapshots.c.id).where(_snapshots.c.share_id.in_(shares))
+    return sa.and_(here, sa.or_(_operations.c.resource_id.in_(shares), _operations.c.resource_id.in_(snapshots)))
+
+
+def _rename_pools(conn: Connection, old: str, new: str) -> int:
+    there = _pools.alias()
+    taken = list(conn.execute(sa.select(_pools.c.host).where(
+        _below(_pools.c.host, old),
+        sa.exists().where(there.c.host == _renamed(_pools.c.host, old, new)))).scalars())
+    conn.execute(_pools.delete().where(_pools.c.host.in_(taken)))
+    return conn.execute(_pools.update().where(_below(_pools.c.host, old)).values(
+        host=_renamed(_pools.c.host, old, new),
+        backend_host=_renamed(_pools.c.backend_host, _backend(old), _backend(new)))).rowcount

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lease of a backend: of several processes that are configured for it, the one that has it works.
+
+A conditional UPDATE of the service's row and a look at the row count, as for operations.
+"""
+
+import datetime
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+
+from manila_lite.db.engine import Connection
+from manila_lite.db.models import services
+
+
+def _of(host: str, binary: str) -> sa.ColumnElement[bool]:
+    return sa.and_(services.c.host == host, services.c.binary == binary)
+
+
+def _until(seconds: float) -> datetime.datetime:
+    return timeutils.utcnow() + datetime.timedelta(seconds=seconds)
+
+
+def holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]:
+    """Return who has the lease, and for how many seconds yet; or had it last, if it was not given up."""
+    row = conn.execute(sa.select(services.c.lease_owner, services.c.lease_expires_at).where(_of(host, binary))).first()
+    if row is None or row.lease_owner is None:
+        return None, 0.0
+    return row.lease_owner, (row.lease_expires_at - timeutils.utcnow()).total_seconds()
+
+
+def renew(conn: Connection, host: str, binary: str, owner: str, seconds: float) -> bool:
+    """The owner's lease holds ``seconds`` from now; says whether it was still the owner's."""
+    return bool(conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
+                             .values(lease_expires_at=_until(seconds))).rowcount)
+
+
+def take(conn: Connection, host: str, binary: str, owner: str, seconds: float, dead: str | None = None) -> bool:
+    """The lease is the owner's for ``seconds``; says whether it was free: given up, over, or that of ``dead``."""
+    free = sa.or_(services.c.lease_owner.is_(None), services.c.lease_expires_at < timeutils.utcnow())
+    if dead is not None:
+        free = sa.or_(free, services.c.lease_owner == dead)
+    return bool(conn.execute(services.update().where(_of(host, binary), free)
+                             .values(lease_owner=owner, lease_expires_at=_until(seconds))).rowcount)
+
+
+def give_up(conn: Connection, host: str, binary: str, owner: str) -> None:
+    """The lease is free if it was the owner's."""
+    conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
+                 .values(lease_owner=None, lease_expires_at=None))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share networks, their subnets, and the addresses that are in use in them."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Id, Name, flag, ident, metadata, pairs, ref, times
+
+share_networks = sa.Table(
+    'share_networks', metadata, ident(), *times(),
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('user_id', Name),
+    sa.Column('name', Name),
+    sa.Column('description', Name),
+    sa.Column('status', Name, nullable=False),
+    # Deleted for its owner; the row goes with the last of its unused servers.
+    flag('is_going'),
+    sa.Index('ix_share_networks_project_id_created_at', 'project_id', 'created_at'),
+    sa.Index('ix_share_networks_created_at', 'created_at'),
+)
+
+share_network_subnets = sa.Table(
+    'share_network_subnets', metadata, ident(), *times(),
+    ref('share_network_id', 'share_networks.id', cascade=True),
+    # Null: for every zone that has no subnet of its own.
+    ref('availability_zone_id', 'availability_zones.id', nullable=True),
+    # As the network plugin calls them: clients choose by these ids, whichever plugin there is.
+    sa.Column('neutron_net_id', Id),
+    sa.Column('neutron_subnet_id', Id, index=True),
+    sa.Column('network_type', sa.String(32)),
+    sa.Column('segmentation_id', sa.Integer),
+    sa.Column('cidr', sa.String(64)),
+    sa.Column('gateway', sa.String(64)),
+    sa.Column('mtu', sa.Integer),
+    sa.Column('ip_version', sa.Integer),
+)
+
+share_network_subnet_metadata = pairs('share_network_subnet_metadata', 'share_network_subnets')
+
+network_allocations = sa.Table(
+    'network_allocations', metadata, ident(), *times(),
+    # No cascade: who deletes a server frees its addresses first, or they would leak at the plugin.
+    ref('share_server_id', 'share_servers.id'),
+    # Null: in the admin network.
+    ref('share_network_subnet_id', 'share_network_subnets.id', nullable=True),
+    # Several share networks may have subnets in the same subnet of the plugin, so it is there that addresses are unique.
+    sa.Column('neutron_subnet_id', Id),
+    sa.Column('ip_address', sa.String(64), nullable=False),
+    sa.Column('mac_address', sa.String(32)),
+    # What the plugin knows the address by, if it keeps a record of its own.
+    sa.Column('port_id', Id),
+    sa.Column('label', Name),
+    sa.Column('network_type', sa.String(32)),
+    sa.Column('segmentation_id', sa.Integer),
+    sa.Column('cidr', sa.String(64)),
+    sa.Column('gateway', sa.String(64)),
+    sa.Column('mtu', sa.Integer),
+    sa.Column('ip_version', sa.Integer),
+    sa.UniqueConstraint('neutron_subnet_id', 'ip_address'),
+)

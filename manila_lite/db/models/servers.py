@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers, and the subnets that each is in."""
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+
+from manila_lite.db.models.base import Id, Name, Time, flag, ident, metadata, pairs, ref, times
+
+share_servers = sa.Table(
+    'share_servers', metadata, ident(), *times(),
+    # No cascade: a network with servers cannot go.
+    ref('share_network_id', 'share_networks.id'),
+    sa.Column('host', Name, nullable=False),
+    sa.Column('status', Name, nullable=False),
+    sa.Column('task_state', Name),
+    # No foreign key: it names a server that went when this one took its place.
+    sa.Column('source_share_server_id', Id, index=True),
+    sa.Column('identifier', Name),
+    flag('is_auto_deletable', default=True),
+    # What its backend was able to do when it was made; manila-manage brings it up to date.
+    flag('security_service_update_support'),
+    flag('network_allocation_update_support'),
+    flag('share_server_multiple_subnet_support'),
+    flag('share_replicas_migration_support'),
+    sa.Column('encryption_key_ref', Id),
+    sa.Index('ix_share_servers_host_status', 'host', 'status'),
+)
+
+#: What the driver wants to find again.
+share_server_details = pairs('share_server_details', 'share_servers')
+
+# Names by convention would be longer than databases allow.
+share_server_share_network_subnet_mappings = sa.Table(
+    'share_server_share_network_subnet_mappings', metadata,
+    sa.Column('share_server_id', Id, sa.ForeignKey('share_servers.id', name='fk_server_subnet_mappings_server',
+                                                   ondelete='CASCADE'), nullable=False),
+    # No cascade: a subnet with servers in it cannot go.
+    sa.Column('share_network_subnet_id', Id,
+              sa.ForeignKey('share_network_subnets.id', name='fk_server_subnet_mappings_subnet'), nullable=False),
+    sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
+    sa.PrimaryKeyConstraint('share_server_id', 'share_network_subnet_id', name='pk_server_subnet_mappings'),
+    sa.Index('ix_server_subnet_mappings_subnet', 'share_network_subnet_id'),
+)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is seen of statements: errors are counted, values stay out of messages, and traces hold what was asked."""
+
+from typing import Any
+
+from oslo_db.sqlalchemy import exc_filters
+from osprofiler import profiler
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from manila_lite import metrics
+
+
+def observe(engine: Engine, *, traced: bool) -> None:
+    """Errors of the engine are counted and say no values, which may be keys of users. ``traced``: for osprofiler, too."""
+    engine.hide_parameters = True
+    if engine.dialect.name == 'postgresql':
+        # Before oslo.db, which logs it: for errors there is no other way to come first.
+        event.remove(engine, 'handle_error', exc_filters.handler)
+        event.listen(engine, 'handle_error', _hide_row)
+        event.listen(engine, 'handle_error', exc_filters.handler, retval=True)
+    event.listen(engine, 'handle_error', _count)
+    if traced:
+        event.listen(engine, 'before_cursor_execute', _begin)
+        event.listen(engine, 'after_cursor_execute', _end)
+        event.listen(engine, 'handle_error', _fail)
+
+
+def _count(seen: Any) -> None:
+    metrics.database_error(getattr(seen, 'chained_exception', None) or seen.original_exception)   # an unset slot at times
+
+
+#: Null where there must be a value, and a value that a check refuses.
+_SHOWS_ROW = ('23502', '23514')
+
+
+def _hide_row(seen: Any) -> None:
+    """The error says what is wrong, and not the whole row, as PostgreSQL does."""
+    said = getattr(seen.original_exception, 'diag', None)
+    if said is None or said.sqlstate not in _SHOWS_ROW:
+        return
+    whole, short = str(seen.original_exception), said.message_primary
+    for error in filter(None, (seen.original_exception, seen.sqlalchemy_exception)):
+        error.args = tuple(arg.replace(whole, short) if isinstance(arg, str) else arg for arg in error.args)
+
+
+def _begin(conn: Any, cursor: Any, statement: str, *rest: Any) -> None:
+    profiler.start('db', info={'db': {'statement': statement}})
+
+
+def _end(*rest: Any) -> None:
+    profiler.stop()
+
+
+def _fail(seen: Any) -> None:
+    if seen.cursor is not None:     # else no statement had begun
+        profiler.stop(info={'etype': type(seen.original_exception).__name__})

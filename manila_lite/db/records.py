@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of a share without its backend: what holds on to it, and its end."""
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models
+
+_operations = models.operations
+_snapshots = models.snapshots
+
+
+def _work(share_id: str) -> sa.ColumnElement[bool]:
+    snapshots = sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)
+    return sa.and_(_operations.c.state.in_(('open', 'parked')),
+                   sa.or_(_operations.c.resource_id == share_id, _operations.c.resource_id.in_(snapshots)))
+
+
+def work_on(conn: Connection, share_id: str) -> list[Row]:
+    """Return resource and kind of operations of the share and its snapshots that have not ended, and ``held``: whether
+    one is being worked on.
+    """
+    held = sa.func.coalesce(_operations.c.lease_expires_at >= timeutils.utcnow(), sa.false()).label('held')
+    return list(conn.execute(sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id))))
+
+
+def forget_snapshots(conn: Connection, share_id: str) -> int:
+    """The records of the share's snapshots are gone; says how many there were."""
+    return conn.execute(_snapshots.delete().where(_snapshots.c.share_id == share_id)).rowcount

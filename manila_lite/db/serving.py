@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What share managers need of share servers: many at once, one that has room, those that nobody uses."""
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models, share_servers, subnets
+from manila_lite.db import shares as share_rows
+
+_servers = models.share_servers
+_mappings = models.share_server_share_network_subnet_mappings
+_subnets = models.share_network_subnets
+_services = models.security_services
+_used = models.share_network_security_services
+_allocations = models.network_allocations
+_instances = models.share_instances
+_shares = models.shares
+
+
+def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+    """Return these share servers."""
+    return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(idents)))))
+
+
+def running_on(conn: Connection, host: str) -> list[str]:
+    """Return the ids of the servers of a backend that clients may be using."""
+    return list(conn.execute(sa.select(_servers.c.id).where(
+        _servers.c.host == host, _servers.c.status.in_(('active', 'network_change'))).order_by(_servers.c.id)).scalars())
+
+
+def subnets_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the subnets of servers by server id, in the order in which they got them."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    query = (subnets.select().add_columns(_mappings.c.share_server_id)
+             .join(_mappings, _mappings.c.share_network_subnet_id == _subnets.c.id)
+             .where(_mappings.c.share_server_id.in_(tuple(idents)))
+             .order_by(_mappings.c.created_at, _subnets.c.created_at, _subnets.c.id))
+    for row in conn.execute(query):
+        found[row.share_server_id].append(row)
+    return found
+
+
+def security_services_of(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the security services that networks use, by network id."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    query = (sa.select(_services, _used.c.share_network_id).join(_used, _used.c.security_service_id == _services.c.id)
+             .where(_used.c.share_network_id.in_(tuple(network_ids))).order_by(_services.c.type, _services.c.id))
+    for row in conn.execute(query):
+        found[row.share_network_id].append(row)
+    return found
+
+
+def allocations_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the addresses of servers by server id, oldest first."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    query = sa.select(_allocations).where(_allocations.c.share_server_id.in_(tuple(idents)))
+    for row in conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)):
+        found[row.share_server_id].append(row)
+    return found
+
+
+def subnets_for(conn: Connection, network_id: str, zone_id: str | None) -> list[Row]:
+    """Return the subnets in which a server of a zone lives: the zone's own, or else those for every zone."""
+    every = subnets.of_network(conn, network_id)
+    own = [subnet for subnet in every if subnet.availability_zone_id == zone_id]
+    return own or [subnet for subnet in every if subnet.availability_zone_id is None]
+
+
+def zone_of(conn: Connection, instance_id: str) -> str | None:
+    """Return the id of the zone of a share instance's backend."""
+    return conn.execute(sa.select(_instances.c.availability_zone_id).where(_instances.c.id == instance_id)).scalar()
+
+
+def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
+    """Return how many subnets a network has by zone id; ``None`` are those for every zone without its own."""
+    return dict(conn.execute(sa.select(_subnets.c.availability_zone_id, sa.func.count())
+                             .where(_subnets.c.share_network_id == network_id)
+                             .group_by(_subnets.c.availability_zone_id)).all())
+
+
+def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
+              most_shares: int, most_gb: int) -> str | None:
+    """Return the fullest server of the network on a backend that can take ``size`` GiB more; -1 means no limit."""
+    shares = sa.func.count(_instances.c.id)
+    total = sa.func.coalesce(sa.func.sum(_shares.c.size), 0)
+    query = (sa.select(_servers.c.id).outerjoin(_instances, _instances.c.share_server_id == _servers.c.id)
+             .outerjoin(_shares, _shares.c.id == _instances.c.share_id)
+             .where(_servers.c.host == host, _servers.c.share_network_id == network_id,
+                    _servers.c.status.in_(('active', 'creating')), _mapped(subnet_ids))
+             .group_by(_servers.c.id, _servers.c.created_at).order_by(shares.desc(), _servers.c.created_at, _servers.c.id))
+    if most_shares >= 0:
+        query = query.having(shares < most_shares)
+    if most_gb >= 0:
+        query = query.having(total + size <= most_gb)
+    return conn.execute(query.limit(1)).scalar()
+
+
+def _mapped(subnet_ids: Iterable[str]) -> sa.ColumnElement[bool]:
+    """The server is in every one of the subnets."""
+    return sa.and_(*(sa.exists().where(_mappings.c.share_server_id == _servers.c.id,
+                                       _mappings.c.share_network_subnet_id == ident) for ident in subnet_ids))
+
+
+def used(conn: Connection, ident: str) -> bool:
+    """Say whether any share is on the server, or on its way to it."""
+    return bool(conn.execute(sa.select(sa.exists().where(_instances.c.share_server_id == ident))).scalar())
+
+
+def unused(conn: Connection, host: str, seconds: float) -> list[str]:
+    """Return the ids of servers of a backend that may go by themselves and that nobody used for that long."""
+    before = timeutils.utcnow() - datetime.timedelta(seconds=seconds)
+    return list(conn.execute(
+        sa.select(_servers.c.id)
+        .where(_servers.c.host == host, _servers.c.is_auto_deletable, _servers.c.status.in_(('active', 'error')),
+               sa.func.coalesce(_servers.c.updated_at, _servers.c.created_at) < before,
+               ~sa.exists().where(_instances.c.share_server_id == _servers.c.id),
+               ~sa.exists().where(models.operations.c.resource_id == _servers.c.id, models.operations.c.state == 'open'))
+        .order_by(_servers.c.id)).scalars())
+
+
+def shares_on(conn: Connection, ident: str) -> list[Row]:
+    """Return the shares that a server exports."""
+    return list(conn.execute(share_rows.select().where(
+        _instances.c.share_server_id == ident, _instances.c.status.not_in(('creating', 'deleting', 'error')))
+        .order_by(_instances.c.id)))
+
+
+def in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
+    """Return the servers that are in any of the subnets."""
+    mapped = sa.select(_mappings.c.share_server_id).where(_mappings.c.share_network_subnet_id.in_(tuple(subnet_ids)))
+    return list(conn.execute(share_servers.select().where(_servers.c.id.in_(mapped)).order_by(_servers.c.id)))
+
+
+def unwell(conn: Connection, idents: Iterable[str]) -> list[Row]:
+    """Return a share of the servers that is not available or whose rules are not active, if there is one."""
+    return list(conn.execute(share_rows.select().where(
+        _instances.c.share_server_id.in_(tuple(idents)),
+        sa.or_(_instances.c.status != 'available', _instances.c.access_rules_status != 'active')).limit(1)))
+
+
+def snapshots_of(conn: Connection, share_id: str) -> list[Row]:
+    """Return the available snapshots of a share."""
+    return list(conn.execute(sa.select(models.snapshots).where(
+        models.snapshots.c.share_id == share_id, models.snapshots.c.status == 'available').order_by(models.snapshots.c.id)))
+
+
+def changing(conn: Connection, network_id: str) -> bool:
+    """Say whether any server of the network is getting another subnet."""
+    return bool(conn.execute(sa.select(sa.exists().where(_servers.c.share_network_id == network_id,
+                                                         _servers.c.status == 'network_change'))).scalar())
+
+
+def map_to(conn: Connection, idents: Iterable[str], subnet_id: str) -> None:
+    """The servers are in the subnet."""
+    conn.execute(_mappings.insert(), [{'share_server_id': ident, 'share_network_subnet_id': subnet_id} for ident in idents])
+
+
+def unmap(conn: Connection, ident: str, subnet_id: str) -> None:
+    """The server is not in the subnet."""
+    conn.execute(_mappings.delete().where(_mappings.c.share_server_id == ident,
+                                          _mappings.c.share_network_subnet_id == subnet_id))
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """The server has these values, and was in use just now. Never a status."""
+    conn.execute(_servers.update().where(_servers.c.id == ident).values(updated_at=timeutils.utcnow(), **values))

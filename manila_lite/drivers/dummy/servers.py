@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers of the dummy: a file each, with the addresses that the server would have."""
+
+from collections.abc import Mapping, Sequence
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface, networks
+from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.store import ServerRecord, Store
+
+
+class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata):
+    """The part of the driver that is about share servers, wherever its shares are."""
+
+    store: Store
+    knobs: Knobs
+
+    @knobbed
+    def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
+        return self._set_up(server)
+
+    @knobbed
+    def teardown_server(self, server: kinds.ShareServer) -> None:
+        with self.store.locked():
+            if left := [share.id for share in self.store.shares.all() if share.server == server.id]:
+                raise errors.Final(f'Share server {server.id} still exports {", ".join(sorted(left))}.')
+            self.store.servers.drop(server.id)
+
+    @knobbed
+    def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
+        return {server.id: self._ensure_server(server) for server in servers}
+
+    @knobbed
+    def check_update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                    targets: Sequence[kinds.EnsureTarget]) -> None:
+        self.store.server(server.id)
+        networks.vet_new(server, new)
+
+    @knobbed
+    def update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork, shares: Sequence[kinds.Share],
+                              snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+        self.store.server(server.id)
+        joined = server.joined(new)
+        details = self._set_up(joined)
+        records = {share.id: self.store.shares.get(share.id) for share in shares}
+        return kinds.ServerUpdate(
+            details, {ident: tuple(locations.on_server(joined, record)) for ident, record in records.items() if record},
+            lost={ident: 'The data of the share is missing.' for ident, record in records.items() if record is None})
+
+    @knobbed
+    def update_subnet_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
+                               metadata: Mapping[str, str]) -> None:
+        with self.store.locked():
+            record = self.store.server(server.id)
+            if network.subnet_id not in record.addresses:
+                raise errors.Final(f'Share server {server.id} has no address in subnet {network.subnet_id}.')
+            record.metadata[network.subnet_id] = dict(metadata)
+            self.store.servers.put(record)
+
+    def _set_up(self, server: kinds.ShareServer) -> dict[str, str]:
+        networks.vet(server)
+        with self.store.locked():
+            known = self.store.servers.get(server.id)
+            record = ServerRecord(server.id, addresses_of(server))
+            record.metadata = {subnet: pairs for subnet, pairs in (known.metadata if known else {}).items()
+                               if subnet in record.addresses}
+            self.store.servers.put(record)
+        return {'server_name': f'dummy-{server.id}', 'subnets': ','.join(network.subnet_id for network in server.networks)}
+
+    def _ensure_server(self, server: kinds.ShareServer) -> kinds.ServerResult:
+        try:
+            return kinds.ServerResult(self._set_up(server))
+        except errors.Final as bad:
+            return kinds.ServerResult(error=str(bad))
+
+
+def addresses_of(server: kinds.ShareServer) -> dict[str, list[str]]:
+    """Return the server's addresses by subnet, those for administrators under ''."""
+    found: dict[str, list[str]] = {}
+    for network in server.networks:
+        found[network.subnet_id] = [allocation.ip_address for allocation in network.allocations]
+    if server.admin_allocations:
+        found[''] = [allocation.ip_address for allocation in server.admin_allocations]
+    return found

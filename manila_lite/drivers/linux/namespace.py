@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network side of one share server: a namespace with an interface for each address, plugged into the fabric.
+
+An interface is complete once it bears its mark; one that is not is made anew, so that a call which died half way
+can simply be repeated. Replies leave through the interface that the question came in by.
+"""
+
+import hashlib
+import ipaddress
+from collections.abc import Iterable
+from typing import Any
+
+from manila_lite import kinds
+from manila_lite.drivers.linux import fabric
+from manila_lite.drivers.linux.ip import add, delete, ip, is_there, kind, links
+from manila_lite.drivers.linux.run import run
+
+#: A file server answers, and does nothing else: it neither forwards nor believes what strangers say of routes.
+_SETTINGS = (
+    'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0', 'net.ipv6.conf.default.accept_ra=0',
+    'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.default.accept_redirects=0',
+    'net.ipv4.conf.all.accept_redirects=0', 'net.ipv4.conf.default.accept_redirects=0',
+    'net.ipv4.conf.all.arp_ignore=1', 'net.ipv4.conf.all.arp_announce=2',
+    # Whoever knew the address elsewhere learns at once where it is now.
+    'net.ipv4.conf.default.arp_notify=1', 'net.ipv6.conf.default.ndisc_notify=1')
+_COMPLETE = 'complete'
+
+
+class Namespace:
+    """Not safe for threads; other servers and other processes do no harm."""
+
+    def __init__(self, owner: str, plant: fabric.Fabric):
+        self.owner = owner
+        self.name = f'manila-{owner}'
+        self._fabric = plant
+
+    @property
+    def is_there(self) -> bool:
+        """Say whether the server has its namespace."""
+        return is_there(self.name)
+
+    def have(self, allocations: Iterable[kinds.Allocation]) -> None:
+        """The namespace is there, with exactly these addresses."""
+        add(self.name)
+        there = {link['ifname']: link for link in links(self.name)}
+        if there['lo'].get('ifalias') != _COMPLETE:
+            run('nsenter', f'--net=/run/netns/{self.name}', 'sysctl', '--quiet', '--ignore', '--write', *_SETTINGS)
+            ip(self.name, 'link', 'set', 'lo', 'alias', _COMPLETE, 'up')
+        plugged = self._fabric.ports_of(self.owner)
+        wanted = {_interface(allocation): allocation for allocation in allocations}
+        for name in [name for name, link in there.items() if kind(link) == 'veth' and name not in wanted]:
+            self._drop(name)
+        for name, allocation in wanted.items():
+            self._have(name, allocation, there.get(name, {}), plugged.get(name, ''))
+        with self._fabric.alone():
+            self._fabric.sweep()
+
+    def delete(self) -> None:
+        """The namespace is gone, and so are its ports, and bridges that were for it alone."""
+        self._fabric.unplug(self.owner)
+        delete(self.name)
+
+    def _drop(self, name: str) -> None:
+        for family in ('-4', '-6'):
+            ip(self.name, family, 'rule', 'flush', 'table', _table(name))
+        ip(self.name, 'link', 'delete', name)
+
+    def _have(self, name: str, allocation: kinds.Allocation, link: dict[str, Any], plugged: str) -> None:
+        bridge = fabric.bridge_of(allocation)
+        mark = hashlib.sha256(repr((bridge, allocation)).encode()).hexdigest()
+        if link.get('ifalias') == mark and plugged == bridge:
+            return
+        if link:
+            self._drop(name)
+        self._plug(name, allocation, bridge)
+        self._address(name, allocation)
+        ip(self.name, 'link', 'set', name, 'alias', mark)
+
+    def _plug(self, name: str, allocation: kinds.Allocation, bridge: str) -> None:
+        mtu = ('mtu', str(allocation.mtu)) if allocation.mtu else ()
+        with self._fabric.alone():
+            self._fabric.ready(bridge)
+            ip(self.name, 'link', 'add', name, 'address', _mac(allocation), *mtu, 'type', 'veth', 'peer', 'name', name, *mtu,
+               'netns', self._fabric.netns)
+            self._fabric.plug(bridge, name, self.owner)
+
+    def _address(self, name: str, allocation: kinds.Allocation) -> None:
+        network = ipaddress.ip_network(allocation.cidr, strict=False)
+        family, address, table = f'-{network.version}', allocation.ip_address, _table(name)
+        if network.version == 4:
+            ip(self.name, 'link', 'set', name, 'addrgenmode', 'none')
+        ip(self.name, family, 'address', 'add', f'{address}/{network.prefixlen}', 'dev', name,
+           *(('nodad',) if network.version == 6 else ()))
+        ip(self.name, 'link', 'set', name, 'up')
+        if allocation.gateway:
+            ip(self.name, family, 'rule', 'flush', 'table', table)
+            ip(self.name, family, 'rule', 'add', 'from', address, 'lookup', table)
+            ip(self.name, family, 'route', 'add', str(network), 'dev', name, 'table', table)
+            for place in (('table', table), ('metric', table)):
+                ip(self.name, family, 'route', 'add', 'default', 'via', allocation.gateway, 'dev', name, 'onlink', *place)
+
+
+def _interface(allocation: kinds.Allocation) -> str:
+    """Return the name of the allocation's interface, the same at both of its ends."""
+    return f'v{hashlib.sha256(allocation.id.encode()).hexdigest()[:13]}'
+
+
+def _table(name: str) -> str:
+    """Return the number of an interface's own routing table, above those that the kernel uses itself."""
+    return str(int(name[1:8], 16) + 1000)
+
+
+def _mac(allocation: kinds.Allocation) -> str:
+    """Return a hardware address that outlives a reboot: clients remember it for longer than a server needs to come back."""
+    if allocation.mac_address:
+        return allocation.mac_address
+    own = hashlib.sha256(allocation.id.encode()).digest()
+    return ':'.join(f'{part:02x}' for part in (0x02, *own[:5]))

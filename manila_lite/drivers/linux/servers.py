@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers: each a network namespace with an NFS server in it, on the pool of the backend."""
+
+import concurrent.futures
+import re
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import networks
+from manila_lite.drivers.interface import AddsSubnets, SpansSubnets
+from manila_lite.drivers.linux import locations
+from manila_lite.drivers.linux.fabric import Fabric
+from manila_lite.drivers.linux.namespace import Namespace
+from manila_lite.drivers.linux.outlet import Outlet, Source
+from manila_lite.drivers.linux.run import CommandFailed
+
+LOG = log.getLogger(__name__)
+
+#: Ids become file names and words of NFS-Ganesha's configuration.
+SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
+#: Servers that are brought back at the same time.
+_AT_ONCE = 4
+
+
+class Servers:
+    """The servers of one backend. A folder is there from the begin of a server's set-up to the end of its teardown."""
+
+    def __init__(self, state: Path, conf: Any, source: Source):
+        self._state = state / 'servers'
+        self._conf = conf
+        self._source = source
+        self._fabric = Fabric(conf.linux_fabric_netns)
+        self._running: dict[str, Outlet] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    # What there is ----------------------------------------------------------------------------
+
+    def outlet(self, ident: str) -> Outlet:
+        """Return the NFS server of a share server that runs.
+
+        :raises errors.Final: it does not.
+        """
+        try:
+            return self._running[ident]
+        except KeyError:
+            raise errors.Final(f'Share server {ident} does not run on this backend.') from None
+
+    def outlets(self) -> list[Outlet]:
+        """Return the NFS servers of all share servers that run."""
+        return list(self._running.values())
+
+    def _lock(self, ident: str) -> threading.Lock:
+        if not SAFE_ID.fullmatch(ident):
+            raise errors.Final(f'{ident!r} is no id of a share server.')
+        with self._guard:
+            return self._locks.setdefault(ident, threading.Lock())
+
+    def _namespace(self, ident: str) -> Namespace:
+        return Namespace(ident, self._fabric)
+
+    def forget(self, ident: str, share: str) -> None:
+        """The server does not export the share, and will not when it runs again."""
+        if outlet := self._running.get(ident):
+            outlet.forget(share)
+            return
+        with self._lock(ident):
+            self._new_outlet(ident).discard(share)
+
+    # Changes ----------------------------------------------------------------------------------
+
+    def adopt(self) -> None:
+        """Servers that still have their networks are served again; the others wait for ``have``."""
+        for folder in sorted(self._state.glob('*')):
+            with self._lock(folder.name):
+                if self._namespace(folder.name).is_there:
+                    try:
+                        self._start(folder.name)
+                    except (CommandFailed, OSError) as bad:
+                        LOG.error('Share server %s does not run; it waits to be ensured: %s', folder.name, bad)
+
+    def have(self, server: kinds.ShareServer) -> None:
+        """The server runs with exactly its addresses.
+
+        :raises errors.Final: its networks make no sense.
+        """
+        with self._lock(server.id):
+            networks.vet(server)
+            (self._state / server.id).mkdir(parents=True, exist_ok=True)
+            self._namespace(server.id).have(server.allocations)
+            self._start(server.id)
+
+    def _start(self, ident: str) -> None:
+        outlet = self._running.get(ident)
+        if outlet and outlet.nfs.fits:
+            outlet.nfs.awake()      # to start it once more would harm calls for its shares
+            return
+        outlet = outlet or self._new_outlet(ident)
+        outlet.start()
+        self._running[ident] = outlet
+
+    def _new_outlet(self, ident: str) -> Outlet:
+        return Outlet(self._state / ident, self._conf, self._namespace(ident).name, self._source)
+
+    def drop(self, ident: str) -> None:
+        """Nothing is left of the server.
+
+        :raises errors.Final: it still exports shares.
+        """
+        with self._lock(ident):
+            folder = self._state / ident
+            if left := sorted(file.stem for place in ('exports.d', 'held') for file in (folder / place).glob('*.conf')):
+                raise errors.Final(f'Share server {ident} still exports {", ".join(left)}.')
+            self._halt(ident)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _halt(self, ident: str) -> None:
+        folder = self._state / ident
+        namespace = self._namespace(ident)
+        outlet = self._running.pop(ident, None)
+        if folder.exists():
+            (outlet or self._new_outlet(ident)).stop()
+        namespace.delete()
+
+    def halt(self) -> None:
+        """No server runs; their exports are remembered."""
+        for folder in sorted(self._state.glob('*')):
+            with self._lock(folder.name):
+                self._halt(folder.name)
+
+
+class LinuxServers(SpansSubnets, AddsSubnets):
+    """The part of the driver that is about share servers, whatever they export."""
+
+    _servers: Servers
+
+    def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
+        """A namespace with the server's addresses is there, and an NFS server in it."""
+        self._servers.have(server)
+        return _details(server)
+
+    def teardown_server(self, server: kinds.ShareServer) -> None:
+        """The NFS server, the namespace, its interfaces and bridges that nobody else uses are gone."""
+        self._servers.drop(server.id)
+
+    def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
+        """Each server has its namespace, its addresses and its NFS server; some at a time."""
+        with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as several:
+            return dict(zip((server.id for server in servers), several.map(self._ensure_server, servers), strict=True))
+
+    def _ensure_server(self, server: kinds.ShareServer) -> kinds.ServerResult:
+        try:
+            return kinds.ServerResult(self.setup_server(server))
+        except (errors.Final, CommandFailed, OSError) as bad:
+            # The others shall not wait until this one is repaired.
+            return kinds.ServerResult(error=str(bad))
+
+    def check_update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                    targets: Sequence[kinds.EnsureTarget]) -> None:
+        """The server runs, and the new subnet overlaps with none that it has."""
+        self._servers.outlet(server.id)
+        networks.vet_new(server, new)
+
+    def update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork, shares: Sequence[kinds.Share],
+                              snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+        """The namespace has one interface more for each new address; the NFS server listens there already."""
+        self._servers.outlet(server.id)
+        joined = server.joined(new)
+        self._servers.have(joined)
+        return kinds.ServerUpdate(_details(joined), {share.id: tuple(locations.on(share.id, joined)) for share in shares})
+
+
+def _details(server: kinds.ShareServer) -> dict[str, str]:
+    return {'namespace': f'manila-{server.id}'}

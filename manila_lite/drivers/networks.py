@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks that no share server can live in, whatever makes it. Pure."""
+
+import ipaddress
+from collections.abc import Iterable
+from itertools import combinations
+
+from oslo_utils import netutils
+
+from manila_lite import errors, kinds
+
+_LEAST_MTU = {4: 68, 6: 1280}
+_ANY_MAC = '02:00:00:00:00:00'
+
+
+def vet(server: kinds.ShareServer) -> None:
+    """The server's networks and addresses make sense together.
+
+    :raises errors.Final: they do not; the message says which.
+    """
+    if not any(network.allocations for network in server.networks):
+        raise errors.Final(f'Share server {server.id} has no address in any subnet.')
+    for allocation in server.allocations:
+        _vet_address(allocation)
+    _vet_apart(server.networks)
+
+
+def vet_new(server: kinds.ShareServer, new: kinds.ServerNetwork) -> None:
+    """The server could live in one more subnet too.
+
+    :raises errors.Final: it could not; the message says why.
+    """
+    _vet_apart(server.joined(new).networks)
+
+
+def _vet_apart(networks: Iterable[kinds.ServerNetwork]) -> None:
+    for one, other in combinations(networks, 2):
+        first, second = _network(one), _network(other)
+        if first.version == second.version and first.overlaps(second):
+            raise errors.Final(f'Subnets {one.subnet_id} ({first}) and {other.subnet_id} ({second}) overlap: a share '
+                               'server cannot live in both.')
+
+
+def _network(network: kinds.ServerNetwork) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(network.cidr, strict=False)
+    except ValueError as bad:
+        raise errors.Final(f'Subnet {network.subnet_id}: {bad}.') from bad
+
+
+def _vet_address(allocation: kinds.Allocation) -> None:
+    try:
+        address, network = ipaddress.ip_address(allocation.ip_address), ipaddress.ip_network(allocation.cidr, strict=False)
+        gateway = ipaddress.ip_address(allocation.gateway) if allocation.gateway else None
+    except ValueError as bad:
+        raise errors.Final(f'Network allocation {allocation.id}: {bad}.') from bad
+    wrong = {
+        f'{address} is not in {network}': address not in network,
+        f'{gateway} is no gateway of {network}': gateway is not None and gateway.version != network.version,
+        f'an MTU of {allocation.mtu} is too small': 0 < (allocation.mtu or 0) < _LEAST_MTU[network.version],
+        f'{allocation.mac_address} is no MAC address': not netutils.is_valid_mac(allocation.mac_address or _ANY_MAC),
+    }
+    if objections := [what for what, true in wrong.items() if true]:
+        raise errors.Final(f'Network allocation {allocation.id}: {"; ".join(objections)}.')

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of share servers: the network plugin proposes, the database decides. No lock is held while the plugin works."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import context, errors
+from manila_lite.db import allocations
+from manila_lite.db.engine import Connection
+from manila_lite.network.interface import Address, NetworkPlugin, Subnet
+
+Hold = Callable[[Connection], None]
+
+#: How often others may be quicker.
+_TRIES = 20
+_KEPT = ('cidr', 'gateway', 'mtu', 'ip_version', 'network_type', 'segmentation_id')
+
+
+def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, count: int,
+             hold: Hold | None = None) -> list[Any]:
+    """The server has ``count`` addresses in a subnet (its row); what it had counts. Returns their rows.
+
+    ``hold`` comes first in each transaction that writes: it refuses whoever has lost the work to another.
+
+    :raises errors.Final: the subnet is in no network of the plugin, or has not so many left.
+    :raises errors.Again: others were quicker every time.
+    """
+    if subnet.neutron_subnet_id is None:
+        raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
+    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, **{name: getattr(subnet, name) for name in _KEPT})
+    for _ in range(_TRIES):
+        with services.db.reader() as conn:
+            found = allocations.of_server(conn, server_id, subnet.id)
+            taken = allocations.taken(conn, place.neutron_subnet_id)
+        if len(found) >= count:
+            return found
+        addresses = plugin.allocate(place, count - len(found), taken=taken, owner=server_id)
+        with services.db.writer() as conn:
+            if hold:
+                hold(conn)
+            stored = allocations.store(conn, [_row(server_id, subnet, address) for address in addresses])
+        if not stored:
+            plugin.free(addresses)
+    raise errors.Again(1, f'Subnet {place.neutron_subnet_id}: others were quicker {_TRIES} times.')
+
+
+def _row(server_id: str, subnet: Any, address: Address) -> dict[str, Any]:
+    return {'id': uuidutils.generate_uuid(), 'share_server_id': server_id, 'share_network_subnet_id': subnet.id,
+            'neutron_subnet_id': subnet.neutron_subnet_id, 'ip_address': address.ip_address,
+            'mac_address': address.mac_address, 'port_id': address.port_id, 'label': 'user',
+            **{name: getattr(subnet, name) for name in _KEPT}}
+
+
+def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
+         hold: Hold | None = None) -> None:
+    """The server has no addresses (``subnet_id``: in that share network subnet). May be called again."""
+    with services.db.reader() as conn:
+        rows = allocations.of_server(conn, server_id, subnet_id)
+    # First at the plugin: what is freed there and still in a row is freed once more, and nothing leaks.
+    plugin.free(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
+    with services.db.writer() as conn:
+        if hold:
+            hold(conn)
+        allocations.remove(conn, [row.id for row in rows])

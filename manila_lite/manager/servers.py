@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers: each share in a share network gets one; they are made, and go when nobody uses them."""
+
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import uuidutils
+
+from manila_lite import context, errors, kinds, operations, states
+from manila_lite.db import pairs, serving, share_networks, share_servers, shares, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.db.models import share_server_details
+from manila_lite.drivers.interface import abilities_of, capabilities_of
+from manila_lite.manager import addresses
+from manila_lite.manager.serving import load
+from manila_lite.manager.task import share_row, tell
+from manila_lite.network import load as plugins
+from manila_lite.operations import Plan, Step, Work
+
+LOG = log.getLogger(__name__)
+
+#: Seconds until a share looks again whether its server is there, or its network has settled.
+_SOON = 0.5
+#: Abilities that a server keeps from the day it was made, as pools call them.
+_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support')
+
+
+# A share's way to its server ----------------------------------------------------------------------
+
+def serve(work: Work) -> kinds.ShareServer:
+    """The share has a running share server of its network. Returns the server.
+
+    Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
+    ``max_share_server_size`` allow. No lock is held while the backend makes it: the share looks again later.
+
+    :raises errors.Again: the server is being made, or the network changes.
+    :raises errors.Final: the network has no subnet here, or its server could not be made.
+    """
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        row = share_row(conn, work)
+        ident, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row)
+        server = share_servers.get(conn, ident) if ident else None
+        ready = load(conn, (ident,)) if server is not None and server.status == 'active' else {}
+    if wake:
+        wake.send(work.ctx)
+    if server is None or server.status in states.SHARE_SERVER.transient:
+        raise errors.Again(_SOON)
+    if server.status != 'active':
+        raise errors.Final('The share server of the share could not be made.', detail='NO_SHARE_SERVER')
+    return ready[ident]
+
+
+def _find_or_make(conn: Connection, work: Work, row: Any) -> tuple[str | None, operations.Wake | None]:
+    if not share_networks.hold(conn, row.share_network_id, ('active',)):
+        return None, None
+    manager = work.service
+    zone_id = serving.zone_of(conn, row.instance_id)
+    places = serving.subnets_for(conn, row.share_network_id, zone_id)
+    if kinds.Ability.SEVERAL_SUBNETS not in abilities_of(manager.driver):
+        places = places[:1]
+    if not places:
+        raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
+    subnet_ids = [subnet.id for subnet in places]
+    ident = serving.with_room(conn, manager.host, row.share_network_id, subnet_ids, row.size,
+                              most_shares=manager.section.max_shares_per_share_server,
+                              most_gb=manager.section.max_share_server_size)
+    wake = None
+    if ident is None:
+        ident, wake = _begin(conn, work, row.share_network_id, subnet_ids)
+    shares.update_instance(conn, row.instance_id, share_server_id=ident)
+    return ident, wake
+
+
+def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str]) -> tuple[str, operations.Wake]:
+    ident = uuidutils.generate_uuid()
+    can = capabilities_of(work.service.driver)
+    share_servers.insert(conn, {'id': ident, 'share_network_id': network_id, 'host': work.service.host,
+                                'identifier': ident, **{name: can[name] for name in _KEPT}}, subnet_ids)
+    return ident, operations.begin(conn, work.ctx, 'share_server.create', 'share_server', ident, topic='share',
+                                   host=work.service.host, serial=f'server:{ident}', open_key=f'server:{ident}',
+                                   data={'share_id': work.resource_id})
+
+
+# Making one ---------------------------------------------------------------------------------------
+
+def allocate(work: Work) -> None:
+    """The server has the addresses that it needs in each of its subnets."""
+    with work.ctx.db.reader() as conn:
+        places = serving.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
+    plugin = plugins.make(work.ctx.conf)
+    for subnet in places:
+        addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
+                           work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+
+
+def free(work: Work, subnet_id: str | None = None) -> None:
+    """The server has no address any more, or none in that subnet."""
+    addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold)
+
+
+def found(conn: Connection, work: Work) -> kinds.ShareServer:
+    """Return the server that the operation is about.
+
+    :raises errors.Final: it is gone.
+    """
+    server = load(conn, (work.resource_id,)).get(work.resource_id)
+    if server is None:
+        raise errors.Final(f'Share server {work.resource_id} is gone.')
+    return server
+
+
+def _server(work: Work) -> kinds.ShareServer:
+    with work.ctx.db.reader() as conn:
+        return found(conn, work)
+
+
+def configure(work: Work) -> None:
+    """The server runs at the backend."""
+    work.data['details'] = dict(work.service.driver.setup_server(_server(work)))
+
+
+def teardown(work: Work) -> None:
+    """Nothing of the server is left at the backend."""
+    work.service.driver.teardown_server(_server(work))
+
+
+def made(conn: Connection, work: Work) -> None:
+    """The server is active, and what its driver wants to find again is stored."""
+    pairs.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    transitions.finish(conn, states.SHARE_SERVER, 'create', work.resource_id)
+
+
+def not_made(conn: Connection, work: Work, error: Exception) -> None:
+    """The server is in error. The shares that wait for it find out, and tell their owners; here is why."""
+    transitions.fail(conn, states.SHARE_SERVER, 'create', work.resource_id)
+    tell(conn, work, 'SHARE', Action.CREATE, Detail.NO_SHARE_SERVER, error, resource_id=work.data.get('share_id'))
+
+
+# Taking one away ----------------------------------------------------------------------------------
+
+def removed(conn: Connection, work: Work) -> None:
+    """The server's row is gone, unless an administrator gave it another status meanwhile; a deleted network's with it."""
+    rows = serving.by_ids(conn, (work.resource_id,))
+    transitions.finish(conn, states.SHARE_SERVER, 'delete', work.resource_id)
+    for row in rows:
+        share_networks.sweep(conn, row.share_network_id)
+
+
+def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+    """The server is in error, and who asked is told why."""
+    transitions.fail(conn, states.SHARE_SERVER, 'delete', work.resource_id)
+    tell(conn, work, 'SHARE_SERVER', Action.DELETE, Detail.UNKNOWN_ERROR, error)
+
+
+def remove_unused(manager: Any) -> None:
+    """Servers of the backend that nobody has used for a while are being taken away."""
+    conf = manager.services.conf
+    if not conf.automatic_share_server_cleanup:
+        return
+    with manager.services.db.reader() as conn:
+        idle = serving.unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60)
+    for ident in idle:
+        begin_removal(context.admin(manager.services), ident)
+
+
+def begin_removal(ctx: context.RequestContext, ident: str) -> None:
+    """The server stands in ``deleting`` and will go, if nobody uses it."""
+    try:
+        with ctx.db.writer() as conn:
+            row = share_servers.get(conn, ident)
+            share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
+            transitions.begin(conn, states.SHARE_SERVER, 'delete', ident)
+            if serving.used(conn, ident):
+                raise errors.WrongState(f'Share server {ident} has shares.')
+            wake = operations.begin(conn, ctx, 'share_server.delete', 'share_server', ident, topic='share', host=row.host,
+                                    serial=f'server:{ident}', open_key=f'server:{ident}')
+    except errors.Conflict as busy:
+        LOG.info('Share server %s stays: %s', ident, busy)
+    else:
+        wake.send(ctx)
+
+
+# After a restart ----------------------------------------------------------------------------------
+
+def restore(manager: Any) -> bool:
+    """The servers of the backend run again; say whether all do."""
+    if kinds.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
+        return True
+    with manager.services.db.reader() as conn:
+        known = load(conn, serving.running_on(conn, manager.host))
+    if not known:
+        return True
+    results = manager.driver.ensure_servers(list(known.values()))
+    broken = {ident: results[ident].error if ident in results else 'the backend said nothing of it' for ident in known
+              if ident not in results or results[ident].error}
+    for ident, why in broken.items():
+        LOG.error('Share server %s does not run: %s', ident, why)
+    with manager.services.db.writer() as conn:
+        for ident in known.keys() - broken.keys():
+            if results[ident].details and serving.by_ids(conn, (ident,)):
+                pairs.replace(conn, share_server_details, ident, results[ident].details)
+    return not broken
+
+
+PLANS = [
+    Plan('share_server.create', (Step(allocate, free), Step(configure, teardown)), made, not_made),
+    Plan('share_server.delete', (Step(teardown), Step(free)), removed, not_removed),
+]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of several processes that are configured for one backend, one works; another takes over when it dies.
+
+The one that works renews a lease; the others try to take it. One that could not renew it in time claims nothing any
+more before the lease is over, even if it slept meanwhile, and stands back if another was faster.
+"""
+
+import threading
+import time
+
+from oslo_log import log
+
+from manila_lite import context
+from manila_lite.db import leases
+from manila_lite.operations import owners
+
+LOG = log.getLogger(__name__)
+
+#: Of the lease: how often it is renewed or tried for, and how long this process counts on it.
+_TRY, _COUNT_ON = 1 / 3, 0.8
+#: Seconds after the end of another's lease when it is tried for, and the least between two tries.
+_AFTER = 0.1
+
+
+def _now() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)      # goes on while the machine sleeps, as leases do
+
+
+class Tenure:
+    """The right to work at one backend. ``start`` once the service's row is there."""
+
+    def __init__(self, services: context.Services, host: str, binary: str):
+        self._services = services
+        self._key = (host, binary)
+        self._lease = services.conf.operations.lease
+        self._owner = owners.name()
+        self._until = 0.0
+        self._pause = self._lease * _TRY
+        self._end: threading.Event | None = None        # of the present tenure
+        self._waits_for: str | None = None
+        self._finishing = False
+        self._changed = threading.Condition()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def held(self) -> bool:
+        """Say whether this process may begin something at the backend at this moment."""
+        return _now() < self._until
+
+    def elsewhere(self) -> bool:
+        """Say whether this process waits for another one that works there."""
+        return self._waits_for is not None
+
+    def start(self) -> None:
+        """The lease was tried for once, and is from now on kept, or tried for."""
+        self._try()
+        self._thread = threading.Thread(target=self._run, name=f'{self._key[0]}-tenure', daemon=True)
+        self._thread.start()
+
+    def wait(self) -> threading.Event | None:
+        """Return when this process may work: what is set when it may no longer. Nothing after ``finish``."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._finishing or self._end)
+            return None if self._finishing else self._end
+
+    def finish(self) -> None:
+        """Nothing new is begun by those who ``wait``; the lease is kept until ``stop``."""
+        with self._changed:
+            self._finishing = True
+            if self._end:
+                self._end.set()
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Another process may have the backend."""
+        self.finish()
+        self._stopped.set()
+        if self._thread is None:
+            return
+        self._thread.join()
+        self._until = 0.0
+        try:
+            with self._services.db.writer() as conn:
+                leases.give_up(conn, *self._key, self._owner)
+        except Exception:
+            LOG.exception('%s: its lease could not be given up and will run out', self._key[0])
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._pause):
+            self._try()
+
+    def _try(self) -> None:
+        asked, self._pause = _now(), self._lease * _TRY
+        try:
+            kept, other = self._renew_or_take()
+        except Exception:
+            LOG.exception('%s: who works there could not be found out', self._key[0])
+            return
+        if kept:
+            self._until = asked + self._lease * _COUNT_ON
+        with self._changed:
+            if kept and self._end is None:
+                self._begin()
+            elif not kept and self._end is not None:
+                self._lose(other)
+            elif not kept and self._waits_for != other:
+                LOG.info('%s: %s works there; waiting', self._key[0], other)
+                self._waits_for = other
+
+    def _renew_or_take(self) -> tuple[bool, str | None]:
+        """Return whether the lease is ours without anybody else's having been at work, and whose it is if not."""
+        with self._services.db.writer() as conn:
+            if leases.renew(conn, *self._key, self._owner, self._lease):
+                return True, None
+            other, left = leases.holder(conn, *self._key)
+            self._pause = min(self._pause, max(left, 0.0) + _AFTER)
+            if self._end is not None:
+                return False, other         # it was another's: first all stands back, then it is tried for
+            dead = other if other and owners.is_dead(other) else None
+            return leases.take(conn, *self._key, self._owner, self._lease, dead), other
+
+    def _begin(self) -> None:
+        if self._waits_for:
+            LOG.warning('%s: this process takes over from %s', self._key[0], self._waits_for)
+        self._waits_for = None
+        self._end = threading.Event()
+        if self._finishing:
+            self._end.set()
+        self._changed.notify_all()
+
+    def _lose(self, other: str | None) -> None:
+        LOG.warning('%s: %s took over from this process, which stands back', self._key[0], other)
+        self._until = 0.0
+        self._waits_for = other or 'nobody'
+        self._end.set()
+        self._end = None

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this process counts, for Prometheus. Every label comes from a table or a class name, never from a caller."""
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+
+#: Stands for every label value that is not known here: paths, methods, kinds of operations.
+OTHER = 'other'
+METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'))
+
+#: Upper bounds in seconds: of requests, and of operations, which may copy for hours.
+_FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_SLOW = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
+
+disable_created_metrics()       # they would double the number of series, and nobody asks for them
+
+REGISTRY = CollectorRegistry()
+
+_requests = Counter('manila_lite_requests', 'Requests answered, by route of the API.', ('route', 'method', 'status'),
+                    registry=REGISTRY)
+_request_seconds = Histogram('manila_lite_request_duration_seconds', 'Time to answer a request.', ('route',),
+                             buckets=_FAST, registry=REGISTRY)
+_ended = Counter('manila_lite_operations_ended', 'Operations that ended here: done, failed (and undone) or parked.',
+                 ('kind', 'outcome'), registry=REGISTRY)
+_operation_seconds = Histogram('manila_lite_operation_duration_seconds', 'Time from the request until its operation ended.',
+                               ('kind',), buckets=_SLOW, registry=REGISTRY)
+_run_seconds = Histogram('manila_lite_operation_run_seconds', 'Time that a claimed operation kept a worker thread.', ('kind',),
+                         buckets=_SLOW, registry=REGISTRY)
+_wait_seconds = Histogram('manila_lite_operation_wait_seconds', 'Time that an operation was due before it was claimed.',
+                          ('kind',), buckets=_SLOW, registry=REGISTRY)
+_wake_ups = Counter('manila_lite_rpc_wakeups', 'Wake-ups handed to the bus, by what became of them.', ('outcome',),
+                    registry=REGISTRY)
+_db_errors = Counter('manila_lite_database_errors', 'Statements and connections that failed, by class of the error.',
+                     ('error',), registry=REGISTRY)
+
+for _outcome in ('sent', 'failed'):
+    _wake_ups.labels(_outcome)
+
+
+def request(route: str, method: str, status: int, seconds: float) -> None:
+    """A request was answered. ``route`` is the template of a path of the contract, or ``OTHER``."""
+    _requests.labels(route, method if method in METHODS else OTHER, str(status)).inc()
+    _request_seconds.labels(route).observe(seconds)
+
+
+def claimed(kind: str, waited: float) -> None:
+    """An operation was claimed that had been due for that many seconds."""
+    _wait_seconds.labels(kind).observe(max(0.0, waited))
+
+
+def ran(kind: str, seconds: float) -> None:
+    """An operation had a thread for that many seconds; it may have ended or not."""
+    _run_seconds.labels(kind).observe(seconds)
+
+
+def ended(kind: str, outcome: str, age: float) -> None:
+    """An operation ended that was asked for that many seconds ago."""
+    _ended.labels(kind, outcome).inc()
+    _operation_seconds.labels(kind).observe(max(0.0, age))
+
+
+def wake_up(*, sent: bool) -> None:
+    """A wake-up left, or was dropped."""
+    _wake_ups.labels('sent' if sent else 'failed').inc()
+
+
+def database_error(error: BaseException) -> None:
+    """The database refused something or could not be reached."""
+    _db_errors.labels(type(error).__name__).inc()

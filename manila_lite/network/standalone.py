@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks described in a YAML file: no Neutron is needed, and users still choose subnets by id.
+
+The file is read anew whenever the plugin is made, so that a network added to it can be used at once.
+"""
+
+import dataclasses
+import ipaddress
+import itertools
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import fastjsonschema
+import yaml
+
+from manila_lite import errors
+from manila_lite.network.interface import Address, NetworkPlugin, Subnet, overlap
+
+_ID = {'type': 'string', 'minLength': 1, 'maxLength': 36}
+_ADDRESS = {'type': 'string', 'minLength': 2}
+
+_SUBNET = {'type': 'object', 'required': ['id', 'cidr'], 'additionalProperties': False, 'properties': {
+    'id': _ID, 'cidr': _ADDRESS, 'gateway': _ADDRESS,
+    'ranges': {'type': 'array', 'minItems': 1, 'items': {'type': 'array', 'items': _ADDRESS, 'minItems': 2, 'maxItems': 2}}}}
+_NETWORK = {'type': 'object', 'required': ['id', 'subnets'], 'additionalProperties': False, 'properties': {
+    'id': _ID,
+    'network_type': {'enum': ['flat', 'vlan', 'vxlan', 'gre', 'geneve', 'local']},
+    'segmentation_id': {'type': 'integer', 'minimum': 1, 'maximum': 2**24 - 1},
+    'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
+    'projects': {'type': 'array', 'items': {'type': 'string'}},
+    'subnets': {'type': 'array', 'minItems': 1, 'items': _SUBNET}}}
+_CHECK = fastjsonschema.compile({
+    'type': 'object', 'required': ['networks'], 'additionalProperties': False,
+    'properties': {'networks': {'type': 'array', 'items': _NETWORK}}})
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """A subnet of the file. ``ranges``: first and last address to give away. ``projects`` None: for everybody."""
+
+    subnet: Subnet
+    ranges: tuple[tuple[Any, Any], ...]
+    projects: frozenset[str] | None
+
+    def free_addresses(self, taken: Collection[str]) -> Iterator[str]:
+        """Yield what can be given away, in order."""
+        for first, last in self.ranges:
+            for number in range(int(first), int(last) + 1):
+                text = str(type(first)(number))
+                if text not in taken and text != self.subnet.gateway:
+                    yield text
+
+
+class Standalone(NetworkPlugin):
+    """The networks of ``[standalone_network] file``; without a file there are none."""
+
+    def __init__(self, conf: Any):
+        self._file = conf.standalone_network.file
+        self._places = {place.subnet.neutron_subnet_id: place for place in self._read()}
+
+    def _read(self) -> list[_Place]:
+        if not self._file:
+            return []
+        try:
+            with open(self._file, encoding='utf-8') as text:
+                content = yaml.safe_load(text)
+            _CHECK(content)
+            return _places(content['networks'])
+        except fastjsonschema.JsonSchemaValueException as bad:
+            raise self._bad(f'{".".join(str(part) for part in bad.path[1:]) or "file"}: '
+                            f'{bad.message.removeprefix(bad.name).strip()}') from None
+        except (OSError, ValueError, yaml.YAMLError) as bad:
+            raise self._bad(' '.join(str(bad).split())) from None
+
+    def _bad(self, why: str) -> errors.BadConfig:
+        return errors.BadConfig(f'[standalone_network] file = {self._file}: {why}')
+
+    def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
+        """Return a subnet of the file that the project may use."""
+        visible = [place for place in self._places.values() if place.projects is None or project_id in place.projects]
+        if not any(place.subnet.neutron_net_id == net_id for place in visible):
+            raise errors.Invalid(f'neutron_net_id: network {net_id} is not known.', code='network_not_known')
+        for place in visible:
+            if (place.subnet.neutron_net_id, place.subnet.neutron_subnet_id) == (net_id, subnet_id):
+                return place.subnet
+        raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known')
+
+    def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
+        """Give the first addresses that nobody has."""
+        place = self._places.get(subnet.neutron_subnet_id)
+        if place is None:
+            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is not among the networks any more.')
+        found = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken)), count)]
+        if len(found) < count:
+            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {len(found)} addresses left, '
+                               f'and {count} are needed.', detail='SUBNET_FULL')
+        return found
+
+    def free(self, addresses: Iterable[Address]) -> None:
+        """Nothing is to be done: what the caller forgets is free."""
+
+
+def _places(networks: list[dict[str, Any]]) -> list[_Place]:
+    """Return the subnets of all networks.
+
+    :raises ValueError: with the id of what cannot be.
+    """
+    _no_doubles('network', [network['id'] for network in networks])
+    found = [_place(network, subnet) for network in networks for subnet in network['subnets']]
+    _no_doubles('subnet', [place.subnet.neutron_subnet_id for place in found])
+    for one, other in itertools.combinations(found, 2):
+        same = one.subnet.neutron_net_id == other.subnet.neutron_net_id
+        if same and overlap(one.subnet.cidr, other.subnet.cidr):
+            raise ValueError(f'subnets {one.subnet.neutron_subnet_id} and {other.subnet.neutron_subnet_id} overlap')
+    return found
+
+
+def _no_doubles(noun: str, idents: list[str]) -> None:
+    for ident in idents:
+        if idents.count(ident) > 1:
+            raise ValueError(f'{noun} {ident}: the id is given twice')
+
+
+def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
+    try:
+        cidr = ipaddress.ip_network(subnet['cidr'])
+        gateway = subnet.get('gateway') and _inside(cidr, subnet['gateway'])
+        hosts = cidr.num_addresses > 2
+        ranges = [(_inside(cidr, first), _inside(cidr, last)) for first, last in subnet.get('ranges', ())]
+        if any(first > last for first, last in ranges):
+            raise ValueError('ranges: each must begin with its smaller address')
+        # The first address of a subnet means the subnet (IPv6: any router); the last one of IPv4 means all hosts.
+        every = (cidr[1 if hosts else 0], cidr[-2 if hosts and cidr.version == 4 else -1])
+    except ValueError as bad:
+        raise ValueError(f'subnet {subnet["id"]}: {bad}') from None
+    projects = network.get('projects')
+    return _Place(Subnet(network['id'], subnet['id'], str(cidr), cidr.version, str(gateway) if gateway else None,
+                         network.get('mtu'), network.get('network_type'), network.get('segmentation_id')),
+                  tuple(ranges or [every]), None if projects is None else frozenset(projects))
+
+
+def _inside(cidr: Any, text: str) -> Any:
+    address = ipaddress.ip_address(text)
+    if address not in cidr:
+        raise ValueError(f'{text} is not in {cidr}')
+    return address

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A transient status that no operation will end gets its operation again, or ends as failed; so do parked operations."""
+
+import json
+from typing import Any
+
+from manila_lite import context, states
+from manila_lite.db import doctor, messages, shares, snapshots, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Detail
+from manila_lite.operations.begin import begin
+from manila_lite.operations.doctor import grants
+from manila_lite.operations.doctor.finding import Desk, Mend
+from manila_lite.operations.doctor.redo import REDO, Redo
+
+#: Set in the data of an operation that was begun again after it was parked: the second time it ends as failed.
+_BEFORE = 'begun_again'
+
+_ROW = {states.SHARE.noun: doctor.share, states.SNAPSHOT.noun: doctor.snapshot}
+_MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
+
+
+def stuck(noun: str, ident: str) -> Mend:
+    """Return what ends the status of a share or snapshot that has no operation."""
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        row = _take(conn, noun, ident)
+        return _end(conn, desk, noun, row, doctor.last_of(conn, ident)) if row else None
+    return mend
+
+
+def parked(op: Any) -> Mend:
+    """Return what takes the place of a parked operation: one like it, or the end of its resource's status."""
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        if not doctor.forget_parked(conn, op.id):
+            return None
+        data = _readable(op)
+        first = not (data or {}).get(_BEFORE)
+        if op.kind == grants.SYNC:
+            said = grants.sync(conn, desk, op.resource_id, once_more=first, data={_BEFORE: True})
+        else:
+            said = _replace(conn, desk, op, data, first)
+        return f'{said or "nothing waits for it"}; the parked operation is gone'
+    return mend
+
+
+def _replace(conn: Connection, desk: Desk, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
+    noun = op.resource_type
+    row = _take(conn, noun, op.resource_id) if noun in _ROW else None
+    if row is None:
+        return None
+    redo = REDO[noun].get(row.state)
+    if redo is None or redo.kind != op.kind or data is None or not first:
+        return _end(conn, desk, noun, row, op, once_more=first)
+    desk.wakes.append(begin(
+        conn, context.behind(op, desk.services), op.kind, noun, row.id, topic=op.topic, host=op.host, lane=op.lane,
+        data={**data, _BEFORE: True}, serial=op.serial, open_key=f'{noun}:{row.id}'))
+    return f'{op.kind} was begun again'
+
+
+def _take(conn: Connection, noun: str, ident: str) -> Any:
+    """Return the row if it is in a transient status that no operation will end; until the commit nobody moves it."""
+    row, machine = _ROW[noun](conn, ident), states.MACHINES[noun]
+    if row is None or row.state not in machine.transient:
+        return None
+    held = row.instance_id if machine is states.SHARE else row.id
+    if not transitions.settle(conn, machine, (held,), row.state, row.state):
+        return None
+    row = _ROW[noun](conn, ident)
+    return None if row.operation_id else row
+
+
+def _end(conn: Connection, desk: Desk, noun: str, row: Any, last: Any, *, once_more: bool = True) -> str:
+    """``last``: the last operation of the resource. ``once_more``: it may be done again."""
+    redo = REDO[noun].get(row.state)
+    if redo is None:
+        # A snapshot whose share is not being reverted to it any more.
+        transitions.fail(conn, states.SNAPSHOT, 'restore', row.id)
+        return f'its share is not being reverted: {states.SNAPSHOT["restore"].fail}'
+    data = redo.data(conn, row, _readable(last) or {})
+    if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
+        return _begin(conn, desk, noun, row, redo, last, data)
+    return _fail(conn, desk, noun, row, redo)
+
+
+def _begin(conn: Connection, desk: Desk, noun: str, row: Any, redo: Redo, last: Any, data: dict[str, Any]) -> str:
+    asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
+    topic = 'share' if row.host and not asks_for_room else 'scheduler'
+    ctx = desk.owner(row, getattr(last, 'request_id', None))
+    desk.wakes.append(begin(
+        conn, ctx, redo.kind, noun, row.id, topic=topic, host=row.host if topic == 'share' else '', data=data,
+        serial=row.instance_id, open_key=f'{noun}:{row.id}'))
+    return f'{redo.kind} was begun again'
+
+
+def _fail(conn: Connection, desk: Desk, noun: str, row: Any, redo: Redo) -> str:
+    machine = states.MACHINES[noun]
+    if machine is states.SHARE:
+        transitions.fail(conn, machine, redo.verb, row.instance_id)
+        shares.update(conn, row.id, target_size=None)
+        restoring = states.SNAPSHOT['restore']
+        transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, row.id), restoring.during, restoring.fail)
+    else:
+        transitions.fail(conn, machine, redo.verb, row.id)
+    messages.create(conn, desk.owner(row), _MESSAGES[noun], row.id, redo.action, Detail.UNKNOWN_ERROR,
+                    'It was interrupted and could not be taken up again.')
+    return f'it cannot be taken up again: {machine[redo.verb].fail}'
+
+
+def _readable(op: Any) -> dict[str, Any] | None:
+    try:
+        data = json.loads(op.text) if op is not None else None
+    except (TypeError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All the questions, one after the other, and the mending of what they find."""
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import context
+from manila_lite.db.engine import retry
+from manila_lite.operations.doctor import hosts, resources, rows, work
+from manila_lite.operations.doctor.finding import Desk, Finding
+
+LOG = log.getLogger(__name__)
+
+_QUESTIONS = (work.find, resources.find_shares, resources.find_snapshots, resources.find_rules, rows.find_sizes,
+              rows.find_orphans, hosts.find_services, hosts.find_pools)
+
+
+def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
+    """Return everything that is not in a terminal state for ``older_than`` seconds or more."""
+    desk = Desk(services, timeutils.utcnow())
+    with services.db.reader() as conn:
+        found = [finding for question in _QUESTIONS for finding in question(conn, desk)]
+    return [finding for finding in found if finding.age is None or finding.age >= older_than]
+
+
+def mend(services: context.Services, finding: Finding) -> str | None:
+    """What the finding offers is done, and the worker told. Returns it in words, or nothing if there was nothing to do."""
+    @retry
+    def once() -> tuple[str | None, Desk]:
+        desk = Desk(services, timeutils.utcnow())
+        with services.db.writer() as conn:
+            return finding.mend(conn, desk) if finding.mend else None, desk
+
+    said, desk = once()
+    if said:
+        LOG.debug('%s: %s %s: %s', finding.id, finding.what, finding.state, said)
+    for wake in desk.wakes:
+        wake.send(context.admin(services))
+    return said

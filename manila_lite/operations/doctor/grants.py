@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules that no operation will bring to the backend."""
+
+from typing import Any
+
+from manila_lite import states
+from manila_lite.db import access, doctor, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.operations.begin import begin_once
+from manila_lite.operations.doctor.finding import Desk, Mend
+from manila_lite.operations.plans import FAST
+
+#: The operation that brings all rules of a share to its backend.
+SYNC = 'access.sync'
+
+
+def rules(share_id: str) -> Mend:
+    """Return what ends the states of a share's rules, and the summary of them, if no operation will."""
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        return sync(conn, desk, share_id, once_more=True)
+    return mend
+
+
+def sync(conn: Connection, desk: Desk, share_id: str, *, once_more: bool, data: dict[str, Any] | None = None) -> str | None:
+    """As ``rules``, at once. ``once_more``: the backend may be told again."""
+    access.lock(conn, share_id)
+    row, key = doctor.share(conn, share_id), f'access:{share_id}'
+    pending = access.pending(conn, share_id)
+    if row is None or doctor.is_open(conn, key) or not (pending or row.access_rules_status == states.Rules.SYNCING):
+        return None
+    if row.host and once_more:
+        transitions.rules_status(conn, row.instance_id, states.Rules.SYNCING)
+        desk.wakes.append(begin_once(conn, desk.owner(row), SYNC, 'share', share_id, topic='share', host=row.host,
+                                     data=data, serial=key, open_key=key, lane=FAST))
+        return 'the backend will be told of the access rules again'
+    return _give_up(conn, row, pending)
+
+
+def _give_up(conn: Connection, row: Any, pending: list[Any]) -> str:
+    """No backend can be told: rules that were to go are gone if there is none, and all others are in error."""
+    for state in {rule.state for rule in pending}:
+        idents = [rule.id for rule in pending if rule.state == state]
+        verb = next(verb for verb in states.ACCESS.verbs.values() if verb.during == state)
+        if verb.ok is None and not row.host:
+            transitions.remove(conn, states.ACCESS, idents, state)
+        else:
+            transitions.settle(conn, states.ACCESS, idents, state, verb.fail)
+    bad = access.states_of(conn, row.id) - {'active'}
+    transitions.rules_status(conn, row.instance_id, states.Rules.ERROR if bad else states.Rules.ACTIVE)
+    return 'the backend cannot be told of the access rules: error'

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services that are down, backends that report nothing, and pools whose promises are out of step."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from manila_lite.db import doctor, services
+from manila_lite.db.engine import Connection
+from manila_lite.operations.doctor.finding import Desk, Finding, Mend
+
+#: Reports that a backend may miss before its figures count as old.
+_MISSED = 3
+
+
+def find_services(conn: Connection, desk: Desk) -> Iterator[Finding]:
+    """Yield services that are not up, and backends that are and have no pool."""
+    conf = desk.services.conf
+    silent = set(services.silent(conn, conf.service_down_time))
+    for row in services.list_services(conn):
+        up = services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
+        if not up:
+            yield _down(desk, row)
+        elif row.binary == 'manila-share' and row.host in silent:
+            yield _service(desk, row, 'up', 'its backend is not ready and reports no pool: see its log',
+                           wrong=(desk.age(row.created_at) or 0) > conf.capability_interval)
+
+
+def _down(desk: Desk, row: Any) -> Finding:
+    if row.stopped:
+        return _service(desk, row, 'stopped', 'was stopped', wrong=False)
+    why = 'no heartbeat: start it, or remove it with "manila-manage service cleanup"'
+    return _service(desk, row, 'down', why, wrong=not row.disabled)
+
+
+def _service(desk: Desk, row: Any, state: str, why: str, *, wrong: bool) -> Finding:
+    return Finding('service', row.host, state, why, wrong, about=row.binary, age=desk.age(row.heartbeat_at),
+                   owner=row.lease_owner)
+
+
+def find_pools(conn: Connection, desk: Desk) -> Iterator[Finding]:
+    """Yield pools that living backends do not report any more, and old figures that cannot be true."""
+    conf = desk.services.conf
+    old = _MISSED * conf.capability_interval
+    for row in doctor.pools(conn):
+        age = desk.age(row.reported_at) or 0.0
+        if age <= old:
+            continue        # each report counts afresh
+        if not 0 <= row.claimed_gb <= row.most:
+            yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {row.most} GiB at most',
+                          wrong=True, about=row.backend_host, age=age, mend=_recount(row))
+        if services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time):
+            yield Finding('pool', row.host, 'old figures', 'its service is up and does not report it: see its log', wrong=True,
+                          about=row.backend_host, age=age)
+
+
+def _recount(row: Any) -> Mend:
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        found = services.promised(conn, row.backend_host).get(row.host, services.Promised())
+        if not doctor.recount(conn, row, found.unseen, found.provisioned):
+            return None
+        return f'{found.unseen:g} GiB are claimed'
+    return mend

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which operation ends which transient status, and what it needs to be begun again.
+
+A status that an administrator may set by hand proves nothing: what takes something away is repeated only if the last
+operation of the resource was just that, and a share that was there once is not made once more.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import states
+from manila_lite.db import doctor, snapshots
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action
+
+#: Gives the operation's data from the row and from those of an earlier one; nothing if they cannot be known.
+Data = Callable[[Connection, Any, dict[str, Any]], dict[str, Any] | None]
+#: Says whether it may be done, given the row and the last operation of the resource.
+Proof = Callable[[Any, Any], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Redo:
+    """How a transient status is ended: the verb whose it is, and the operation that ends it.
+
+    ``placeless``: also where the share has no host, by the scheduler.
+    """
+
+    verb: str
+    kind: str
+    action: Action
+    data: Data
+    proof: Proof = lambda row, last: True
+    placeless: bool = False
+
+
+def _nothing(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+def _placement(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
+    known = {key: before[key] for key in ('hints', 'zone', 'excluded') if key in before}
+    return {'hints': {}, 'zone': row.zone, **known}
+
+
+def _sizes(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
+    return {'size': row.size, 'new_size': row.target_size} if row.target_size else None
+
+
+def _reversion(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
+    latest = snapshots.latest_of(conn, row.id)
+    snapshot = doctor.snapshot(conn, latest) if latest else None
+    if snapshot is None or snapshot.state != states.SNAPSHOT['restore'].during:
+        return None
+    return {'snapshot_id': snapshot.id, 'new_size': snapshot.size}
+
+
+def _was_asked_for(kind: str) -> Proof:
+    return lambda row, last: last is not None and last.kind == kind and last.error != 'superseded'
+
+
+#: By noun and transient status. Those of access rules are all ended by one operation of their share.
+REDO: dict[str, dict[str, Redo]] = {
+    states.SHARE.noun: {
+        'creating': Redo('create', 'share.create', Action.CREATE, _placement, lambda row, last: row.launched_at is None,
+                         placeless=True),
+        'deleting': Redo('delete', 'share.delete', Action.DELETE, _nothing, _was_asked_for('share.delete'), placeless=True),
+        'extending': Redo('extend', 'share.extend', Action.EXTEND, _sizes),
+        'shrinking': Redo('shrink', 'share.shrink', Action.SHRINK, _sizes),
+        'reverting': Redo('revert', 'share.revert', Action.REVERT_TO_SNAPSHOT, _reversion),
+    },
+    states.SNAPSHOT.noun: {
+        'creating': Redo('create', 'snapshot.create', Action.CREATE, _nothing),
+        'deleting': Redo('delete', 'snapshot.delete', Action.DELETE, _nothing, _was_asked_for('snapshot.delete'),
+                         placeless=True),
+    },
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that nothing owns, and sizes of resizes that are not under way, which quota counts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from manila_lite.db import doctor, orphans
+from manila_lite.db.engine import Connection
+from manila_lite.operations.doctor.finding import Desk, Finding, Mend
+
+#: Keys that are named in a line.
+_NAMED = 3
+
+
+def find_sizes(conn: Connection, desk: Desk) -> Iterator[Finding]:
+    """Yield what quota counts and is not there: everything else is counted anew each time."""
+    for row in doctor.left_sizes(conn):
+        yield Finding('quota', row.id, f'{row.size} -> {row.target_size} GiB',
+                      'quota counts a resize that is not under way', wrong=True, about='share',
+                      project_id=row.project_id, age=desk.age(row.since), mend=_drop(row))
+
+
+def _drop(row: Any) -> Mend:
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        return f'counts with its {row.size} GiB' if doctor.drop_left_size(conn, row.id) else None
+    return mend
+
+
+def find_orphans(conn: Connection, desk: Desk) -> Iterator[Finding]:
+    """Yield rows that nothing owns, by table and reason."""
+    for kind in orphans.kinds():
+        keys = kind.find(conn)
+        if keys:
+            named = ', '.join(keys[:_NAMED]) + (' ...' if len(keys) > _NAMED else '')
+            yield Finding('rows', kind.table.name, f'{len(keys)} left', f'{kind.why}: {named}', wrong=kind.harmful,
+                          mend=_clean(kind))
+
+
+def _clean(kind: orphans.Orphans) -> Mend:
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        count = kind.clean(conn)
+        done = f'{kind.clear} is empty now' if kind.clear else 'deleted'
+        return f'{count} rows: {done}' if count else None
+    return mend

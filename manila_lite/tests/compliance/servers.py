@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver makes share servers. Mixed into a binding, every share of any suite is on one with two subnets."""
+
+import dataclasses
+
+from oslo_utils import uuidutils
+
+from manila_lite import kinds
+
+#: Subnets by a short name, as a user would have made them: two families, and a third to add.
+SUBNETS = {
+    'four': {'cidr': '10.77.1.0/24', 'ip_version': 4, 'gateway': '10.77.1.1', 'network_type': 'vlan', 'segmentation_id': 101},
+    'six': {'cidr': 'fd77:2::/64', 'ip_version': 6, 'gateway': 'fe80::1', 'network_type': 'vxlan', 'segmentation_id': 70002,
+            'mtu': 1450},
+    'more': {'cidr': '10.77.3.0/25', 'ip_version': 4, 'network_type': 'flat', 'neutron_net_id': 'a-neutron-network'},
+    'overlap': {'cidr': '10.77.0.0/16', 'ip_version': 4, 'network_type': 'vlan', 'segmentation_id': 104},
+}
+
+
+class OnServers:
+    """For a class that is a ``base.Binding`` too."""
+
+    SUBNETS = SUBNETS
+
+    def options(self):
+        return super().options() | {'driver_handles_share_servers': 'true'}
+
+    def setUp(self):
+        super().setUp()
+        self._hosts = 10
+        self.server = self.made_server()
+
+    def lose_power_only(self) -> None:
+        """A reboot, before anybody said which servers there are to be."""
+        super().lose_power()
+
+    def lose_power(self) -> None:
+        self.lose_power_only()
+        self.driver.ensure_servers([self.server])
+
+    def addresses(self, server: kinds.ShareServer) -> set[str]:
+        """Return the addresses at which the server answers now, as the backend itself has it; none if it does not run."""
+        raise NotImplementedError
+
+    def subnet(self, name: str, *, allocated: bool = True) -> kinds.ServerNetwork:
+        """Return a subnet with addresses for one more server, or as one that might be added."""
+        about = self.SUBNETS[name]
+        network = kinds.ServerNetwork(f'subnet-{name}', **about)
+        if not allocated:
+            return network
+        return dataclasses.replace(network, allocations=tuple(
+            self._allocation(network, about) for _ in range(self.driver.ALLOCATIONS_PER_SUBNET)))
+
+    def _allocation(self, network: kinds.ServerNetwork, about: dict) -> kinds.Allocation:
+        self._hosts += 1
+        start = network.cidr.partition('/')[0]
+        address = f'{start}{self._hosts}' if ':' in start else f'{start.rpartition(".")[0]}.{self._hosts}'
+        return kinds.Allocation(uuidutils.generate_uuid(), address, subnet_id=network.subnet_id,
+                                mac_address=f'fa:16:3e:00:01:{self._hosts:02x}', **about)
+
+    def a_server(self, *names: str, **changes) -> kinds.ShareServer:
+        """Return a server that was not set up yet, and will not be there when the test ends."""
+        networks = tuple(map(self.subnet, names or ('four', 'six')))
+        server = kinds.ShareServer(**{'id': uuidutils.generate_uuid(), 'networks': networks} | changes)
+        self.addCleanup(self.driver_call, 'teardown_server', server)
+        return server
+
+    def driver_call(self, method: str, *args):
+        """Call the driver that the test has by then."""
+        return getattr(self.driver, method)(*args)
+
+    def made_server(self, *names: str) -> kinds.ShareServer:
+        """Return a server that runs."""
+        server = self.a_server(*names)
+        return dataclasses.replace(server, details=dict(self.driver.setup_server(server)))
+
+    def planned(self, server: kinds.ShareServer) -> set[str]:
+        """Return the addresses that a server is to have."""
+        return {allocation.ip_address for allocation in server.allocations}
+
+    def assert_serves(self, server: kinds.ShareServer, locations) -> None:
+        """The locations are those of the server: one for each address, in the order of the API, IPv4 before IPv6."""
+        self.assert_locations(locations)
+        hosts = [location.path.partition('/shares/')[0].removesuffix(':').strip('[]') for location in locations]
+        self.assertEqual([allocation.ip_address for allocation in server.allocations], hosts)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the doctor begins again is what the verbs need and what workers know."""
+
+import testtools
+
+from manila_lite import states
+from manila_lite.manager import service as manager
+from manila_lite.operations.doctor import grants
+from manila_lite.operations.doctor.redo import REDO
+from manila_lite.scheduler import service as scheduler
+
+
+class RedoTest(testtools.TestCase):
+
+    def test_every_transient_status_has_an_end(self):
+        self.assertEqual(states.SHARE.transient, set(REDO[states.SHARE.noun]))
+        ended_with_the_share = {states.SNAPSHOT['restore'].during}
+        self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share, set(REDO[states.SNAPSHOT.noun]))
+
+    def test_the_verb_is_that_of_the_status(self):
+        for noun, found in REDO.items():
+            for status, redo in found.items():
+                self.assertEqual(status, states.MACHINES[noun][redo.verb].during)
+
+    def test_workers_know_the_operations(self):
+        backends = {plan.kind for plan in manager.PLANS}
+        schedulers = {plan.kind for plan in scheduler.PLANS}
+        self.assertIn(grants.SYNC, backends)
+        for found in REDO.values():
+            for redo in found.values():
+                self.assertIn(redo.kind, backends)
+                if redo.placeless or redo.verb == 'extend':
+                    self.assertIn(redo.kind, schedulers)
+
+    def test_what_takes_away_is_not_done_on_a_hand_made_status(self):
+        for noun, found in REDO.items():
+            for status, redo in found.items():
+                if redo.verb == 'delete':
+                    self.assertIn(status, states.MACHINES[noun].resettable)
+                    self.assertFalse(redo.proof(None, None))

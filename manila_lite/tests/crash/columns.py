@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of the table: what dies or fails, and how it is brought about. Each returns its stories with their ends."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+
+from manila_lite.drivers.dummy.store import Store
+from manila_lite.tests.crash import faulty, places, truth
+from manila_lite.tests.crash.deployment import ROLES, Deployment
+from manila_lite.tests.crash.matrix import ANY, BAD, GOOD, PATIENCE, Story, Wave, at_places
+from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
+
+KILLED, CUT, BROKER = 'process killed', 'database cut off', 'broker killed'
+DROPPED, DOUBLED = 'message lost', 'message doubled'
+START = 'start of a backend'
+_MODES = {DROPPED: 'drop', DOUBLED: 'double'}
+
+
+def killed(deployment: Deployment) -> list[Story]:
+    """The process that is at the place is killed."""
+    def strike(wave: Wave) -> None:
+        # The API comes last: what it began goes on in the others, and may need what those held.
+        for role in reversed(ROLES):
+            wave.kill(role)
+    # SQLite has one lock for all: who waits with it in hand would stop everybody.
+    stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.place.locks]
+    return Wave(deployment, stories).run(strike)
+
+
+def cut(deployment: Deployment) -> list[Story]:
+    """All connections to the database are cut while everything is at its place."""
+    if not deployment.servers.database:
+        return []
+
+    def strike(wave: Wave) -> None:
+        if not deployment.cut():
+            raise AssertionError('there was no connection to cut')
+        wave.release()
+    return Wave(deployment, at_places(CUT)).run(strike)
+
+
+def broker(deployment: Deployment) -> list[Story]:
+    """The broker is killed while everything is at its place, and comes back only when all has ended."""
+    running = deployment.servers.broker
+    if not running:
+        return []
+
+    def strike(wave: Wave) -> None:
+        running.abort()
+        wave.release()
+    try:
+        return Wave(deployment, at_places(BROKER)).run(strike)
+    finally:
+        running.start()
+
+
+def messages(deployment: Deployment) -> list[Story]:
+    """Each message is lost once, and doubled once."""
+    if not deployment.servers.broker:
+        return []
+    return [story for column, role in _messages() for story in _messages_of(deployment, role, column)]
+
+
+def _messages() -> Iterator[tuple[str, str]]:
+    return itertools.product(_MODES, ROLES)
+
+
+def _messages_of(deployment: Deployment, role: str, column: str) -> list[Story]:
+    count = deployment.orders.touched(role)
+    wave = Wave(deployment, _senders(role, column))
+    wave.prepare()
+    deployment.orders.wakes(role, _MODES[column])
+    try:
+        wave.ask()
+        wave.judge(wave.stories)
+    finally:
+        deployment.orders.wakes(role, '')
+    if deployment.orders.touched(role) == count:
+        raise AssertionError(f'no message of {role} was seen')
+    return wave.stories
+
+
+def _senders(role: str, column: str) -> Iterator[Story]:
+    """Yield a story for each operation in which processes of that role send a message."""
+    for subject in SUBJECTS:
+        ways = [way for way in subject.ways if way.role == role]
+        if role == 'api' or any(way.passed_on for way in ways):
+            yield Story(subject, f'{role}: wake-up', column)
+        elif any(way.passed_back for way in ways):
+            yield Story(subject, f'{role}: wake-up', column, end=BAD,
+                        orders={'faults': {subject.method: 'works, then refuses'}})
+
+
+#: What must become of a fault; of the others, nothing that hangs.
+_ENDS = {'raises once': GOOD, 'raises always': BAD, 'refuses': BAD, 'works, then refuses': BAD,
+         **dict.fromkeys(faulty.HANGS, GOOD)}
+_UNDO_FAULTS = ('raises once', *faulty.HANGS)
+
+
+def driver(deployment: Deployment) -> list[Story]:
+    """The driver raises, hangs and is killed, and answers in part or nonsense, in each method that operations call."""
+    return Wave(deployment, _driver_stories()).run(lambda wave: wave.kill('share'))
+
+
+def _driver_stories() -> Iterator[Story]:
+    for subject in SUBJECTS:
+        if not subject.method:
+            continue
+        for fault in (*faulty.BEFORE, *faulty.AFTER, *faulty.HANGS):
+            yield _driver_story(subject, subject.method, fault, {}, _ENDS.get(fault, ANY))
+        if any(way.passed_back for way in subject.ways):
+            for fault in _UNDO_FAULTS:
+                yield _driver_story(subject, 'delete_share', fault, {subject.method: 'works, then refuses'}, BAD)
+
+
+def _driver_story(subject: Subject, method: str, fault: str, more: dict[str, str], end: str) -> Story:
+    orders: dict = {'faults': {method: fault, **more}}
+    where = f'driver: {method}' + (' (when undoing)' if more else '')
+    if fault not in faulty.HANGS:
+        return Story(subject, where, fault, orders=orders, end=end)
+    place = places.Place('share', fault, faulty.place(method, fault))
+    return Story(subject, where, fault, place, {**orders, 'hold': place.key}, end)
+
+
+_RESTORED = Subject(START, Cell.with_rule, lambda cell: None, (), 'share', 'available', 'ensure_shares', size=2)
+_START_FAULTS = ('raises once', 'answers in part', 'answers nothing', 'answers a number', 'answers wrong items', *faulty.HANGS)
+
+
+def starts(deployment: Deployment) -> list[Story]:
+    """A backend lost its exports and its process; when it starts again, the driver fails in bringing back shares."""
+    wave = Wave(deployment, _start_stories())
+    wave.prepare()
+    for story in wave.stories:
+        deployment.orders.give(story.project)
+    for story in wave.stories:
+        deployment.orders.give(story.project, **story.orders)
+        _start(deployment, wave, story)
+        deployment.orders.give(story.project)
+    return wave.stories
+
+
+def _start_stories() -> Iterator[Story]:
+    return (_driver_story(_RESTORED, 'ensure_shares', fault, {}, GOOD) for fault in _START_FAULTS)
+
+
+def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
+    [share] = truth.read(deployment.engine)[story.project].shares
+    backend = share.host.partition('@')[2].partition('#')[0]
+    store = Store(deployment.state / backend)
+    with store.locked():
+        record = store.share(share.instance_id)
+        record.exported, record.rules = False, {}
+        store.shares.put(record)
+    deployment.kill(deployment.orders.worker(backend))
+    if story.held:
+        deployment.kill(deployment.eventually(lambda: deployment.orders.holder(story.project), 'the hanging start', PATIENCE))
+    wave.begin_now()
+    started = time.monotonic()
+
+    def served() -> bool:
+        with store.locked():
+            record = store.share(share.instance_id)
+            return record.exported and bool(record.rules)
+    try:
+        deployment.eventually(served, f'{story.where}: {story.column}', PATIENCE)
+    except AssertionError:
+        story.problems.append('stuck: the share is not served')
+    wave.judge([story])
+    story.seconds = time.monotonic() - started
+
+
+#: In the order in which they run.
+COLUMNS: dict[str, Callable[[Deployment], list[Story]]] = {
+    'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'cut': cut, 'broker': broker}
+
+#: The stories that each tells, without running them.
+_TOLD: dict[str, Callable[[], Iterator[Story]]] = {
+    'killed': lambda: at_places(KILLED), 'cut': lambda: at_places(CUT), 'broker': lambda: at_places(BROKER),
+    'messages': lambda: (story for column, role in _messages() for story in _senders(role, column)),
+    'driver': _driver_stories, 'starts': _start_stories,
+}
+
+
+def all_stories(*names: str) -> list[Story]:
+    """Return every story of these columns (all of them by default) as it is before it runs."""
+    return [story for name in names or COLUMNS for story in _TOLD[name]()]

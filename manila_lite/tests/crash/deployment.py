@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""API, scheduler and share managers as processes of their own, on private servers: to be killed and started again."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import sqlalchemy as sa
+
+from manila_lite.tests import process
+from manila_lite.tests.crash.orders import VARIABLE, Orders
+from manila_lite.tests.fixtures import DEFAULT_TYPE
+from manila_lite.tests.services import broker, daemon, databases, places
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = test
+auth_strategy = noauth
+default_share_type = default
+enabled_share_backends = {backends}
+osapi_share_listen = 127.0.0.1
+osapi_share_listen_port = {port}
+osapi_share_workers = {api_workers}
+transport_url = {bus}
+report_interval = 1
+capability_interval = 2
+log_file =
+[api]
+threads = {hands}
+[database]
+connection = {database}
+max_retries = -1
+retry_interval = 1
+max_overflow = {hands}
+[operations]
+workers = {hands}
+fast_workers = {hands}
+poll_interval = 0.3
+retry_delay = 0.1
+lease = {lease}
+[network]
+plugin = standalone
+[standalone_network]
+file = {state}/networks.yaml
+[quota]
+share_networks = -1
+shares = -1
+gigabytes = -1
+snapshots = -1
+snapshot_gigabytes = -1
+"""
+_NETWORKS = """
+networks:
+- id: net
+  network_type: flat
+  subnets:
+  - {id: four, cidr: 10.16.0.0/16}
+  - {id: six, cidr: 'fd00::/64'}
+"""
+_BACKEND = '[{name}]\ndriver = dummy\ndummy_pool_size_gb = 100000\ndummy_knobs = {knobs}\n'
+_PATIENCE = 60.0
+ROLES = ('api', 'scheduler', 'share')
+
+
+#: Database servers by name, and how all connections to the present database but ours are cut.
+DATABASES: dict[str, Any] = {'postgresql': databases.PostgreSQL, 'mariadb': databases.MariaDB}
+_CONNECTIONS = {
+    'postgresql': 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    'mysql': 'SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()'}
+_CUT = {'postgresql': 'SELECT pg_terminate_backend({:d})', 'mysql': 'KILL CONNECTION {:d}'}
+
+
+class Servers(fixtures.Fixture):
+    """A database server and RabbitMQ of our own, or SQLite and a broker that is not there where they are not installed."""
+
+    database: Any = None
+    broker: Any = None
+
+    def __init__(self, database: str = 'postgresql'):
+        super().__init__()
+        self._kind = DATABASES[database]
+
+    def _setUp(self) -> None:
+        servers = (self._kind(), broker.RabbitMQ())
+        try:
+            for server in servers:
+                server.need()
+        except daemon.Missing:
+            return
+        self.database, self.broker = map(self.useFixture, servers)
+
+    @property
+    def bus(self) -> str:
+        """The transport URL."""
+        return self.broker.url if self.broker else f'rabbit://nobody:nothing@127.0.0.1:{process.free_port()}/'
+
+    @property
+    def server(self) -> str | None:
+        """The URL of the database server, if it is one."""
+        return self.database.url if self.database else None
+
+
+class Deployment(fixtures.Fixture):
+    """Each of ``roles`` is a running command (``share1`` and ``share2`` are two of one); those that are ``victims`` obey
+    :class:`Orders`. A child that was killed is started again by its command, a command by ``start``.
+    """
+
+    #: The last one makes share servers.
+    BACKENDS = ('alpha', 'beta', 'gamma')
+
+    def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
+                 hands: int = 150, lease: float = 60, knobs: str = ''):
+        super().__init__()
+        self.servers = servers
+        self.roles = roles
+        self._victims = victims
+        self._knobs = knobs
+        self._settings = {'api_workers': api_workers, 'hands': hands, 'lease': lease}
+        self.running: dict[str, subprocess.Popen] = {}
+
+    def _setUp(self) -> None:
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.orders = Orders(self.state / 'orders')
+        self.orders.prepare()
+        self.url = self.useFixture(places.EmptyDatabase(self.state, server=self.servers.server)).url
+        self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        self.port = process.free_port()
+        text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
+                              backends=','.join(self.BACKENDS), **self._settings)
+        (self.state / 'c.conf').write_text(text + ''.join(
+            _BACKEND.format(name=name, knobs=self._knobs) for name in self.BACKENDS)
+            + 'driver_handles_share_servers = true\n')
+        (self.state / 'networks.yaml').write_text(_NETWORKS)
+        self.addCleanup(self.end)
+        self._run('manage', 'db', 'sync')
+        for role in self.roles:
+            self.start(role)
+        self.eventually(lambda: len(self.call('GET', '/scheduler-stats/pools')[1]['pools']) == len(self.BACKENDS), 'pools')
+        for name, more in (('default', {}), ('served', {'driver_handles_share_servers': 'True'})):
+            self.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {**DEFAULT_TYPE, **more}}})
+
+    def _run(self, *words: str) -> None:
+        done = subprocess.run([sys.executable, '-m', f'manila_lite.cmd.{words[0]}', f'--config-file={self.state}/c.conf',
+                               *words[1:]], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+
+    # Processes
+
+    def start(self, role: str) -> None:
+        """The command of the role was started."""
+        command = role.rstrip('0123456789')
+        module = ['manila_lite.tests.crash.victim', command] if self._victims else [f'manila_lite.cmd.{command}']
+        with (self.state / f'{role}.log').open('ab') as log:
+            self.running[role] = subprocess.Popen(
+                [sys.executable, '-m', *module, f'--config-file={self.state}/c.conf'],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                env=os.environ | {'PYTHONUNBUFFERED': '1', VARIABLE: str(self.orders.root)})
+
+    def children(self, role: str) -> list[int]:
+        """Return the pids of the processes that do the role's work."""
+        master = self.running[role].pid
+        try:
+            return [int(pid) for pid in Path(f'/proc/{master}/task/{master}/children').read_text().split()]
+        except FileNotFoundError:
+            return []
+
+    def kill(self, pid: int) -> None:
+        """The process, a child of one of ours, is no more."""
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self.eventually(lambda: not _lives(pid), f'the end of {pid}')
+
+    def kill_all_of(self, role: str) -> None:
+        """The command and all its children are no more."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.running[role].pid, signal.SIGKILL)
+        self.running[role].wait()
+
+    def cut(self) -> int:
+        """All connections to the database were cut by its server; returns how many."""
+        kind = self.engine.dialect.name
+        with self.engine.connect() as conn:
+            victims = conn.exec_driver_sql(_CONNECTIONS[kind]).scalars().all()
+            for ident in victims:
+                with contextlib.suppress(sa.exc.DBAPIError):        # it went by itself
+                    conn.exec_driver_sql(_CUT[kind].format(ident))
+        return len(victims)
+
+    def end(self) -> None:
+        """Nothing runs any more."""
+        for role in list(self.running):
+            self.kill_all_of(role)
+        self.engine.dispose()
+
+    # Clients
+
+    def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2',
+             timeout: float = 60) -> tuple[int, Any]:
+        """Send a request; returns (status, document).
+
+        :raises OSError: no answer came.
+        """
+        request = urllib.request.Request(
+            f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={'X-Auth-Token': f'u:{project}:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.82',
+                     'Content-Type': 'application/json'})
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                status, text = answer.status, answer.read()
+        except urllib.error.HTTPError as refused:
+            status, text = refused.code, refused.read()
+        except http.client.HTTPException as broken:
+            raise ConnectionError(f'{method} {path}: {broken!r}') from broken
+        return status, json.loads(text) if text[:1] in (b'{', b'[') else None
+
+    def ok(self, method: str, path: str, body: Any = None, project: str = 'admin') -> Any:
+        """Send a request that must work; returns the document."""
+        status, document = self.call(method, path, body, project)
+        if status >= 400:
+            raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
+        return document
+
+    def eventually(self, ready: Callable[[], Any], what: str, patience: float = _PATIENCE) -> Any:
+        """Return what ``ready`` says as soon as it is true.
+
+        :raises AssertionError: it was not within ``patience`` seconds.
+        """
+        end = time.monotonic() + patience
+        while True:
+            try:
+                if found := ready():
+                    return found
+            except (OSError, TypeError, sa.exc.OperationalError):
+                pass            # it is just starting, or was just killed
+            gone = [role for role, master in self.running.items() if master.poll() is not None]
+            if gone or time.monotonic() > end:
+                raise AssertionError(f'not within {patience} s: {what}; ended: {gone}\n{self.tail()}')
+            time.sleep(0.05)
+
+    def said_of(self, project: str) -> str:
+        """Return the lines of all logs that name the project."""
+        lines = [f'{log.name}: {line}' for log in sorted(self.state.glob('*.log'))
+                 for line in log.read_text(errors='replace').splitlines() if project in line]
+        return '\n'.join(lines[-40:])
+
+    def tail(self) -> str:
+        """Return the ends of all logs."""
+        return '\n'.join(f'{log.name}: {log.read_text(errors="replace")[-2500:]}' for log in sorted(self.state.glob('*.log')))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dummy driver with faults for single projects: what it raises and answers is ordered, and its work is real."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.dummy.driver import DummyDriver
+from manila_lite.drivers.dummy.knobs import METHODS
+from manila_lite.tests.crash.orders import Orders
+
+#: Methods that operations call, or a start.
+FAULTY = sorted(method for method in METHODS - {'setup', 'report'} if hasattr(DummyDriver, method))
+
+
+def _projects(args: tuple[Any, ...]) -> list[str]:
+    first = args[0]
+    if isinstance(first, kinds.Snapshot):
+        return [first.share.project_id]
+    if isinstance(first, kinds.Share | kinds.ShareServer):
+        return [first.project_id]
+    if first and isinstance(first[0], kinds.ShareServer):
+        return [server.project_id for server in first]
+    return [target.share.project_id for target in first]
+
+
+def _half(answer: Any) -> Any:
+    """Return the answer with what is last in it left out."""
+    if isinstance(answer, dict):
+        return dict(list(answer.items())[:-1])
+    return answer[:-1] if isinstance(answer, list) else answer
+
+
+def _wrong_items(answer: Any) -> Any:
+    if isinstance(answer, dict):
+        return dict.fromkeys(answer, 42)
+    return [42] * len(answer) if isinstance(answer, list) else {'no': 'answer'}
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+#: Faults that come before the work: name -> what happens.
+BEFORE: dict[str, Callable[[], None]] = {
+    'raises once': lambda: _raise(RuntimeError('as ordered, once')),
+    'raises always': lambda: _raise(RuntimeError('as ordered')),
+    'refuses': lambda: _raise(errors.Final('The backend refuses, as ordered.')),
+}
+#: Those that come after it.
+AFTER: dict[str, Callable[[Any], Any]] = {
+    'works, then refuses': lambda answer: _raise(errors.Final('The backend refuses late, as ordered.')),
+    'answers in part': _half,
+    'answers nothing': lambda answer: None,
+    'answers a number': lambda answer: 42,
+    'answers wrong items': _wrong_items,
+}
+#: The process is killed while the driver hangs, before its work or after it.
+HANGS = ('hangs, is killed', 'works, hangs, is killed')
+
+
+def place(method: str, fault: str) -> str:
+    """Return where a driver that hangs is to be found."""
+    return f'driver {method}: {fault}'
+
+
+def _faulty(method: str) -> Callable[..., Any]:
+    plain = getattr(DummyDriver, method)
+
+    @functools.wraps(plain)
+    def call(self: 'Faulty', *args: Any) -> Any:
+        ordered = [(project, self.orders.of(project).get('faults', {}).get(method)) for project in _projects(args)]
+        ordered = [(project, fault) for project, fault in ordered if fault]
+        for project, fault in ordered:
+            if fault == 'raises once' and not self.orders.once(project, method):
+                continue
+            BEFORE.get(fault, lambda: None)()
+            self.orders.reach(project, place(method, HANGS[0]))
+        answer = plain(self, *args)
+        for project, fault in ordered:
+            self.orders.reach(project, place(method, HANGS[1]))
+            if fault in AFTER and (method != 'ensure_shares' or self.orders.once(project, method)):
+                answer = AFTER[fault](answer)
+        return answer
+    return call
+
+
+class Faulty(DummyDriver):
+    """Does what the dummy does unless a project's orders name a fault for a method."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.orders = Orders.given()
+
+    def setup(self) -> None:
+        super().setup()
+        self.orders.works_here(self.backend.name)
+
+
+for _name in FAULTY:
+    setattr(Faulty, _name, _faulty(_name))

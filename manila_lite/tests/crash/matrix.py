@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waves of cells: all of a column wait at their places, something dies, and each must come to a good end."""
+
+import concurrent.futures
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from manila_lite.tests.crash import places, truth
+from manila_lite.tests.crash.deployment import Deployment
+from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
+
+#: Seconds within which everything must be at its end.
+PATIENCE = 30.0
+_numbers = itertools.count(1)
+
+#: How a story must end: as asked for; not so, and its owner was told; or in any state that is an end.
+GOOD, BAD, ANY = 'good', 'bad', 'any'
+
+
+@dataclasses.dataclass
+class Story:
+    """One cell of the table: what is asked for, where it is when what happens, and how it ended."""
+
+    subject: Subject
+    where: str
+    column: str
+    place: places.Place | None = None
+    orders: dict[str, Any] = dataclasses.field(default_factory=dict)
+    end: str = GOOD
+    state: str = ''
+    seconds: float = 0.0
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.project = f'c{next(_numbers):04}'
+        self.before: dict[str, str] = {}
+        self.begun: concurrent.futures.Future | None = None
+
+    @property
+    def held(self) -> bool:
+        """Say whether it waits at a place."""
+        return 'hold' in self.orders
+
+    @property
+    def role(self) -> str:
+        """Where it is held: the role of the process."""
+        return self.place.role if self.place else ''
+
+    def title(self) -> str:
+        """Return a line about it."""
+        return f'{self.subject.name} | {self.where} | {self.column}: {self.state} {self.seconds:.1f} s'
+
+
+def at_places(column: str, subjects: Iterable[Subject] = SUBJECTS) -> Iterator[Story]:
+    """Yield a story for each place of each operation."""
+    for subject in subjects:
+        for place in places.of_api():
+            yield Story(subject, f'api: {place.what}', column, place, {'hold': place.key})
+        for way in subject.ways:
+            for place in way.places():
+                yield Story(subject, f'{way.role}: {place.what}', column, place,
+                            {'hold': place.key, **_refusal(subject, way, place)}, end=GOOD if place.refused is None else BAD)
+
+
+def _refusal(subject: Subject, way: Any, place: places.Place) -> dict[str, Any]:
+    if place.refused is None:
+        return {}
+    if way.role == 'share' and subject.method and place.refused == subject.method_step:
+        return {'faults': {subject.method: 'works, then refuses'}}
+    return {'fail': places.name(way.role, way.kind, places.FAILS, place.refused)}
+
+
+class Wave:
+    """Stories that go on side by side in one deployment."""
+
+    def __init__(self, deployment: Deployment, stories: Iterable[Story]):
+        self.deployment = deployment
+        self.orders = deployment.orders
+        self.stories = list(stories)
+        self._cells = {story.project: Cell(deployment, story.project) for story in self.stories}
+        self._clients = concurrent.futures.ThreadPoolExecutor(len(self.stories) or 1)
+        self._start = 0.0
+
+    def run(self, strike: Callable[['Wave'], None]) -> list[Story]:
+        """Everything is prepared and asked for, then ``strike`` happens; returns the stories with their ends."""
+        self.prepare()
+        self.ask()
+        strike(self)
+        self.judge(self.stories)
+        self._clients.shutdown()
+        return self.stories
+
+    def prepare(self) -> None:
+        """What must be there before is there."""
+        with concurrent.futures.ThreadPoolExecutor(8) as hands:
+            list(hands.map(lambda story: story.subject.prepare(self._cells[story.project]), self.stories))
+        found = truth.read(self.deployment.engine)
+        for story in self.stories:
+            story.before = found[story.project].of(story.subject.noun)
+            self.orders.give(story.project, **story.orders)
+
+    def ask(self) -> None:
+        """Everything was asked for and is where it should be held. Those that hold locks come last, one by one."""
+        self.begin_now()
+        locking = [story for story in self.stories if story.place and story.place.locks]
+        for story in self.stories:
+            if story not in locking:
+                self._begin(story)
+        self._held(story for story in self.stories if story not in locking)
+        for story in locking:
+            self._begin(story)
+            self._held([story])
+
+    def _begin(self, story: Story) -> None:
+        story.begun = self._clients.submit(story.subject.begin, self._cells[story.project])
+
+    def _held(self, stories: Iterable[Story]) -> None:
+        for story in stories:
+            if not story.held:
+                continue
+            try:
+                self.deployment.eventually(lambda story=story: self.orders.holder(story.project), 'its place', PATIENCE)
+            except AssertionError:
+                raise AssertionError(f'{story.title()} [{story.project}] was never there\n'
+                                     f'{self.deployment.said_of(story.project)}') from None
+
+    def kill(self, role: str) -> None:
+        """The processes of the role in which stories are held are killed, and these stories are judged."""
+        mine = [story for story in self.stories if story.held and story.role == role]
+        self.begin_now()
+        for pid in {self.orders.holder(story.project) for story in mine}:
+            self.deployment.kill(pid)
+        self.judge(mine)
+
+    def begin_now(self) -> None:
+        """The time that things take is counted from here."""
+        self._start = time.monotonic()
+
+    def release(self) -> None:
+        """Everything that is held goes on."""
+        self.begin_now()
+        for story in self.stories:
+            self.orders.release(story.project)
+
+    def judge(self, stories: Iterable[Story]) -> None:
+        """The end of each story is known."""
+        left = {story.project: story for story in stories if not story.state}
+        everyone = list(left.values())
+        for story in everyone:
+            if story.begun is not None:
+                concurrent.futures.wait([story.begun], PATIENCE)
+        self._again(everyone)
+        end = self._start + PATIENCE
+        while left and time.monotonic() < end:
+            found = truth.read(self.deployment.engine)
+            for project in [project for project in left if not list(found[project].unsettled())]:
+                left.pop(project).seconds = time.monotonic() - self._start
+            time.sleep(0.1)
+        self._look(everyone, stuck=set(left))
+
+    def _again(self, stories: list[Story]) -> None:
+        """A client that got no answer, and sees that nothing was begun, asks once more."""
+        found = truth.read(self.deployment.engine)
+        for story in stories:
+            if story.begun is None or not story.begun.exception():
+                continue
+            if (story.role == 'api' or story.subject.asks) and not self._was_heard(story, found[story.project]):
+                if found[story.project].of(story.subject.noun) != story.before:
+                    story.problems.append('wrong: the client got an error, and not nothing was done')
+                self.deployment.eventually(lambda story=story: self._retry(story), 'an answer')
+
+    def _was_heard(self, story: Story, rows: truth.Rows) -> bool:
+        if story.subject.asks:
+            return bool(rows.messages) or story.end != GOOD
+        return story.place.what != places.UNCOMMITTED and bool(rows.operations)
+
+    def _retry(self, story: Story) -> bool:
+        story.subject.begin(self._cells[story.project])
+        return True
+
+    def _look(self, stories: list[Story], stuck: set[str]) -> None:
+        self.deployment.eventually(lambda: self.deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API')
+        found = truth.read(self.deployment.engine)
+        backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
+        orphans = list(backends.orphans(found))
+        for story in stories:
+            rows = found[story.project]
+            story.state = self._state(story, rows)
+            if story.project in stuck:
+                story.seconds = PATIENCE
+                story.problems += [f'stuck: {what}' for what in rows.unsettled()]
+            story.problems += [what for project, what in orphans if project == story.project]
+            story.problems += [*backends.differences(rows), *truth.quota(self.deployment, story.project, rows),
+                               *truth.untold(rows)]
+            story.problems += _unexpected(story, rows)
+
+    def _state(self, story: Story, rows: truth.Rows) -> str:
+        now = rows.of(story.subject.noun)
+        mine = {ident: state for ident, state in now.items() if (ident in story.before) != story.subject.makes}
+        if story.state:
+            return story.state
+        if len(mine) > 1:
+            story.problems.append(f'wrong: {len(mine)} were made')
+        if not mine:
+            return 'nothing' if story.subject.makes else 'gone'
+        state = '+'.join(sorted(set(mine.values())))
+        if story.subject.size and state == story.subject.good:
+            sizes = {row.size for row in rows.shares if row.id in mine}
+            if sizes != {story.subject.size} and story.end == GOOD:
+                story.problems.append(f'wrong: its size is {sizes}')
+        return state
+
+
+def _unexpected(story: Story, rows: truth.Rows) -> Iterator[str]:
+    if story.end == GOOD and story.state != story.subject.good:
+        yield f'{"lost" if story.state == "nothing" else "wrong"}: it should have ended {story.subject.good}'
+    if story.end == BAD and not rows.messages:
+        yield 'untold: it failed, and no message tells why'

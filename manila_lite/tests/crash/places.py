@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every place of an operation's way at which a process can die, computed from its plan."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from manila_lite.manager import service as manager
+from manila_lite.scheduler import service as scheduler
+
+BEFORE = 'before step'
+AFTER = 'after step'
+RAISED = 'refused in step'
+UNDO = 'before undoing step'
+UNDONE = 'after undoing step'
+DONE = 'end written, not committed'
+FAILED = 'failure written, not committed'
+ENDED = 'all committed'
+COMMITTED = 'committed, not told'
+UNCOMMITTED = 'written, not committed'
+#: Not a place: the step that is refused by order.
+FAILS = 'refuse'
+
+#: What holds locks of the database while a process is there.
+_LOCKING = (DONE, FAILED, UNCOMMITTED)
+
+#: Role -> its plans by kind, as registered in the code.
+PLANS: dict[str, dict[str, Any]] = {
+    'scheduler': {plan.kind: plan for plan in scheduler.PLANS},
+    'share': {plan.kind: plan for plan in manager.PLANS},
+}
+
+
+def name(role: str, kind: str, what: str, step: int | None = None) -> str:
+    """Return a place's name: ``share: snapshot.create: before step 0``."""
+    return f'{role}: {kind}: {what}' + ('' if step is None else f' {step}')
+
+
+def committed(role: str) -> str:
+    """Return the place after a commit, before anybody is told of it."""
+    return f'{role}: {COMMITTED}'
+
+
+def uncommitted(role: str) -> str:
+    """Return the place where all is written and nothing committed."""
+    return f'{role}: {UNCOMMITTED}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A place in a process of ``role``; to come there, the step ``refused`` must be refused, if there is one."""
+
+    role: str
+    what: str
+    key: str
+    refused: int | None = None
+
+    @property
+    def locks(self) -> bool:
+        """Say whether a transaction is open there."""
+        return any(self.what.startswith(mark) for mark in _LOCKING)
+
+
+def of_api() -> list[Place]:
+    """Return the places in the process that takes the request."""
+    return [Place('api', UNCOMMITTED, uncommitted('api')), Place('api', COMMITTED, committed('api'))]
+
+
+def of_plan(role: str, kind: str, *, passed_on: bool = False, passed_back: bool = False) -> Iterator[Place]:
+    """Yield the places of a plan. It may end by being passed on to another process, when it worked or when it did not."""
+    plan = PLANS[role][kind]
+
+    def at(what: str, step: int | None = None, refused: int | None = None) -> Place:
+        return Place(role, what if step is None else f'{what} {step}', name(role, kind, what, step), refused)
+
+    last = len(plan.steps) - 1
+    for step in range(last + 1):
+        yield at(BEFORE, step)
+        yield at(AFTER, step)
+    yield Place(role, COMMITTED, committed(role)) if passed_on else at(DONE)
+    yield at(ENDED)
+    for step in range(last + 1):
+        yield at(RAISED, step, refused=step)
+    for step in range(last, -1, -1):
+        if plan.steps[step].undo:
+            yield at(UNDO, step, refused=last)
+            yield at(UNDONE, step, refused=last)
+    yield Place(role, f'{COMMITTED} (back)', committed(role), last) if passed_back else at(FAILED, refused=last)

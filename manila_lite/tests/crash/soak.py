@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mixed load while every few seconds something at random is killed with -9; at the end all must be at its end and true."""
+
+import argparse
+import collections
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from manila_lite.tests.crash import truth
+from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
+from manila_lite.tests.crash.load import Client
+
+ROLES = ('api', 'scheduler', 'share1', 'share2')
+_CLIENTS = 8
+#: Seconds between kills, at random between these; until all must be quiet at the end; between lines of progress.
+_KILL_EVERY, _QUIET, _LINE = (1.5, 4.0), 60.0, 5.0
+_BAR = 30
+
+
+class Killer:
+    """Kills, and starts again what does not start by itself. To be used from one thread that lives on: servers of
+    the tests end with the thread that started them.
+    """
+
+    def __init__(self, deployment: Deployment, seed: int):
+        self.deployment = deployment
+        self.counts: collections.Counter[str] = collections.Counter()
+        self._random = random.Random(seed)
+        self._deaths: list[tuple[str, Callable[[], None]]] = [
+            *((f'{role} worker', lambda role=role: self._worker(role)) for role in ROLES for _ in range(3)),
+            *((f'{role} command', lambda role=role: self._command(role)) for role in ROLES)]
+        if deployment.servers.broker:
+            self._deaths += [('broker', self._broker), ('database connections', self._cut)] * 2
+
+    def pause(self) -> float:
+        """Return the seconds until the next kill."""
+        return self._random.uniform(*_KILL_EVERY)
+
+    def kill(self) -> str:
+        """Something was killed; returns what."""
+        name, death = self._random.choice(self._deaths)
+        death()
+        self.counts[name] += 1
+        return name
+
+    def _worker(self, role: str) -> None:
+        children = self.deployment.children(role)
+        if children:
+            self.deployment.kill(self._random.choice(children))
+
+    def _command(self, role: str) -> None:
+        self.deployment.kill_all_of(role)
+        self.deployment.start(role)
+
+    def _broker(self) -> None:
+        self.deployment.servers.broker.abort()
+        self.deployment.servers.broker.start()
+
+    def _cut(self) -> None:
+        self.deployment.cut()
+
+
+class Progress:
+    """A line every few seconds, or a bar at a terminal."""
+
+    def __init__(self, seconds: float, clients: list[Client], killer: Killer):
+        self._seconds = seconds
+        self._clients = clients
+        self._killer = killer
+        self._start = self._said = time.monotonic()
+
+    def show(self, killed: str) -> None:
+        """How far it is can be seen."""
+        now = time.monotonic()
+        done = min(1.0, (now - self._start) / self._seconds)
+        asked = sum(sum(client.counts.values()) for client in self._clients)
+        words = f'{now - self._start:4.0f} s: {asked} requests, {self._killer.counts.total()} kills, last: {killed}'
+        if sys.stdout.isatty():
+            filled = int(done * _BAR)
+            print(f'\r[{"#" * filled}{"." * (_BAR - filled)}] {words:<75}', end='', flush=True)
+        elif now - self._said >= _LINE:
+            self._said = now
+            print(words, flush=True)
+
+
+class Soak:
+    """One run."""
+
+    def __init__(self, deployment: Deployment, seconds: float, seed: int):
+        self.deployment = deployment
+        self.seconds = seconds
+        self._ended = threading.Event()
+        self.clients = [Client(deployment, f'p{number}', seed * 100 + number, self._ended) for number in range(_CLIENTS)]
+        self.killer = Killer(deployment, seed)
+
+    def run(self) -> list[str]:
+        """Load and kill, wait for quiet; returns every problem, each a line."""
+        progress = Progress(self.seconds, self.clients, self.killer)
+        for client in self.clients:
+            client.start()
+        end = time.monotonic() + self.seconds
+        try:
+            while (left := end - time.monotonic()) > 0:
+                self._ended.wait(min(self.killer.pause(), left))
+                progress.show(self.killer.kill())
+        finally:
+            self._ended.set()
+            for client in self.clients:
+                client.join()
+        return [*self._unsettled(), *self.check()]
+
+    def _unsettled(self) -> Iterator[str]:
+        """Wait until all is quiet; yield what is not."""
+        end = time.monotonic() + _QUIET
+        while True:
+            found = truth.read(self.deployment.engine)
+            left = [what for rows in found.values() for what in rows.unsettled()]
+            if not left or time.monotonic() > end:
+                break
+            time.sleep(0.3)
+        yield from (f'stuck: {what}' for what in left)
+
+    def check(self) -> Iterator[str]:
+        """Yield whatever is not as it should be when all is quiet."""
+        deployment = self.deployment
+        deployment.eventually(lambda: deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API')
+        found = truth.read(deployment.engine)
+        backends = truth.Backends(deployment.state, deployment.BACKENDS)
+        yield from (what for _, what in backends.orphans(found))
+        for client in self.clients:
+            rows = found[client.project]
+            yield from backends.differences(rows)
+            yield from truth.quota(deployment, client.project, rows)
+            yield from truth.untold(rows)
+            for noun, promised in client.promised.items():
+                yield from (f'lost: {noun} {ident} was promised' for ident in promised - client.deleted - set(rows.of(noun)))
+            yield from (f'wrong: {what}' for what in client.refused)
+
+    def summary(self) -> str:
+        """Return what was done, in a few lines."""
+        answers: collections.Counter[str] = collections.Counter()
+        for client in self.clients:
+            answers.update(client.counts)
+        found = truth.read(self.deployment.engine)
+        states = collections.Counter(f'{noun} {state}' for rows in found.values() for noun in ('share', 'snapshot', 'rule')
+                                     for state in rows.of(noun).values())
+        ended = collections.Counter(f'{op.kind} {op.state}' for rows in found.values() for op in rows.operations)
+        return '\n'.join(f'{name}: ' + ', '.join(f'{key} {count}' for key, count in sorted(counts.items()))
+                         for name, counts in (('answers', answers), ('kills', self.killer.counts), ('operations', ended),
+                                              ('at the end', states)))
+
+
+def deployment_of(servers: Servers) -> Deployment:
+    """Return what a soak runs on: two API workers, a scheduler, and two managers for the same two backends."""
+    return Deployment(servers, roles=ROLES, victims=False, api_workers=2, hands=16, lease=6, knobs='*:delay=0.1')
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; 0 if all ended clean."""
+    parser = argparse.ArgumentParser(prog='tools/soak', description=__doc__)
+    parser.add_argument('--minutes', type=float, default=10.0)
+    parser.add_argument('--seed', type=int, default=random.randrange(10000), help='of what is asked for and what is killed')
+    parser.add_argument('--database', choices=DATABASES, default='postgresql')
+    chosen = parser.parse_args(words)
+    print(f'seed {chosen.seed}', flush=True)
+    with Servers(chosen.database) as servers, deployment_of(servers) as deployment:
+        soak = Soak(deployment, chosen.minutes * 60, chosen.seed)
+        problems = soak.run()
+        print(f'\n{soak.summary()}')
+        for problem in problems:
+            print(problem)
+        print('clean' if not problems else f'{len(problems)} problems')
+        return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

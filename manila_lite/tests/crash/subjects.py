@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How each kind of operation is brought about. A plan that no subject covers fails the tests: add its row here."""
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+
+from manila_lite.db import models
+from manila_lite.tests.crash import places
+
+
+class Cell:
+    """One resource's story: a project of its own, in which something is asked for while something dies."""
+
+    def __init__(self, deployment: Any, project: str):
+        self.deployment = deployment
+        self.project = project
+        self.share = self.snapshot = self.rule = self.network = self.server = ''
+
+    def ok(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request that must work."""
+        return self.deployment.ok(method, path, body, self.project)
+
+    def settled(self, table: str, status: str = 'available') -> None:
+        """All resources of the project of that kind have this status."""
+        path = {'share': '/shares/detail', 'snapshot': '/snapshots/detail'}[table]
+        self.deployment.eventually(
+            lambda: {row['status'] for row in self.ok('GET', path)[path.split('/')[1]]} == {status},
+            f'{table} of {self.project} is {status}')
+
+    def make_share(self, **more: Any) -> str:
+        """A share was asked for."""
+        return self.ok('POST', '/shares', {'share': {'size': 2, 'share_proto': 'NFS', **more}})['share']['id']
+
+    def with_share(self) -> None:
+        """There is a share of 2 GiB."""
+        self.share = self.make_share()
+        self.settled('share')
+
+    def with_snapshot(self) -> None:
+        """There is a share with a snapshot."""
+        self.with_share()
+        self.take()
+        self.settled('snapshot')
+
+    def with_rule(self) -> None:
+        """There is a share with a rule in force."""
+        self.with_share()
+        self.grant()
+        self.deployment.eventually(
+            lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule')
+
+    def without_backend(self) -> None:
+        """There is a share in error that no backend has."""
+        with self.deployment.engine.begin() as conn:
+            kind = conn.execute(sa.select(models.share_types.c.id)).scalar()
+            self.share = f'{self.project:-<36}'
+            conn.execute(models.shares.insert().values(id=self.share, project_id=self.project, size=2, share_proto='NFS',
+                                                       snapshot_support=True))
+            conn.execute(models.share_instances.insert().values(
+                id=self.share, share_id=self.share, status='error', access_rules_status='active', share_type_id=kind))
+            conn.execute(models.messages.insert().values(
+                id=self.share, project_id=self.project, resource_type='SHARE', resource_id=self.share, action_id='001',
+                detail_id='002', message_level='ERROR', text='', expires_at=timeutils.utcnow() + datetime.timedelta(days=1)))
+
+    def with_snapshot_of_nothing(self) -> None:
+        """There is a snapshot in error of a share that no backend has: a later one may have lost its place."""
+        self.without_backend()
+        self.snapshot = self.share
+        with self.deployment.engine.begin() as conn:
+            conn.execute(models.snapshots.insert().values(
+                id=self.snapshot, share_id=self.share, project_id=self.project, status='error', size=2, share_size=2,
+                share_proto='NFS'))
+
+    def with_network(self) -> None:
+        """There is a share network with one subnet, on the backend that makes share servers."""
+        self.network = self.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
+
+    def make_served_share(self) -> str:
+        """A share in the network was asked for."""
+        return self.make_share(share_type='served', share_network_id=self.network)
+
+    def with_server(self) -> None:
+        """There is a share on a share server."""
+        self.with_network()
+        self.share = self.make_served_share()
+        self.settled('share')
+        self.server = self.ok('GET', f'/share-servers?share_network_id={self.network}')['share_servers'][0]['id']
+
+    def with_idle_server(self) -> None:
+        """There is a share server without shares."""
+        self.with_server()
+        self.ok('DELETE', f'/shares/{self.share}')
+        self.deployment.eventually(lambda: not self.ok('GET', '/shares')['shares'], 'the share is gone')
+
+    def add_subnet(self) -> None:
+        """Another subnet was asked for."""
+        self.ok('POST', f'/share-networks/{self.network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})
+
+    def act(self, action: str, body: Any) -> Any:
+        """The action was asked for on the share."""
+        return self.ok('POST', f'/shares/{self.share}/action', {action: body})
+
+    def take(self) -> None:
+        """A snapshot was asked for."""
+        self.snapshot = self.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share}})['snapshot']['id']
+
+    def grant(self) -> None:
+        """A rule was asked for."""
+        self.rule = self.act('allow_access', {
+            'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})['access']['id']
+
+
+def _nothing(cell: Cell) -> None:
+    """Nothing needs to be there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """A plan that the operation goes through, in a process of ``role``."""
+
+    role: str
+    kind: str
+    passed_on: bool = False
+    passed_back: bool = False
+
+    def places(self) -> Iterator[places.Place]:
+        """Yield where it can die there."""
+        return places.of_plan(self.role, self.kind, passed_on=self.passed_on, passed_back=self.passed_back)
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """One kind of operation as a user knows it: it leaves a ``noun`` in the state ``good``, of ``size`` GiB if that matters.
+
+    ``makes``: the resource is new. ``asks``: the request is answered only when backends were asked, and before that
+    nothing is begun. ``method``: what the driver is called for, in step ``method_step``.
+    """
+
+    name: str
+    prepare: Callable[[Cell], None]
+    begin: Callable[[Cell], Any]
+    ways: tuple[Way, ...]
+    noun: str
+    good: str
+    method: str | None = None
+    makes: bool = False
+    size: int | None = None
+    asks: bool = False
+    method_step: int = 0
+
+
+_CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
+_EXTEND = (Way('scheduler', 'share.extend', passed_on=True), Way('share', 'share.extend'))
+
+
+def _here(kind: str) -> tuple[Way, ...]:
+    return (Way('share', kind),)
+
+
+#: Those whose end holds what others need (a pool's row) come last.
+SUBJECTS = (
+    Subject('create a share', _nothing, Cell.make_share, _CREATE, 'share', 'available', 'create_share', makes=True, size=2),
+    Subject('create a share from a snapshot', Cell.with_snapshot, lambda cell: cell.make_share(snapshot_id=cell.snapshot),
+            _CREATE, 'share', 'available', 'create_share_from_snapshot', makes=True, size=2),
+    Subject('extend a share', Cell.with_share, lambda cell: cell.act('extend', {'new_size': 3}), _EXTEND,
+            'share', 'available', 'extend_share', size=3),
+    Subject('shrink a share', Cell.with_share, lambda cell: cell.act('shrink', {'new_size': 1}), _here('share.shrink'),
+            'share', 'available', 'shrink_share', size=1),
+    Subject('revert a share', Cell.with_snapshot, lambda cell: cell.act('revert', {'snapshot_id': cell.snapshot}),
+            _here('share.revert'), 'share', 'available', 'revert_to_snapshot', size=2),
+    Subject('take a snapshot', Cell.with_share, Cell.take, _here('snapshot.create'), 'snapshot', 'available',
+            'create_snapshot', makes=True),
+    Subject('delete a snapshot', Cell.with_snapshot, lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'),
+            _here('snapshot.delete'), 'snapshot', 'gone', 'delete_snapshot'),
+    Subject('grant access', Cell.with_share, Cell.grant, _here('access.sync'), 'rule', 'active', 'update_access', makes=True),
+    Subject('deny access', Cell.with_rule, lambda cell: cell.act('deny_access', {'access_id': cell.rule}),
+            _here('access.sync'), 'rule', 'gone', 'update_access'),
+    Subject('delete a snapshot of no backend', Cell.with_snapshot_of_nothing,
+            lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'), (Way('scheduler', 'snapshot.delete'),),
+            'snapshot', 'gone'),
+    Subject('delete a share of no backend', Cell.without_backend, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
+            (Way('scheduler', 'share.delete'),), 'share', 'gone'),
+    Subject('make a share server', Cell.with_network, Cell.make_served_share, _here('share_server.create'),
+            'share', 'available', 'setup_server', makes=True, size=2, method_step=1),
+    Subject('ask for a subnet', Cell.with_server, Cell.add_subnet, _here('subnet.check'),
+            'subnet', 'active', 'check_update_server_network', makes=True, asks=True),
+    Subject('add a subnet', Cell.with_server, Cell.add_subnet, _here('share_server.add_subnet'),
+            'server', 'active', 'update_server_network', asks=True, method_step=1),
+    Subject('delete a share server', Cell.with_idle_server,
+            lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
+            'server', 'gone', 'teardown_server'),
+    Subject('delete a share', Cell.with_rule, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
+            _here('share.delete'), 'share', 'gone', 'delete_share'),
+)
+
+
+def covered() -> set[tuple[str, str]]:
+    """Return (role, kind) of every plan that has a row."""
+    return {(way.role, way.kind) for subject in SUBJECTS for way in subject.ways}

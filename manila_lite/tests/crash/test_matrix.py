@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every cell of the matrix, and that none is missing."""
+
+import functools
+from typing import ClassVar
+
+import testtools
+
+from manila_lite.tests.crash import columns, page, places, truth
+from manila_lite.tests.crash.deployment import Deployment, Servers
+from manila_lite.tests.crash.matrix import Story
+from manila_lite.tests.crash.subjects import SUBJECTS, covered
+
+
+class Complete(testtools.TestCase):
+    """The table has all that the code has."""
+
+    def test_every_plan_has_its_rows(self):
+        registered = {(role, kind) for role, plans in places.PLANS.items() for kind in plans}
+        self.assertEqual(registered, covered(), 'give the plan a row in manila_lite/tests/crash/subjects.py')
+
+    def test_every_step_has_its_places(self):
+        for subject in SUBJECTS:
+            for way in subject.ways:
+                keys = [place.key for place in way.places()]
+                for step, _ in enumerate(places.PLANS[way.role][way.kind].steps):
+                    for what in (places.BEFORE, places.AFTER, places.RAISED):
+                        self.assertIn(places.name(way.role, way.kind, what, step), keys)
+
+    def test_the_page_is_not_stale(self):
+        """Each row of the tables is on the page, under its operation, and the page is of a clean run."""
+        text = page.PAGE.read_text()
+        missing = {f'{story.subject.name}, {story.where}' for story in columns.all_stories()
+                   if f'   * - {story.subject.name}\n     - {story.where}\n' not in text}
+        self.assertEqual(set(), missing, 'run tools/crash-matrix')
+        [totals] = [line for line in text.splitlines() if line.startswith('Last run:')]
+        self.assertEqual([], [name for name in truth.CLASSES if f' 0 {name}' not in totals], totals)
+
+
+class _Cells(testtools.TestCase):
+    """One deployment for the columns of a class. A column runs once, and each operation has a test to itself in it."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.servers = Servers()
+        cls.addClassCleanup(cls.servers.cleanUp)
+        cls.servers.setUp()
+        cls.deployment = Deployment(cls.servers)
+        cls.addClassCleanup(cls.deployment.cleanUp)
+        cls.deployment.setUp()
+        cls.told: dict[str, list[Story] | Exception] = {}
+
+    @classmethod
+    def _run(cls, column) -> list[Story] | Exception:
+        try:
+            return columns.COLUMNS[column](cls.deployment)
+        except Exception as error:
+            return error
+
+    def check(self, column, operation):
+        if column not in self.told:
+            self.told[column] = self._run(column)
+        if isinstance(self.told[column], Exception):
+            raise self.told[column]
+        mine = [story for story in self.told[column] if story.subject.name == operation]
+        if not mine:
+            self.skipTest('PostgreSQL or RabbitMQ is not installed')
+        bad = [story for story in mine if story.problems]
+        if bad:
+            self.fail('\n'.join(f'{story.title()} [{story.project}]: {"; ".join(story.problems)}\n'
+                                f'{self.deployment.said_of(story.project)}' for story in bad))
+        self.assertTrue(all(story.state for story in mine))
+
+
+def _cells(cls):
+    """Give the class a test for each column and operation."""
+    for column in cls.NAMES:
+        for operation in dict.fromkeys(story.subject.name for story in columns.all_stories(column)):
+            name = f'test_{column}_{operation.replace(" ", "_")}'
+            setattr(cls, name, functools.partialmethod(cls.check, column, operation))
+    return cls
+
+
+@_cells
+class Death(_Cells):
+    """Processes are killed, the database is cut off and the broker killed at every place."""
+
+    NAMES = ('killed', 'cut', 'broker')
+
+
+@_cells
+class Nonsense(_Cells):
+    """Messages are lost and doubled, and drivers fail in every way."""
+
+    NAMES = ('driver', 'messages', 'starts')

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold when all is quiet: nothing transient, nothing open, no orphan, quota as counted, failures told.
+
+Each problem is a line that begins with one of ``CLASSES``.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from manila_lite import states
+from manila_lite.db import models
+from manila_lite.drivers.dummy.store import Store
+
+#: What a problem can be: not at its end in time; asked for or made, and not there; at a backend, and nobody knows of it;
+#: quota usage that is not what there is; a failure without a message; another end or value than it should be.
+CLASSES = ('stuck', 'lost', 'orphan', 'quota', 'untold', 'wrong')
+#: Statuses of a share that is served: the backend must have it.
+_SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error'})
+#: States that tell of a failure.
+FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error'})
+_QUEUED = frozenset({'queued_to_apply', 'queued_to_update', 'queued_to_deny'})
+
+
+@dataclasses.dataclass
+class Rows:
+    """The rows of one project."""
+
+    shares: list[Any] = dataclasses.field(default_factory=list)
+    snapshots: list[Any] = dataclasses.field(default_factory=list)
+    rules: list[Any] = dataclasses.field(default_factory=list)
+    networks: list[Any] = dataclasses.field(default_factory=list)
+    subnets: list[Any] = dataclasses.field(default_factory=list)
+    servers: list[Any] = dataclasses.field(default_factory=list)
+    operations: list[Any] = dataclasses.field(default_factory=list)
+    messages: list[Any] = dataclasses.field(default_factory=list)
+
+    def of(self, noun: str) -> dict[str, str]:
+        """Return the states of the project's resources of that kind, by id."""
+        return {row.id: row.state if noun == 'rule' else row.status for row in getattr(self, f'{noun}s')}
+
+    def unsettled(self) -> Iterator[str]:
+        """Yield what is not at its end."""
+        for noun, machine in (('share', states.SHARE), ('snapshot', states.SNAPSHOT), ('rule', states.ACCESS),
+                              ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER)):
+            for ident, state in self.of(noun).items():
+                if state in machine.transient | _QUEUED:
+                    yield f'{noun} {ident} is {state}'
+        for row in self.shares:
+            if row.access_rules_status == states.Rules.SYNCING:
+                yield f'share {row.id}: its rules are {row.access_rules_status}'
+            if row.target_size is not None:
+                yield f'share {row.id} is still on its way to {row.target_size} GiB'
+        for op in self.operations:
+            if op.state in ('open', 'parked') or op.owner:
+                yield (f'operation {op.kind} of {op.resource_id} is {op.state}, step {op.step}, try {op.attempts}, '
+                       f'owner {op.owner}, at {op.topic} {op.host}, error {op.error}')
+
+    def usage(self) -> dict[str, int]:
+        """Return what the project uses, counted here."""
+        return {'shares': len(self.shares), 'gigabytes': sum(row.size for row in self.shares),
+                'share_networks': len(self.networks), 'snapshots': len(self.snapshots),
+                'snapshot_gigabytes': sum(row.size for row in self.snapshots)}
+
+
+def read(engine: sa.Engine) -> dict[str, Rows]:
+    """Return everything in the database by project, as of one moment."""
+    found: dict[str, Rows] = collections.defaultdict(Rows)
+    shares, instances, rules = models.shares, models.share_instances, models.access_rules
+    level = 'SERIALIZABLE' if engine.dialect.name == 'sqlite' else 'REPEATABLE READ'
+    with engine.connect().execution_options(isolation_level=level) as conn:
+        for row in conn.execute(sa.select(
+                shares, instances.c.id.label('instance_id'), instances.c.host, instances.c.status,
+                instances.c.access_rules_status).join(instances, instances.c.share_id == shares.c.id)):
+            found[row.project_id].shares.append(row)
+        for row in conn.execute(sa.select(models.snapshots)):
+            found[row.project_id].snapshots.append(row)
+        for row in conn.execute(sa.select(rules, shares.c.project_id).join(shares, shares.c.id == rules.c.share_id)):
+            found[row.project_id].rules.append(row)
+        networks, subnets, servers = models.share_networks, models.share_network_subnets, models.share_servers
+        inner = sa.select(sa.func.count()).where(models.network_allocations.c.share_server_id == servers.c.id)
+        mapped = sa.select(sa.func.count()).where(
+            models.share_server_share_network_subnet_mappings.c.share_server_id == servers.c.id)
+        for row in conn.execute(sa.select(networks)):
+            found[row.project_id].networks.append(row)
+        for row in conn.execute(sa.select(subnets, networks.c.project_id, networks.c.status).join(
+                networks, networks.c.id == subnets.c.share_network_id)):
+            found[row.project_id].subnets.append(row)
+        for row in conn.execute(sa.select(
+                servers, networks.c.project_id, inner.scalar_subquery().label('addresses'),
+                mapped.scalar_subquery().label('places')).join(networks, networks.c.id == servers.c.share_network_id)):
+            found[row.project_id].servers.append(row)
+        for name, table in (('operations', models.operations), ('messages', models.messages)):
+            for row in conn.execute(sa.select(table)):
+                getattr(found[row.project_id or ''], name).append(row)
+    return found
+
+
+class Backends:
+    """What the dummies hold on disk, all backends together."""
+
+    def __init__(self, state: Any, names: tuple[str, ...]):
+        self.stores = {name: Store(state / name) for name in names}
+        self.shares: dict[str, dict[str, Any]] = collections.defaultdict(dict)
+        self.snapshots: dict[str, dict[str, Any]] = collections.defaultdict(dict)
+        self.servers: dict[str, dict[str, Any]] = collections.defaultdict(dict)
+        for name, store in self.stores.items():
+            with store.locked():
+                for kind, found in ((store.shares, self.shares), (store.snapshots, self.snapshots),
+                                    (store.servers, self.servers)):
+                    for record in kind.all():
+                        found[record.id][name] = record
+
+    def differences(self, rows: Rows) -> Iterator[str]:
+        """Yield where backends and the project's rows differ."""
+        rules: dict[str, set[str]] = collections.defaultdict(set)
+        for rule in rows.rules:
+            if rule.state == 'active':
+                rules[rule.share_id].add(rule.id)
+        for share in rows.shares:
+            yield from self._share(share, rules[share.id])
+        homes = {share.id: _home(share.host) for share in rows.shares}
+        for snapshot in rows.snapshots:
+            held = set(self.snapshots.get(snapshot.id, ()))
+            home = {homes.get(snapshot.share_id, '')}
+            if snapshot.status == 'available' and held != home:
+                yield f'lost: snapshot {snapshot.id} is available, and on the backends {sorted(held)} instead of {sorted(home)}'
+            elif held - home:
+                yield f'orphan: snapshot {snapshot.id} is on the backends {sorted(held - home)} as well'
+
+        for server in rows.servers:
+            yield from self._server(server)
+
+    def _server(self, server: Any) -> Iterator[str]:
+        held, home = self.servers.get(server.id, {}), _home(server.host)
+        if server.addresses != server.places and server.status == 'active':
+            yield f'wrong: server {server.id} is in {server.places} subnets, with {server.addresses} addresses'
+        if server.status == 'active' and home not in held:
+            yield f'lost: server {server.id} is active, and not on its backend {home}'
+        elif server.status == 'active' and sum(map(len, held[home].addresses.values())) != server.addresses:
+            yield f'wrong: server {server.id} has {server.addresses} addresses, and {held[home].addresses} at its backend'
+        elif server.status == 'error' and not server.addresses and held:
+            yield f'orphan: server {server.id} has no address, and is on the backends {sorted(held)}'
+
+    def _share(self, share: Any, active: set[str]) -> Iterator[str]:
+        held = self.shares.get(share.instance_id, {})
+        home = _home(share.host)
+        if set(held) - {home}:
+            yield f'orphan: share {share.id} of {home or "no backend"} is on the backends {sorted(set(held) - {home})} as well'
+        record = held.get(home)
+        if record is None:
+            if share.status in _SERVED:
+                yield f'lost: share {share.id} is {share.status}, and not on its backend {home}'
+            return
+        if share.status == 'available' and record.size != share.size:
+            yield f'wrong: share {share.id} has {share.size} GiB, and {record.size} at its backend'
+        if share.status == 'available' and share.access_rules_status == 'active' and set(record.rules) != active:
+            yield f'wrong: share {share.id} has the rules {sorted(active)}, and {sorted(record.rules)} at its backend'
+        if set(record.rules) - active and share.access_rules_status == 'active':
+            yield f'wrong: share {share.id} lets in whom no rule names'
+
+    def orphans(self, found: dict[str, Rows]) -> Iterator[tuple[str, str]]:
+        """Yield (project, what) for everything that a backend holds and no row tells of."""
+        known = {share.instance_id for rows in found.values() for share in rows.shares}
+        known |= {snapshot.id for rows in found.values() for snapshot in rows.snapshots}
+        known |= {server.id for rows in found.values() for server in rows.servers}
+        owners = {ident: project for project, rows in found.items() for op in rows.operations
+                  for ident in (op.serial, op.resource_id)}
+        for noun, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers)):
+            for ident in set(records) - known:
+                yield owners.get(ident, ''), f'orphan: {noun} {ident} is on {sorted(records[ident])}, and no row tells of it'
+
+
+def _home(host: str | None) -> str:
+    return (host or '').partition('@')[2].partition('#')[0]
+
+
+def quota(deployment: Any, project: str, rows: Rows) -> Iterator[str]:
+    """Yield where the quota's usage is not what the rows come to."""
+    document = deployment.ok('GET', f'/quota-sets/{project}/detail')['quota_set']
+    for name, truth in rows.usage().items():
+        said = document[name]['in_use'] + document[name]['reserved']
+        if said != truth:
+            yield f'quota: it says {said} {name}, and there are {truth}'
+
+
+def untold(rows: Rows) -> Iterator[str]:
+    """Yield failures that the owner was not told of."""
+    told = {row.resource_id for row in rows.messages}
+    for noun in ('share', 'snapshot'):
+        for ident, state in rows.of(noun).items():
+            if state in FAILURES and ident not in told:
+                yield f'untold: {noun} {ident} is {state}, and no message tells why'
+    for rule in rows.rules:
+        if rule.state in FAILURES and rule.share_id not in told:
+            yield f'untold: rule {rule.id} is {rule.state}, and no message of its share tells why'

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command of the product that stops where a test says: python -m manila_lite.tests.crash.victim ROLE OPTION...
+
+The product has no hooks for this: what is wrapped here is wrapped in this process.
+"""
+
+import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
+
+import ctypes
+import dataclasses
+import importlib
+import os
+import signal
+import sys
+from typing import Any
+
+from manila_lite import errors, operations
+from manila_lite.drivers import load
+from manila_lite.operations import executor
+from manila_lite.rpc import clients
+from manila_lite.tests.crash import places
+from manila_lite.tests.crash.faulty import Faulty
+from manila_lite.tests.crash.orders import Orders
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _step(orders: Orders, role: str, kind: str, index: int, step: Any) -> Any:
+    def at(what: str) -> str:
+        return places.name(role, kind, what, index)
+
+    def do(work: Any) -> None:
+        project = work.ctx.project_id
+        orders.reach(project, at(places.BEFORE))
+        try:
+            if orders.of(project).get('fail') == at(places.FAILS):
+                raise errors.Final('The step is refused, as ordered.')
+            step.do(work)
+        except errors.Final:
+            orders.reach(project, at(places.RAISED))
+            raise
+        orders.reach(project, at(places.AFTER))
+
+    def undo(work: Any) -> None:
+        orders.reach(work.ctx.project_id, at(places.UNDO))
+        step.undo(work)
+        orders.reach(work.ctx.project_id, at(places.UNDONE))
+
+    return dataclasses.replace(step, do=do, undo=undo if step.undo else None)
+
+
+def _plan(orders: Orders, role: str, plan: Any) -> Any:
+    def done(conn: Any, work: Any) -> None:
+        plan.done(conn, work)
+        orders.reach(work.ctx.project_id, places.name(role, plan.kind, places.DONE))
+
+    def failed(conn: Any, work: Any, error: Exception) -> None:
+        plan.failed(conn, work, error)
+        orders.reach(work.ctx.project_id, places.name(role, plan.kind, places.FAILED))
+
+    steps = tuple(_step(orders, role, plan.kind, index, step) for index, step in enumerate(plan.steps))
+    return dataclasses.replace(plan, steps=steps, done=done, failed=failed)
+
+
+def _wrap_executor(orders: Orders, role: str) -> None:
+    make, run = executor.Executor.__init__, executor.Executor.run
+
+    def made(self: Any, services: Any, owner: str, plans: Any, service: Any) -> None:
+        make(self, services, owner, {kind: _plan(orders, role, plan) for kind, plan in plans.items()}, service)
+
+    def ran(self: Any, op: Any) -> Any:
+        again = run(self, op)
+        orders.reach(op.project_id, places.name(role, op.kind, places.ENDED))
+        return again
+
+    executor.Executor.__init__ = made
+    executor.Executor.run = ran
+
+
+def _wrap_wake(orders: Orders, role: str) -> None:
+    send, transmit = operations.Wake.send, clients.Bus._send
+
+    def sent(self: Any, ctx: Any) -> None:
+        orders.reach(ctx.project_id, places.committed(role))
+        send(self, ctx)
+
+    def transmitted(self: Any, receiver: Any, news: Any) -> None:
+        for _ in range(orders.copies(role)):
+            transmit(self, receiver, news)
+
+    operations.Wake.send = sent
+    clients.Bus._send = transmitted
+
+
+def _wrap_begin(orders: Orders, role: str) -> None:
+    def wrapped(plain: Any) -> Any:
+        def call(conn: Any, ctx: Any, *args: Any, **more: Any) -> Any:
+            wake = plain(conn, ctx, *args, **more)
+            orders.reach(ctx.project_id, places.uncommitted(role))
+            return wake
+        return call
+
+    for name in ('begin', 'begin_once'):
+        setattr(operations, name, wrapped(getattr(operations, name)))
+
+
+def main(role: str, options: list[str]) -> int:
+    """Run the command of that role, wrapped."""
+    # Whatever becomes of the test, nothing of it is left behind.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == 1:
+        return 1
+    orders = Orders.given()
+    _wrap_executor(orders, role)
+    _wrap_wake(orders, role)
+    if role == 'api':
+        _wrap_begin(orders, role)
+    load.load_class = lambda name: Faulty
+    sys.argv = [f'manila-{role}', *options]
+    status: int = importlib.import_module(f'manila_lite.cmd.{role}').main()
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

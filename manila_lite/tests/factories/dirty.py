@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows as a database has them that has seen much: orphans, doubles, odd texts, values that mean nothing.
+
+Made from the tables as they are found, so that a new revision needs no new code here.
+"""
+
+import contextlib
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception
+from sqlalchemy.engine import Connection
+
+_OFF = {'sqlite': 'PRAGMA foreign_keys = OFF', 'postgresql': 'SET session_replication_role = replica',
+        'mysql': 'SET SESSION foreign_key_checks = 0'}
+_ON = {'sqlite': 'PRAGMA foreign_keys = ON', 'postgresql': 'SET session_replication_role = DEFAULT',
+       'mysql': 'SET SESSION foreign_key_checks = 1'}
+
+#: How a row is: which texts stand in its columns. Keys differ by case and blanks only, if the database lets them.
+TEXTS = {
+    'plain': 'row {}',
+    'upper': 'ROW {}',
+    'padded': 'row {} ',
+    'odd': 'r\u00f6w {} \U0001f4a9 \'"\\%_',
+    'long': '{}' + 'x' * 4000,
+    'json that is none': '{{"cut {}',
+    'bare': '',
+}
+
+Rows = dict[str, list[dict[str, Any]]]       # by table
+
+
+@contextlib.contextmanager
+def unguarded(engine: sa.Engine) -> Iterator[Connection]:
+    """Foreign keys may point nowhere, on this connection."""
+    with engine.connect() as conn:
+        _say(conn, _OFF)
+        try:
+            yield conn
+            conn.commit()
+        finally:
+            conn.rollback()
+            _say(conn, _ON)
+
+
+def _say(conn: Connection, words: dict[str, str]) -> None:
+    """Outside of a transaction of SQLAlchemy's: SQLite would not listen in one."""
+    conn.connection.cursor().execute(words[conn.dialect.name])
+    conn.connection.commit()
+
+
+def _tables(engine: sa.Engine) -> list[sa.Table]:
+    found = sa.MetaData()
+    found.reflect(engine)
+    return [table for table in found.sorted_tables if table.name != 'alembic_version']
+
+
+def _is_key(column: sa.Column) -> bool:
+    indexed = any(index.unique and column in list(index.columns) for index in column.table.indexes)
+    listed = any(isinstance(rule, sa.UniqueConstraint) and column in list(rule.columns)
+                 for rule in column.table.constraints)
+    return column.primary_key or indexed or listed
+
+
+def _value(column: sa.Column, kind: str, number: int) -> Any:
+    """Keys tell rows apart by their number; what is no key is the same in every row of a kind."""
+    key = _is_key(column)
+    told = number if key else 0
+    if isinstance(column.type, sa.String):
+        text = '{}' if key and kind == 'bare' else TEXTS[kind]
+        return text.format(told)[:column.type.length or 4000]
+    if isinstance(column.type, sa.DateTime):
+        return datetime.datetime.fromisoformat('1999-12-31 23:59:59') + datetime.timedelta(seconds=told)
+    if isinstance(column.type, sa.Boolean):
+        return kind == 'plain'
+    return told if not column.primary_key else 1 + list(TEXTS).index(kind) * 1000 + number
+
+
+def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
+    return {column.name: _value(column, kind, number) for column in table.columns
+            if kind != 'bare' or not column.nullable}
+
+
+def pollute(engine: sa.Engine, copies: int) -> None:
+    """Each table has ``copies`` rows of each kind, all of them orphans, save those that its keys refuse."""
+    with unguarded(engine) as conn:
+        for table in _tables(engine):
+            for row in (_row(table, kind, number) for kind in TEXTS for number in range(copies)):
+                with contextlib.suppress(exception.DBDuplicateEntry), conn.begin_nested():
+                    conn.execute(table.insert().values(row))
+
+
+def content(engine: sa.Engine) -> Rows:
+    """Return the rows of every table, each as values by column."""
+    with engine.connect() as conn:
+        return {table.name: [dict(row) for row in conn.execute(sa.select(table)).mappings()]
+                for table in _tables(engine)}

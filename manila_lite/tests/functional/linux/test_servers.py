@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients in the subnets of a share network see of its share server: both families, a new subnet, strangers."""
+
+import threading
+
+from manila_lite import kinds
+from manila_lite.tests import nfs_client
+from manila_lite.tests.functional.linux import base, server_base
+
+FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
+
+
+class Writer(threading.Thread):
+    """A client that stays mounted and writes one file after the other until it is told to end."""
+
+    def __init__(self, share, netns):
+        super().__init__(daemon=True)
+        self.session = nfs_client.Session(FOUR, f'/shares/{share.id}', netns=netns)
+        self.ending = threading.Event()
+        self.written, self.failed = [], []
+        self.busy = threading.Condition()
+        self.start()
+
+    def run(self):
+        while not self.ending.is_set() and not self.failed:
+            name = f'file{len(self.written)}'
+            worked, said = self.session.call('write', name, name)
+            with self.busy:
+                (self.written if worked else self.failed).append(name if worked else said)
+                self.busy.notify_all()
+
+    def goes_on(self, more=3):
+        """Some more files were written after this was called, or it failed."""
+        with self.busy:
+            wanted = len(self.written) + more
+            self.busy.wait_for(lambda: len(self.written) >= wanted or self.failed, 60)
+
+    def end(self):
+        """No more is written; returns what failed."""
+        self.ending.set()
+        self.join(60)
+        self.session.close()
+        return self.failed
+
+
+class Families(server_base.ServerTest):
+    def test_written_over_ipv4_and_read_over_ipv6(self):
+        share = self.share()
+        self.assertEqual([(f'{FOUR}:/shares/{share.id}', True), (f'[{SIX}]:/shares/{share.id}', False)],
+                         [(location.path, location.preferred) for location in self.locations])
+        self.assertEqual([None, None], self.grant(share, (server_base.address('four', 101), 'rw'), ('fd66:2::/64', 'ro')))
+        self.works('one4', FOUR, share, 'write', 'f', 'hello')
+        self.assertEqual('hello', self.works('one6', SIX, share, 'read', 'f'))
+        self.refused('ROFS', 'one6', SIX, share, 'write', 'f', 'no')
+
+    def test_strangers_are_refused_in_each_subnet(self):
+        share = self.share()
+        self.grant(share, (server_base.address('four', 101), 'rw'), (server_base.address('six', 101), 'rw'))
+        self.works('one4', FOUR, share, 'write', 'f', 'hello')
+        self.works('one6', SIX, share, 'write', 'f', 'hello')
+        self.refused('NOENT', 'two4', FOUR, share, 'read', 'f')
+        self.refused('NOENT', 'two6', SIX, share, 'read', 'f')
+
+    def test_a_rule_that_cannot_be_expressed_grants_nothing(self):
+        share = self.share()
+        errors = self.grant(share, ('fd66:2::/112', 'rw'), (server_base.address('six', 102), 'rw'), ('10.66.1.0/24', 'ro'))
+        self.assertIn('/100', errors[0])
+        self.assertEqual([None, None], errors[1:])
+        self.refused('NOENT', 'one6', SIX, share, 'list')
+        self.works('two6', SIX, share, 'write', 'f', 'mine')
+        self.assertEqual('mine', self.works('one4', FOUR, share, 'read', 'f'))
+
+    def test_networks_of_two_tenants_may_have_the_same_addresses(self):
+        mine, twin = self.share(), self.machine.server('twin')
+        self.addCleanup(self.driver.teardown_server, twin)
+        self.driver.setup_server(twin)
+        self.machine.client('stranger', 'twin', 101)
+        self.addCleanup(self.machine.unplug, 'stranger')
+        theirs = self.share(twin)
+        for share in (mine, theirs):
+            self.grant(share, ('10.66.1.0/24', 'rw'))
+        self.works('one4', FOUR, mine, 'write', 'f', 'mine')
+        self.works('stranger', FOUR, theirs, 'write', 'f', 'theirs')
+        self.assertEqual('mine', self.works('one4', FOUR, mine, 'read', 'f'))
+        self.refused('NOENT', 'one4', FOUR, theirs, 'list')
+        self.refused('NOENT', 'stranger', FOUR, mine, 'list')
+
+    def test_a_server_that_died_serves_again(self):
+        share = self.share()
+        self.grant(share, (server_base.address('four', 101), 'rw'))
+        base.kill(self.driver._servers.outlet(self.server.id).nfs._server)
+        self.driver.report()
+        self.works('one4', FOUR, share, 'write', 'f', 'hello')
+
+    def test_a_reboot(self):
+        share = self.share()
+        rules = (kinds.AccessRule('r', 'ip', server_base.address('six', 101), 'rw'),)
+        self.driver.update_access(share, rules)
+        self.works('one6', SIX, share, 'write', 'f', 'before')
+        self.driver.teardown()
+        self.assertFalse([name for name in self.machine.traces() if name.startswith('manila-')])
+        type(self).driver = self.machine.driver()
+        self.driver.setup()
+        self.assertIsNone(self.driver.ensure_servers([self.server])[self.server.id].error)
+        self.assertIsNone(self.driver.ensure_shares([kinds.EnsureTarget(share, rules)])[share.id].error)
+        self.assertEqual('before', self.works('one6', SIX, share, 'read', 'f'))
+        self.refused('NOENT', 'two6', SIX, share, 'list')
+
+
+class Growth(server_base.ServerTest):
+    def test_a_third_subnet_while_a_client_writes(self):
+        share = self.share()
+        new = server_base.network('more', 5)
+        self.grant(share, (server_base.address('four', 101), 'rw'), ('10.66.3.101', 'ro'))
+        writer = Writer(share, self.machine.space('one4'))
+        self.addCleanup(writer.end)
+        writer.goes_on()
+        self.assertIsNone(self.driver.check_update_server_network(self.server, new, []))
+        update = self.driver.update_server_network(self.server, new, [share], [])
+        writer.goes_on()
+        self.assertEqual([f'{FOUR}:/shares/{share.id}', f'{MORE}:/shares/{share.id}', f'[{SIX}]:/shares/{share.id}'],
+                         [location.path for location in update.export_locations[share.id]])
+        self.machine.client('one-more', 'more', 101)
+        self.machine.client('two-more', 'more', 102)
+        self.assertEqual('file0', self.works('one-more', MORE, share, 'read', 'file0'))
+        self.refused('ROFS', 'one-more', MORE, share, 'write', 'f', 'no')
+        self.refused('NOENT', 'two-more', MORE, share, 'list')
+        writer.goes_on()
+        self.assertEqual([], writer.end())
+        self.assertEqual(sorted(writer.written), self.works('one-more', MORE, share, 'list').split())
+        self._through_a_router(share)
+
+    def _through_a_router(self, share):
+        """Answers leave by the subnet that the question came through, or the router drops them."""
+        router = self.machine.space('router')
+        base.command('nsenter', f'--net=/run/netns/{router}', 'sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1',
+                     'net.ipv4.conf.all.rp_filter=1', 'net.ipv4.conf.default.rp_filter=1')
+        for subnet in ('four', 'more'):
+            self.machine.client('router', subnet, 1)
+        base.ip('-n', self.machine.fabric, 'link', 'add', 'outside', 'type', 'bridge')
+        base.ip('-n', self.machine.fabric, 'link', 'set', 'outside', 'up')
+        self.machine.plug('router', 'outside', '10.88.0.1/24')
+        self.machine.plug('far', 'outside', '10.88.0.9/24')
+        base.ip('-n', self.machine.space('far'), 'route', 'add', 'default', 'via', '10.88.0.1')
+        self.grant(share, ('10.88.0.0/24', 'rw'))
+        for place in (FOUR, MORE):
+            self.works('far', place, share, 'write', 'far', place)
+            self.assertEqual(place, self.works('far', place, share, 'read', 'far'))

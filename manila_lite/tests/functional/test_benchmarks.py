@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks run, so that they cannot rot. How fast anything is here says nothing, and is not looked at."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import testtools
+
+BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
+
+#: Those that take a second or two; all others start processes, which other tests show to work.
+CHEAP = ('pecan_memo', 'lists', 'scheduler')
+
+
+class Benchmarks(testtools.TestCase):
+
+    def run_script(self, *words):
+        done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=300,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def test_the_cheap_ones(self):
+        *_, last = self.run_script(BENCH / 'every.py', '--tiny', *CHEAP).splitlines()
+        found = {one['benchmark']: one for one in json.loads(last)}
+        self.assertEqual(set(CHEAP), set(found))
+        for name, one in found.items():
+            compared = [line for line in one['lines'] if line['ratio'] is not None]
+            self.assertTrue(compared, name)
+            for line in compared:
+                self.assertIn(line['baseline'], {other['what'] for other in one['lines']})
+                self.assertGreater(line['value'], 0, line)
+
+    def test_each_is_a_command_that_run_knows(self):
+        sys.path.insert(0, str(BENCH))
+        self.addCleanup(sys.path.remove, str(BENCH))
+        import every
+        commands = {path.stem for path in BENCH.glob('*.py') if 'report.main(' in path.read_text()} - {'report'}
+        self.assertEqual(commands, set(every.NAMES))
+        for name in sorted(commands):
+            self.assertIn('--quick', self.run_script(BENCH / f'{name}.py', '--help'))

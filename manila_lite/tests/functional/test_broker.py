@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The broker may go, return and fall silent: requests are accepted all the same, and carried out."""
+
+import threading
+import time
+
+import testtools
+
+from manila_lite.tests import fixtures
+from manila_lite.tests.functional import base
+from manila_lite.tests.services import broker, daemon, places
+
+#: Seconds between polls: nobody waits for the first, everybody for the second.
+SOON, NEVER = 0.2, 3600.0
+
+#: A silent broker is not given up while a test runs.
+_EXTRA = """
+[oslo_messaging_rabbit]
+heartbeat_timeout_threshold = 600
+"""
+
+
+class Broker(testtools.TestCase):
+    """A RabbitMQ of our own, which every test leaves running."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.broker = broker.RabbitMQ()
+        try:
+            cls.broker.need()
+        except daemon.Missing as missing:
+            raise cls.skipException(str(missing)) from None
+        cls.broker.setUp()
+        cls.addClassCleanup(cls.broker.cleanUp)
+
+    def serve(self, extra=''):
+        bus = self.useFixture(places.EmptyBus(self.broker.url, self.broker.admin_url))
+        self.vhost = bus.url.rpartition('/')[2]
+        self.service = self.useFixture(fixtures.Service(extra=extra, bus=bus.url))
+        self.api = base.Api(self.service.app)
+
+    def poll(self, seconds):
+        """Work that nobody hears of is found that late."""
+        self.service.conf.set_override('poll_interval', seconds, 'operations')
+        for part in (self.service.scheduler, *self.service.managers.values()):
+            part.worker.runner.wake()
+
+    def create(self):
+        return self.api.share(wait=None)['id']
+
+    def available(self, share, patience=60):
+        self.api.wait(f'/shares/{share}', 'share', 'available', patience=patience)
+
+    def wake_ups_arrive(self, patience=150):
+        """A share is made though nobody polls. A wake-up that is sent before all are connected again may be lost."""
+        self.poll(NEVER)
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return self.available(self.create(), patience=5)
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+
+    def test_wake_ups_travel_in_quorum_queues(self):
+        self.serve()
+        self.poll(NEVER)
+        self.available(self.create())
+        queues = broker.order(self.broker.admin_url, 'GET', f'queues/{self.vhost}')
+        kinds = {queue['name']: queue['arguments'].get('x-queue-type') for queue in queues}
+        self.assertLessEqual({'manila-scheduler', 'manila-share', 'manila-share.test@alpha'}, kinds.keys())
+        self.assertEqual({'quorum'}, set(kinds.values()), kinds)
+
+    def test_the_broker_goes_and_returns(self):
+        self.serve()
+        self.poll(SOON)
+        self.broker.stop()
+        try:
+            self.available(self.create())
+        finally:
+            self.broker.start()
+        self.wake_ups_arrive()
+
+    def test_the_broker_falls_silent(self):
+        self.serve(_EXTRA)
+        self.available(self.create())           # everything is connected
+        self.poll(SOON)
+        self.broker.pause()
+        try:
+            self.answered(self.create)
+            self.available(self.create())
+            self.answered(self.service.stop)
+        finally:
+            self.broker.go_on()
+        self.service.start()
+        self.wake_ups_arrive()
+
+    def answered(self, call, patience=60):
+        """The call returns while the broker says nothing."""
+        thread = threading.Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(patience)
+        self.assertFalse(thread.is_alive(), f'{call.__name__} waits for the broker')

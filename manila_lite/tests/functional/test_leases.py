@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lease of a backend, as rows and as the right to work; with processes: test_processes_takeover."""
+
+import datetime
+
+import testtools
+from oslo_utils import fixture as clock
+from oslo_utils import timeutils
+
+from manila_lite.db import leases, services
+from manila_lite.manager.tenure import Tenure
+from manila_lite.tests import fixtures
+
+HOST, BINARY = 'test@alpha', 'manila-share'
+
+
+class LeaseTestCase(testtools.TestCase):
+    """A service's row, and nobody at work."""
+
+    def setUp(self):
+        super().setUp()
+        self.services = self.useFixture(fixtures.Service(parts=())).services
+        with self.services.db.writer() as conn:
+            services.heartbeat(conn, HOST, BINARY, 'nova')
+
+    def do(self, function, *args):
+        with self.services.db.writer() as conn:
+            return function(conn, HOST, BINARY, *args)
+
+
+class Rows(LeaseTestCase):
+
+    def test_one_has_it(self):
+        self.assertTrue(self.do(leases.take, 'one', 30))
+        self.assertFalse(self.do(leases.take, 'two', 30))
+        self.assertFalse(self.do(leases.renew, 'two', 30))
+        self.assertTrue(self.do(leases.renew, 'one', 30))
+        self.assertEqual('one', self.do(leases.holder)[0])
+
+    def test_it_runs_out(self):
+        time = self.useFixture(clock.TimeFixture(timeutils.utcnow()))
+        self.do(leases.take, 'one', 30)
+        time.advance_time_delta(datetime.timedelta(seconds=29))
+        self.assertFalse(self.do(leases.take, 'two', 30))
+        self.assertTrue(self.do(leases.renew, 'one', 30))
+        time.advance_time_delta(datetime.timedelta(seconds=29))
+        self.assertFalse(self.do(leases.take, 'two', 30))
+        time.advance_time_delta(datetime.timedelta(seconds=2))
+        self.assertTrue(self.do(leases.take, 'two', 30))
+        self.assertFalse(self.do(leases.renew, 'one', 30))
+
+    def test_given_up_it_is_free(self):
+        self.do(leases.take, 'one', 30)
+        self.do(leases.give_up, 'two')
+        self.assertFalse(self.do(leases.take, 'two', 30))
+        self.do(leases.give_up, 'one')
+        self.assertTrue(self.do(leases.take, 'two', 30))
+
+    def test_of_a_dead_one_it_is_free_unless_another_was_faster(self):
+        self.do(leases.take, 'one', 30)
+        self.assertTrue(self.do(leases.take, 'two', 30, 'one'))
+        self.assertFalse(self.do(leases.take, 'three', 30, 'one'))
+
+    def test_other_services_have_their_own(self):
+        self.do(leases.take, 'one', 30)
+        with self.services.db.writer() as conn:
+            services.heartbeat(conn, 'test@beta', BINARY, 'nova')
+            self.assertTrue(leases.take(conn, 'test@beta', BINARY, 'two', 30))
+
+
+class Tenures(LeaseTestCase):
+
+    def tenure(self):
+        tenure = Tenure(self.services, HOST, BINARY)
+        self.addCleanup(tenure.stop)
+        return tenure
+
+    def test_at_once_where_nobody_works(self):
+        tenure = self.tenure()
+        self.assertFalse(tenure.held())
+        tenure.start()
+        self.assertTrue(tenure.held())
+        self.assertFalse(tenure.wait().is_set())
+        self.assertFalse(tenure.elsewhere())
+
+    def test_not_where_another_works(self):
+        self.do(leases.take, 'elsewhere/w/1/1', 60)
+        tenure = self.tenure()
+        tenure.start()
+        self.assertFalse(tenure.held())
+        self.assertTrue(tenure.elsewhere())
+        tenure.finish()
+        self.assertIsNone(tenure.wait())
+
+    def test_finished_it_is_kept_and_stopped_it_is_free(self):
+        tenure = self.tenure()
+        tenure.start()
+        end = tenure.wait()
+        tenure.finish()
+        self.assertTrue(end.is_set())
+        self.assertTrue(tenure.held())
+        self.assertFalse(self.do(leases.take, 'other', 60))
+        tenure.stop()
+        self.assertFalse(tenure.held())
+        self.assertTrue(self.do(leases.take, 'other', 60))
+
+    def test_lost_and_taken_again(self):
+        self.services.conf.set_override('lease', 2.0, 'operations')
+        self.addCleanup(self.services.conf.clear_override, 'lease', 'operations')
+        tenure = self.tenure()
+        tenure.start()
+        end = tenure.wait()
+        self.do(leases.give_up, self.do(leases.holder)[0])
+        self.assertTrue(self.do(leases.take, 'elsewhere/w/1/1', 3))
+        self.assertTrue(end.wait(60))
+        again = tenure.wait()
+        self.assertIsNot(end, again)
+        self.assertTrue(tenure.held() or again.wait(60))

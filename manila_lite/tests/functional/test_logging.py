@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every line about a request or an operation says which; no line says a secret."""
+
+import base64
+import json
+import re
+import sqlite3
+import urllib.error
+import urllib.request
+
+import bcrypt
+import testtools
+
+from manila_lite.tests import process
+from manila_lite.tests.functional import base
+
+_BACKEND = '[alpha]\ndriver = dummy\n[DEFAULT]\n'
+#: What is in the brackets of a line: request, project, resource.
+_LINE = re.compile(r'^\S+ \S+ \d+ [A-Z]+ [\w.]+ \[(?P<request>req-\S+) (?P<project>\S+) (?P<resource>\S+)\] (?P<text>.*)$')
+
+
+class Lines(testtools.TestCase):
+    """The text form, at the default level."""
+
+    def test_request_project_and_resource(self):
+        lite = self.useFixture(process.Lite(_BACKEND))
+        lite.start()
+        lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        first, second = (lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}}, token=f'u:{project}:admin')
+                         ['share']['id'] for project in ('one', 'two'))
+        for share in (first, second):
+            lite.wait(f'/shares/{share}', 'share', 'available')
+        lite.call('GET', '/a%0a2026-01-01%2000:00:00.000%201%20ERROR%20forged')
+        lite.call('GET', '/shares/none')
+
+        def found():
+            return [line for line in map(_LINE.match, lite.log.read_text().splitlines()) if line]
+        for share, project in ((first, 'one'), (second, 'two')):
+            base.eventually(lambda share=share: any('share.create is done' in line['text'] for line in found()
+                                                    if line['resource'] == share), 'the end of the operation is not logged')
+            said = [line for line in found() if line['resource'] == share and 'GET ' not in line['text']]
+            self.assertEqual({project}, {line['project'] for line in said})
+            # API, scheduler and share manager: what was logged for the one request has its id.
+            self.assertEqual(1, len({line['request'] for line in said}))
+            self.assertTrue(any(line['text'].startswith('POST /v2/shares status: 200 length: ') for line in said))
+            self.assertTrue(any('placed on' in line['text'] for line in said))
+        self.assertTrue(any(line['resource'] == 'none' and 'status: 404' in line['text'] for line in found()))
+        self.assertIn('/a%0A2026-01-01', lite.log.read_text())
+        self.assertNotIn('\n2026-01-01', lite.log.read_text())
+        self.assertNotIn('/healthcheck', lite.log.read_text())
+
+
+class Json(testtools.TestCase):
+
+    def test_each_line_is_an_object_with_the_same_fields(self):
+        lite = self.useFixture(process.Lite(f'{_BACKEND}use_json = true\ndebug = true\n'))
+        lite.start()
+        lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        (lite.state / 'alpha' / 'knobs').write_text('create_share:fail@once\n')
+        share = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
+        lite.wait(f'/shares/{share}', 'share', 'available')
+        base.eventually(lambda: 'share.create is done' in lite.log.read_text(), 'the end is not logged')
+        lines = [json.loads(line) for line in lite.log.read_text().splitlines()]
+        about = [line for line in lines if share in line['message'] and line['name'] != 'manila_lite.api.observe']
+        # Placed, failed with a trace, done.
+        self.assertTrue(any(line['traceback'] for line in about), about)
+        self.assertTrue(any(line['name'].startswith('manila_lite.scheduler') for line in about))
+        self.assertTrue(any(line['name'].startswith('manila_lite.operations') for line in about))
+        asked, = (line for line in lines if line['message'].startswith('POST /v2/shares '))
+        for line in (asked, *about):
+            self.assertEqual((asked['context']['request_id'], 'p', share),
+                             tuple(line['context'][name] for name in ('request_id', 'project_id', 'resource_uuid')), line)
+
+
+SECRETS = {name: f'hush-{name}-4711' for name in ('token', 'password', 'body', 'query', 'broken', 'header', 'stored')}
+
+
+class Secrets(testtools.TestCase):
+    """At debug level, with callers that send secrets wherever they fit, and with a database that fails."""
+
+    def setUp(self):
+        super().setUp()
+        self.lite = self.useFixture(process.Lite(
+            f'{_BACKEND}debug = true\nauth_strategy = http_basic\n'
+            '[api]\nhttp_basic_auth_user_file = {here}\nhttp_basic_accounts = alice:p:admin+member+reader\n'
+            '[profiler]\nconnection_string = redis://:hush-profiler-4711@127.0.0.1/\n'))
+        users = self.lite.state / 'htpasswd'
+        users.write_text(f'alice:{bcrypt.hashpw(SECRETS["password"].encode(), bcrypt.gensalt(4)).decode()}\n')
+        self.lite.config.write_text(self.lite.config.read_text().replace('{here}', str(users)))
+        self.lite.start()
+
+    def send(self, method, path, body=b'', user='alice', password=SECRETS['password']):
+        """Send a request with secrets; returns its status."""
+        word = base64.b64encode(f'{user}:{password}'.encode()).decode()
+        request = urllib.request.Request(
+            f'http://127.0.0.1:{self.lite.port}/v2{path}', method=method, data=body or None, headers={
+                'Authorization': f'Basic {word}', 'X-Auth-Token': SECRETS['token'], 'X-Service-Token': SECRETS['token'],
+                'Cookie': SECRETS['header'], 'X-OpenStack-Manila-API-Version': '2.80', 'Content-Type': 'application/json'})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code
+
+    def test_none_is_logged(self):
+        share = {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'password': SECRETS['body']}}}
+        self.assertEqual(200, self.send('POST', '/types', json.dumps(process.DEFAULT_TYPE).encode()))
+        self.assertEqual(200, self.send('POST', '/shares', json.dumps(share).encode()))
+        self.assertEqual(401, self.send('GET', '/shares', password=SECRETS['stored']))
+        self.assertEqual(200, self.send('GET', f'/shares?access_key={SECRETS["query"]}'))
+        self.assertEqual(400, self.send('POST', '/shares', f'{{"access_key": "{SECRETS["broken"]}'.encode()))
+        with sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30) as db:
+            db.execute('ALTER TABLE share_metadata RENAME TO gone')
+        share['share']['metadata']['password'] = SECRETS['stored']
+        self.assertEqual(500, self.send('POST', '/shares', json.dumps(share).encode()))
+        log = self.lite.log.read_text()
+        # The failure is there, with its statement and without its values.
+        self.assertIn('share_metadata', log)
+        self.assertIn('INSERT INTO', log)
+        self.assertIn(' DEBUG ', log)
+        self.assertNotIn('hush-', log)
+        self.assertNotIn(base64.b64encode(b'alice:').decode().rstrip('=')[:6], log)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage`` without a service: its configuration, its exit statuses, and ``manila-status upgrade check``."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+
+import fixtures
+import testtools
+from oslo_config import cfg
+from oslo_utils import timeutils
+
+from manila_lite import conf as options
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Database
+from manila_lite.tests.functional import manage
+from manila_lite.tests.services import places
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = here
+auth_strategy = noauth
+default_share_type = default
+enabled_share_backends = alpha
+transport_url = rabbit://user:hidden-one@127.0.0.1:9/
+{extra}
+[alpha]
+driver = dummy
+dummy_pool_size_gb = 7
+{backend}
+[oslo_policy]
+policy_file = {state}/policy.yaml
+[database]
+connection = {database}
+{more}
+"""
+
+
+class AloneTest(testtools.TestCase):
+    """Commands on a database of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.url = self.useFixture(places.EmptyDatabase(self.state)).url
+        self.config = self.state / 'c.conf'
+        self.configure()
+
+    def configure(self, extra='', backend='', more='', url=None):
+        self.config.write_text(_CONFIG.format(state=self.state, database=url or self.url, extra=extra, backend=backend,
+                                              more=more))
+
+    def manage(self, *words, status=0):
+        got, out, err = manage.run(self.config, 'manage', *words)
+        self.assertEqual(status, got, out + err)
+        return out + err
+
+    def check(self, status):
+        """Run the upgrade check; returns result and details by the name of the check."""
+        got, out, err = manage.run(self.config, 'status', 'upgrade', 'check', '--json')
+        self.assertEqual(status, got, out + err)
+        return {one['check']: (one['result'], one['details'] or '') for one in json.loads(out.splitlines()[-1])['checks']}
+
+    def database(self):
+        """Return the database, as a process has it."""
+        conf = options.register(cfg.ConfigOpts())
+        conf([f'--config-file={self.config}'], project='manila_lite')
+        found = Database(conf)
+        self.addCleanup(found.dispose)
+        return found
+
+    def service(self, host, **values):
+        with self.database().writer() as conn:
+            conn.execute(models.services.insert().values(
+                host=host, binary='manila-share', topic='manila-share', **{'heartbeat_at': timeutils.utcnow(), **values}))
+
+    # manila-manage ----------------------------------------------------------------------------
+
+    def test_version(self):
+        self.assertIn(metadata.version('manila-lite'), self.manage('--version'))
+
+    def test_schema(self):
+        self.assertIn('manila-manage db sync', self.manage('db', 'check', status=1))
+        self.assertIn('manila-manage db sync', self.manage('doctor', status=2))
+        self.manage('db', 'sync')
+        self.assertIn('the newest', self.manage('db', 'check'))
+        self.manage('doctor')
+        self.assertIn("no revision '77'", self.manage('db', 'stamp', '77', status=1))
+        self.manage('db', 'stamp', '0001')
+        self.assertEqual('0001', self.manage('db', 'version').split()[-1])
+
+    def test_nonsense_is_status_2(self):
+        for words in (['doctor', '--format', 'yaml'], ['nothing'], ['service'], ['share', 'delete'], ['db', 'purge', 'x']):
+            self.assertIn('usage:', self.manage(*words, status=2))
+        self.configure(url='nonsense+x://y')
+        self.assertEqual(1, len(self.manage('db', 'version', status=2).strip().splitlines()))
+        self.config.write_text('[DEFAULT')
+        self.assertIn('manila_lite:', self.manage('service', 'list', status=2))
+
+    def test_config_list(self):
+        self.configure(extra='[quota]\nshares = 3', more='connection_debug = x')
+        found = {one['option']: one for one in json.loads(self.manage('config', 'list', '--format', 'json'))}
+        self.assertEqual(3, found['[quota] shares']['value'])
+        self.assertEqual(str(self.config), found['[quota] shares']['set by'])
+        self.assertEqual((50, 'default'), (found['[quota] snapshots']['value'], found['[quota] snapshots']['set by']))
+        self.assertEqual(7, found['[alpha] dummy_pool_size_gb']['value'])
+        self.assertIn('cannot be read', found['[database] connection_debug']['value'])
+        changed = self.manage('config', 'list', '--changed')
+        self.assertNotIn('hidden-one', changed)
+        self.assertIn('****', changed)
+        self.assertIn('[alpha] driver', changed)
+        self.assertNotIn('[quota] snapshots', changed)
+
+    # manila-status ----------------------------------------------------------------------------
+
+    def test_all_is_well(self):
+        self.manage('db', 'sync')
+        self.assertEqual({0}, {result for result, _ in self.check(0).values()})
+
+    def test_no_database(self):
+        self.configure(url=f'sqlite:///{self.state}/missing/x.sqlite')
+        found = self.check(2)
+        self.assertEqual(2, found['database'][0])
+        self.assertIn('[database] connection', found['database'][1])
+        self.assertEqual(2, found['database schema'][0])
+
+    def test_no_schema(self):
+        found = self.check(2)
+        self.assertEqual((0, 2), (found['database'][0], found['database schema'][0]))
+        self.assertIn('manila-manage db sync', found['database schema'][1])
+
+    def test_services(self):
+        self.manage('db', 'sync')
+        self.service('here@alpha', heartbeat_at=timeutils.datetime.datetime(2020, 1, 1))
+        self.service('here@off', heartbeat_at=timeutils.datetime.datetime(2020, 1, 1), disabled=True)
+        self.configure(extra='[upgrade_levels]\noperations = 1.0')
+        result, details = self.check(1)['services']
+        self.assertEqual(1, result)
+        self.assertIn('manila-share on here@alpha', details)
+        self.assertNotIn('here@off', details)
+        self.assertIn('pinned to 1.0', details)
+
+    def test_something_is_stuck(self):
+        self.manage('db', 'sync')
+        with self.database().writer() as conn:
+            rows.insert(conn, kind='share.create', resource_type='share', resource_id='x', topic='scheduler', host='',
+                        lane='work', data={}, state='parked', error='out of reach')
+        result, details = self.check(1)['nothing stuck']
+        self.assertEqual(1, result)
+        self.assertIn('out of reach', details)
+        self.assertIn('manila-manage doctor', details)
+
+    def test_policy_file(self):
+        self.manage('db', 'sync')
+        policy = self.state / 'policy.yaml'
+        policy.write_text('share:get: "rule:mine"\nmine: "role:x"\nshare:gte: "role:y"\n')
+        result, details = self.check(1)['policy file']
+        self.assertEqual(1, result)
+        self.assertEqual('Rule share:gte: there is no such rule', details)
+        policy.write_text('share:get: "((("\n- x\n')
+        self.assertEqual(2, self.check(2)['policy file'][0])
+
+    def test_options(self):
+        self.manage('db', 'sync')
+        self.configure(extra='defualt_share_type = x\n[beta]\ndriver = dummy\n[keystone_authtoken]\nusername = x',
+                       backend='dummy_knob = x')
+        result, details = self.check(1)['options']
+        self.assertEqual(1, result)
+        for said in ('[DEFAULT] defualt_share_type: there is no such option', '[alpha] dummy_knob', 'enabled_share_backends?'):
+            self.assertIn(said, details)
+        self.assertNotIn('keystone', details)
+
+    def test_an_option_that_has_another_name_now(self):
+        self.manage('db', 'sync')
+        self.configure(extra='rpc_thread_pool_size = 3')
+        self.assertIn('is called [DEFAULT] executor_thread_pool_size now', self.check(1)['options'][1])
+
+    def test_backends(self):
+        self.manage('db', 'sync')
+        self.configure(backend='driver = nonsense')
+        result, details = self.check(2)['share backends']
+        self.assertEqual(2, result)
+        self.assertIn('nonsense', details)
+
+    def test_a_file_for_several_hosts(self):
+        if places.backend() != 'sqlite':
+            self.skipTest('about SQLite')
+        self.manage('db', 'sync')
+        self.service('here@alpha')
+        self.service('there@alpha', stopped=True)
+        self.assertEqual(1, self.check(1)['database for several hosts'][0])
+        self.service('yonder@alpha')
+        result, details = self.check(2)['database for several hosts']
+        self.assertEqual(2, result)
+        self.assertIn('yonder', details)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage doctor`` finds what is stuck and mends it beside a running service."""
+
+import subprocess
+import sys
+
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.operations import doctor
+from manila_lite.tests.functional import base, manage
+
+
+class DoctorTest(manage.ManageTest):
+    """On damage made by SQL."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self._clean)
+
+    def _clean(self):
+        """What a test left does not trouble the next."""
+        with self.service.services.db.writer() as conn:
+            for table in (models.operations, models.snapshots, models.shares):
+                conn.execute(table.delete())
+
+    def found(self, *words, status=1):
+        """Return what doctor finds, by id."""
+        return {one['id']: one for one in self.listed('doctor', *words, status=status)}
+
+    def rest(self):
+        """What doctor finds wrong after a mending comes to nothing soon."""
+        base.eventually(lambda: not any(one.wrong for one in doctor.look(self.service.services)), 'something is wrong still')
+
+    def operation(self, share_id, kind='share.extend', **values):
+        """An operation is in the table. Returns its id."""
+        with self.service.services.db.writer() as conn:
+            return rows.insert(conn, **{
+                'kind': kind, 'resource_type': kind.partition('.')[0], 'resource_id': share_id, 'topic': 'share',
+                'host': 'test@alpha', 'lane': 'work', 'data': {}, 'project_id': 'p', 'user_id': 'u', **values})
+
+    def snapshot(self, share, status, **values):
+        made = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id'], 'name': 'x'}})['snapshot']
+        self.admin.wait(f'/snapshots/{made["id"]}', 'snapshot', 'available')
+        self.write(models.snapshots, made['id'], status=status, **values)
+        return made['id']
+
+    def rules(self, share, *states):
+        """The share has rules in these states. Returns their ids."""
+        made = [self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.0.{last}'})[1]
+                ['access']['id'] for last, _ in enumerate(states, 1)]
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+        for ident, state in zip(made, states, strict=True):
+            self.write(models.access_rules, ident, state=state)
+        return made
+
+    def ends(self, share, status, **fields):
+        got = self.admin.wait(f'/shares/{share["id"]}', 'share', status)
+        self.assertEqual(fields, {key: got[key] for key in fields})
+
+    def mend(self, *idents):
+        """Each is found wrong, and mended; what is left is nothing wrong."""
+        found = self.found()
+        for ident in idents:
+            self.assertTrue(found[ident]['wrong'], found[ident])
+            self.assertTrue(found[ident]['mendable'], found[ident])
+        _, said = self.manage('doctor', '--fix')
+        for ident in idents:
+            self.assertIn(ident, said)
+        self.rest()
+        return said
+
+    def deletions(self):
+        return (self.service.state / 'alpha' / 'calls').read_text().count('delete_share ')
+
+    def test_nothing_is_wrong(self):
+        share = self.admin.share()
+        self.rules(share, 'active')
+        out, _ = self.manage('doctor')
+        self.assertIn('0 of 0 are wrong', out)
+
+    def test_shares_without_operation_are_done_again(self):
+        made = [self.admin.share(size=2) for _ in range(5)]
+        create, extend, shrink, revert, delete = made
+        self.put(create, 'creating', launched_at=None)
+        self.put(extend, 'extending', target_size=3)
+        self.put(shrink, 'shrinking', target_size=1)
+        snapshot = self.snapshot(revert, 'restoring')
+        self.put(revert, 'reverting', target_size=2)
+        self.operation(delete['id'], 'share.delete', state='failed', error='x', finished_at=timeutils.utcnow())
+        self.put(delete, 'deleting')
+        self.mend(*(share['id'] for share in made))
+        self.ends(create, 'available')
+        self.ends(extend, 'available', size=3)
+        self.ends(shrink, 'available', size=1)
+        self.ends(revert, 'available')
+        self.admin.wait(f'/shares/{delete["id"]}', 'share', 'gone')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.manage('doctor')
+
+    def test_what_nothing_proves_ends_as_failed(self):
+        """A share in ``deleting`` by an administrator's hand is not deleted, and one with data is not made again."""
+        made, before = [self.admin.share() for _ in range(3)], self.deletions()
+        for share, status in zip(made, ('deleting', 'creating', 'extending'), strict=True):
+            self.put(share, status)
+        said = self.mend(*(share['id'] for share in made))
+        self.assertIn('error_deleting', said)
+        for share, status in zip(made, ('error_deleting', 'error', 'extending_error'), strict=True):
+            self.ends(share, status)
+            messages = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+            self.assertIn('could not be taken up again', messages[0]['user_message'])
+        self.assertEqual(before, self.deletions())
+
+    def test_snapshots_without_operation(self):
+        share = self.admin.share()
+        made = [self.snapshot(share, status) for status in ('creating', 'deleting', 'deleting', 'restoring')]
+        create, delete, doubtful, restore = made
+        self.operation(delete, 'snapshot.delete', state='failed', error='x', finished_at=timeutils.utcnow())
+        self.mend(*made)
+        for ident, status in ((create, 'available'), (delete, 'gone'), (doubtful, 'error_deleting'), (restore, 'available')):
+            self.admin.wait(f'/snapshots/{ident}', 'snapshot', status)
+
+    def test_rules_without_operation(self):
+        share, other = self.admin.share(), self.admin.share()
+        apply, deny = self.rules(share, 'queued_to_apply', 'denying')
+        self.write(models.share_instances, self.instance(other['id']), access_rules_status='syncing')
+        found = self.found()
+        self.assertEqual({apply, deny, other['id']}, set(found))
+        self.mend(other['id'])
+        self.admin.wait(f'/share-access-rules/{apply}', 'access', 'active', field='state')
+        self.admin.wait(f'/share-access-rules/{deny}', 'access', 'gone', field='state')
+        self.admin.wait(f'/shares/{other["id"]}', 'share', 'active', field='access_rules_status')
+
+    def test_rules_that_no_backend_can_be_told_of(self):
+        share = self.admin.share()
+        apply, deny = self.rules(share, 'applying', 'queued_to_deny')
+        self.write(models.share_instances, self.instance(share['id']), host=None, status='error')
+        self.manage('doctor', '--fix')
+        self.admin.wait(f'/share-access-rules/{apply}', 'access', 'error', field='state')
+        self.admin.wait(f'/share-access-rules/{deny}', 'access', 'gone', field='state')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error', field='access_rules_status')
+
+    def test_quota_counts_no_resize_that_is_none(self):
+        share = self.admin.share()
+        self.put(share, 'available', target_size=50)
+        limits = self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['gigabytes']
+        self.assertEqual(49, limits['reserved'])
+        self.mend(share['id'])
+        self.assertEqual(0, self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['gigabytes']['reserved'])
+
+    # Operations -------------------------------------------------------------------------------
+
+    def parked(self, share, kind='share.extend', **values):
+        return self.operation(share['id'], kind, state='parked', error='out of reach', finished_at=timeutils.utcnow(),
+                              serial=self.instance(share['id']), **values)
+
+    def resizing(self, **values):
+        share = self.admin.share()
+        self.put(share, 'extending', target_size=2)
+        return share, self.parked(share, **{'data': {'size': 1, 'new_size': 2}, **values})
+
+    def test_parked_operations(self):
+        good, first = self.resizing()
+        bad, second = self.resizing()
+        with self.service.services.db.writer() as conn:
+            conn.exec_driver_sql(f"UPDATE operations SET data = '{{\"cut' WHERE id = '{second}'")
+        twice, third = self.resizing(data={'size': 1, 'new_size': 2, 'begun_again': True})
+        calm = self.admin.share()
+        idle = self.parked(calm, 'share.future')
+        found = self.found()
+        self.assertIn('out of reach', found[first]['why'])
+        self.assertIn(first, found[good['id']]['why'])
+        self.mend(first, second, third, idle)
+        self.ends(good, 'available', size=2)
+        self.ends(bad, 'available', size=2)
+        self.ends(twice, 'extending_error', size=1)
+        self.ends(calm, 'available')
+
+    def test_a_parked_sync_of_rules(self):
+        share, other = self.admin.share(), self.admin.share()
+        (rule,), (doubtful,) = self.rules(share, 'applying'), self.rules(other, 'applying')
+        sync = {'resource_type': 'share', 'lane': 'fast'}
+        self.mend(self.parked(share, 'access.sync', **sync),
+                  self.parked(other, 'access.sync', data={'begun_again': True}, **sync))
+        self.admin.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
+        self.admin.wait(f'/share-access-rules/{doubtful}', 'access', 'error', field='state')
+
+    def test_a_dead_worker_and_a_clock_that_was_wrong(self):
+        dead = subprocess.run([sys.executable, '-c', 'from manila_lite.operations import owners; print(owners.name())'],
+                              capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        later = timeutils.utcnow() + timeutils.datetime.timedelta(days=1)
+        shares = [self.admin.share() for _ in range(2)]
+        idents = []
+        for share, values in zip(shares, ({'owner': dead, 'lease_expires_at': later}, {'next_run_at': later}), strict=True):
+            self.put(share, 'extending', target_size=2)
+            idents.append(self.operation(share['id'], data={'size': 1, 'new_size': 2}, serial=self.instance(share['id']),
+                                         open_key=f'share:{share["id"]}', **values))
+        found = self.found()
+        self.assertIn(f'{dead}, which worked on it, is dead', found[idents[0]]['why'])
+        self.assertIn('was a clock wrong?', found[idents[1]]['why'])
+        self.mend(*idents)
+        for share in shares:
+            self.ends(share, 'available', size=2)
+
+    def test_why_an_operation_waits(self):
+        """With what can be done about it from here, and without."""
+        now, second = timeutils.utcnow(), timeutils.datetime.timedelta(seconds=1)
+        before, later = now - 3600 * second, now + 3600 * second
+        services = {'up@x': (now + 600 * second, False), 'busy@x': (now + 600 * second, False), 'down@x': (before, True)}
+        for host, (heartbeat, stopped) in services.items():
+            self.add(models.services, host=host, binary='manila-share', topic='manila-share', heartbeat_at=heartbeat,
+                     stopped=stopped, created_at=now)
+        self.addCleanup(self.drop, models.services, models.services.c.host.like('%@x'))
+        held = {'owner': 'elsewhere/1-1/1/1', 'lease_expires_at': later}
+        expected = {
+            'is being worked on by elsewhere': (False, {'host': 'busy@x', 'serial': 's', **held}),
+            'waits for its turn behind': (False, {'host': 'busy@x', 'serial': 's', 'next_run_at': before}),
+            'waits for a free hand': (False, {'host': 'busy@x', 'next_run_at': before}),
+            'looks again in': (False, {'host': 'up@x', 'next_run_at': now + 1800 * second}),
+            'does not claim it': (True, {'host': 'up@x', 'next_run_at': before}),
+            'on down@x, which is down': (True, {'host': 'down@x'}),
+            'on gone@x, which is not known': (True, {'host': 'gone@x'}),
+            'ran out': (True, {'host': 'gone@x', 'owner': 'elsewhere/1-1/1/1', 'lease_expires_at': before}),
+            'does not have': (True, {'topic': 'future', 'host': ''}),
+        }
+        idents = {why: self.operation(uuidutils.generate_uuid(), **values) for why, (_, values) in expected.items()}
+        found = self.found()
+        for why, (wrong, _) in expected.items():
+            self.assertIn(why, found[idents[why]]['why'])
+            self.assertEqual(wrong, found[idents[why]]['wrong'], why)
+        self.assertEqual({idents['ran out'], idents['does not claim it']},
+                         {one['id'] for one in found.values() if one['mendable'] and one['what'] == 'operation'})
+        found = self.found('--fix')
+        self.assertEqual('is due', found[idents['does not claim it']]['why'])
+        self.assertIn('not known', found[idents['ran out']]['why'])
+
+    def test_what_moved_meanwhile_is_let_be(self):
+        share, ident = self.resizing()
+        (parked,) = [one for one in doctor.look(self.service.services) if one.id == ident]
+        self.admin.action(share['id'], 'reset_status', {'status': 'available'})
+        self.assertIsNone(doctor.mend(self.service.services, parked))
+        self.put(share, 'extending', target_size=2)
+        (stuck,) = [one for one in doctor.look(self.service.services) if one.id == share['id']]
+        self.put(share, 'available', target_size=None)
+        self.assertIsNone(doctor.mend(self.service.services, stuck))
+        self.ends(share, 'available', size=1)
+
+    def test_older_than(self):
+        share = self.admin.share()
+        self.put(share, 'creating', launched_at=None)
+        self.assertEqual({}, self.found('--older-than', '3600', status=0))
+        self.assertEqual({share['id']}, set(self.found()))
+        self.manage('doctor', '--older-than', '-1', status=2)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that nothing owns, services that are gone and pools that nobody reports: found and mended."""
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models, orphans
+from manila_lite.operations import doctor
+from manila_lite.tests.factories import dirty
+from manila_lite.tests.functional import manage
+
+_LONG_AGO = timeutils.datetime.datetime(2020, 1, 1)
+
+
+class LeftoversTest(manage.ManageTest):
+    """One of everything is left over."""
+
+    def found(self, *words, status=1):
+        """Return what doctor finds, by what and id."""
+        return {(one['what'], one['id'], one['state']): one for one in self.listed('doctor', *words, status=status)}
+
+    def orphans(self):
+        """A row of each table that has owners is there without them. Returns the tables' names."""
+        made = set()
+        for table in models.metadata.sorted_tables:
+            keys = [key.parent.name for key in table.foreign_keys if key.column.table is not table]
+            if keys:
+                self.add(table, **dirty._row(table, 'plain', 7) | {name: uuidutils.generate_uuid() for name in keys})
+                made.add(table.name)
+        return made
+
+    def test_rows_that_nothing_owns(self):
+        share = self.admin.share(metadata={'a': 'b'})
+        made = self.orphans()
+        self.assertIn('access_rules', made)
+        bare = uuidutils.generate_uuid()
+        self.add(models.shares, id=bare, project_id='p', size=1, share_proto='NFS')
+        self.add(models.quotas, project_id='p', share_type_id='gone', resource='shares', hard_limit=1)
+        self.add(models.quota_locks, project_id='nobody')
+        made |= {'shares', 'quotas', 'quota_locks'}
+        found = self.found()
+        self.assertEqual(made, made & {key[1] for key in found if key[0] == 'rows'})
+        self.assertFalse(found['rows', 'quota_locks', '1 left']['wrong'])
+        self.manage('doctor', '--fix', status=1)    # a service that is down
+        with self.service.services.db.reader() as conn:
+            self.assertEqual([], [kind.table.name for kind in orphans.kinds() if kind.find(conn)])
+            self.assertNotIn(bare, list(conn.execute(sa.select(models.shares.c.id)).scalars()))
+        self.assertEqual({'a': 'b'}, self.admin.ok('GET', f'/shares/{share["id"]}/metadata')['metadata'])
+
+    def test_a_database_that_has_seen_much(self):
+        dirty.pollute(self.service.services.db.engine, 2)
+        self.manage('doctor', status=1)
+        self.manage('doctor', '--fix', status=1)
+        self.assertEqual([], [one for one in doctor.look(self.service.services) if one.what in ('rows', 'quota')])
+
+    def service_row(self, host, **values):
+        self.add(models.services, **{'host': host, 'binary': 'manila-share', 'topic': 'manila-share',
+                                     'heartbeat_at': timeutils.utcnow() + timeutils.datetime.timedelta(hours=1), **values})
+
+    def pool(self, host, **values):
+        self.add(models.pools, **{'host': host, 'backend_host': host.partition('#')[0], 'total_gb': 10, 'free_gb': 10,
+                                  'capabilities': {}, 'reported_at': timeutils.utcnow(), **values})
+
+    def test_services(self):
+        for host, values in {
+                'down@a': {'heartbeat_at': _LONG_AGO}, 'stopped@a': {'heartbeat_at': _LONG_AGO, 'stopped': True},
+                'off@a': {'heartbeat_at': _LONG_AGO, 'disabled': True}, 'silent@a': {'created_at': _LONG_AGO}}.items():
+            self.service_row(host, **values)
+        found = {key[1:]: one['wrong'] for key, one in self.found().items() if key[0] == 'service' and key[1].endswith('@a')}
+        self.assertEqual({('down@a', 'down'): True, ('stopped@a', 'stopped'): False, ('off@a', 'down'): False,
+                          ('silent@a', 'up'): True}, found)
+
+    def test_pools(self):
+        self.service_row('full@b')
+        self.pool('full@b#p', claimed_gb=5, reported_at=_LONG_AGO)
+        self.pool('gone@b#p')
+        found = self.found()
+        self.assertTrue(found['rows', 'pools', '1 left']['wrong'])
+        self.assertTrue(found['pool', 'full@b#p', '5 GiB claimed']['mendable'])
+        self.assertTrue(found['pool', 'full@b#p', 'old figures']['wrong'])
+        found = self.found('--fix')
+        self.assertEqual(['old figures'], [key[2] for key in found if key[1] == 'full@b#p'])
+        self.assertFalse([key for key in found if key[:2] == ('rows', 'pools')])
+        with self.service.services.db.reader() as conn:
+            self.assertEqual(0, conn.execute(sa.select(models.pools.c.claimed_gb).where(
+                models.pools.c.host == 'full@b#p')).scalar())

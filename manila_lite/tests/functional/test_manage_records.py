@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services and records of shares by ``manila-manage``, beside a running service."""
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.tests.functional import base, manage
+
+_LONG_AGO = timeutils.datetime.datetime(2020, 1, 1)
+
+
+class RecordsTest(manage.ManageTest):
+    """Hosts and backends that are there, and others that are not."""
+
+    def backend(self, host, heartbeat=_LONG_AGO, pools=('p',)):
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.insert().values(host=host, binary='manila-share', topic='manila-share',
+                                                         heartbeat_at=heartbeat, created_at=_LONG_AGO))
+            for pool in pools:
+                conn.execute(models.pools.insert().values(
+                    host=f'{host}#{pool}', backend_host=host, total_gb=1, free_gb=1, capabilities={},
+                    reported_at=timeutils.utcnow()))
+
+    def refused(self, *words):
+        """The command is refused in one line on standard error; returns it."""
+        out, said = self.manage(*words, status=1)
+        self.assertEqual('', out)
+        self.assertEqual(1, len(said.strip().splitlines()), said)
+        return said
+
+    def hosts(self, ident):
+        """Return where a share is and where its operation waits."""
+        instances, work = models.share_instances, models.operations
+        with self.service.services.db.reader() as conn:
+            return [conn.execute(sa.select(table.c.host).where(*so)).scalar() for table, so in (
+                (instances, [instances.c.share_id == ident]),
+                (work, [work.c.resource_id == ident, work.c.kind == 'share.extend']))]
+
+    def placed(self, host):
+        """A share on a backend of no life, with an operation that waits for it."""
+        share = self.admin.share()
+        self.write(models.share_instances, self.instance(share['id']), host=host, status='extending')
+        with self.service.services.db.writer() as conn:
+            rows.insert(conn, kind='share.extend', resource_type='share', resource_id=share['id'], topic='share',
+                        host=host.partition('#')[0], lane='work', data={'size': 1, 'new_size': 1})
+        return share['id']
+
+    def test_lists(self):
+        self.backend('other@backend')
+        for option in ('--format', '--format_output'):
+            out, _ = self.manage('service', 'list', option, 'json')
+            self.assertIn('"host": "test@alpha"', out)
+        services = {(one['binary'], one['host']): one for one in self.listed('service', 'list')}
+        self.assertEqual('up', services['manila-share', 'test@alpha']['state'])
+        self.assertEqual('down', services['manila-share', 'other@backend']['state'])
+        self.assertEqual('nova', services['manila-scheduler', 'test']['zone'])
+        self.admin.share()
+        found = {one['host']: one for one in self.listed('host', 'list')}
+        self.assertLess(0, found['test@alpha']['shares'])
+        self.assertEqual(1, found['test@alpha']['pools'])
+        self.assertEqual({'test@alpha'}, {one['host'] for one in self.listed('host', 'list', 'nova')})
+        self.assertEqual([], self.listed('host', 'list', 'nowhere'))
+        out, _ = self.manage('host', 'list')
+        self.assertEqual(['host', 'zone', 'status', 'state', 'pools', 'shares'], out.splitlines()[0].split())
+
+    def test_cleanup(self):
+        self.backend('old@one')
+        self.backend('old@two')
+        self.backend('old@three')
+        self.write(models.share_instances, self.instance(self.admin.share()['id']), host='old@two#p')
+        self.placed('old@three#p')
+        with self.service.services.db.writer() as conn:     # work alone keeps it, too
+            conn.execute(models.shares.delete().where(models.shares.c.id.in_(
+                sa.select(models.share_instances.c.share_id).where(models.share_instances.c.host == 'old@three#p'))))
+        self.assertIn('service_down_time', self.refused('service', 'cleanup', '--down', '1'))
+        found = {one['host']: one['result'] for one in self.listed('service', 'cleanup', status=1)}
+        self.assertEqual('removed', found['old@one'])
+        self.assertIn('kept', found['old@two'])
+        self.assertIn('kept', found['old@three'])
+        self.assertNotIn('test@alpha', found)
+        left = {one['host'] for one in self.listed('service', 'list')}
+        self.assertEqual({'old@two', 'old@three', 'test@alpha'}, left & {'old@one', 'old@two', 'old@three', 'test@alpha'})
+        with self.service.services.db.reader() as conn:
+            self.assertIsNone(conn.execute(sa.select(models.pools.c.host).where(models.pools.c.host == 'old@one#p')).scalar())
+
+    def test_update_host_by_backend(self):
+        self.backend('was_x@alpha')
+        share, other = self.placed('was_x@alpha#p'), self.placed('wasnx@alpha#p')
+        out, _ = self.manage('share', 'update_host', '--currenthost', 'was_x', '--newhost', 'test')
+        self.assertIn('1 share instances', out)
+        self.assertEqual(['test@alpha#p', 'test@alpha'], self.hosts(share))
+        self.assertEqual(['wasnx@alpha#p', 'wasnx@alpha'], self.hosts(other))
+        base.eventually(lambda: self.admin.ok('GET', f'/shares/{share}')['share']['status'] == 'available',
+                        'the new host does not do what waited for the old one')
+
+    def test_update_host_by_pool(self):
+        self.backend('from@b', pools=('p', 'q'))
+        self.backend('to@c', pools=('p',))
+        moved, left = self.placed('from@b#p'), self.placed('from@b#q')
+        self.manage('share', 'update_host', '--currenthost', 'from@b#p', '--newhost', 'to@c#p')
+        self.assertEqual(['to@c#p', 'to@c'], self.hosts(moved))
+        self.assertEqual(['from@b#q', 'from@b'], self.hosts(left))
+        with self.service.services.db.reader() as conn:
+            pools = set(conn.execute(sa.select(models.pools.c.host)).scalars())
+        self.assertIn('to@c#p', pools)
+        self.assertNotIn('from@b#p', pools)
+
+    def test_update_host_refuses(self):
+        move = ('share', 'update_host', '--currenthost')
+        for old, new in (('a', 'a@b'), ('a@b', 'a@b'), ('a#p', 'b#p'), ('a@', 'b@')):
+            self.assertIn('host@backend#pool', self.refused(*move, old, '--newhost', new))
+        self.assertIn('no service reports nobody', self.refused(*move, 'test', '--newhost', 'nobody'))
+        self.backend('alive@d', heartbeat=timeutils.utcnow() + timeutils.datetime.timedelta(hours=1))
+        self.assertIn('alive@d is up: stop it first', self.refused(*move, 'alive', '--newhost', 'test'))
+        share = self.placed('dead@e#p')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.operations.update().where(models.operations.c.resource_id == share).values(
+                owner='x', lease_expires_at=timeutils.utcnow() + timeutils.datetime.timedelta(hours=1)))
+        self.assertIn('are being worked on', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
+        self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
+        self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
+
+    def test_delete(self):
+        share = self.admin.share()
+        path = f'/shares/{share["id"]}'
+        self.assertIn('openstack share delete', self.refused('share', 'delete', share['id']))
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.admin.action(share['id'], 'reset_status', {'status': 'error'})
+        self.assertIn('has 1 snapshots', self.refused('share', 'delete', share['id']))
+        calls = (self.service.state / 'alpha' / 'calls').read_text()
+        out, _ = self.manage('share', 'delete', share['id'], '--force')
+        self.assertIn('The backend was not touched', out)
+        self.assertEqual(404, self.admin.call('GET', path)[0])
+        self.assertEqual(404, self.admin.call('GET', f'/snapshots/{snapshot}')[0])
+        self.assertEqual(calls, (self.service.state / 'alpha' / 'calls').read_text())
+        self.assertIn('could not be found', self.refused('share', 'delete', share['id']))
+
+    def test_delete_of_what_is_being_worked_on(self):
+        ident = self.placed('far@away#p')
+        later = timeutils.utcnow() + timeutils.datetime.timedelta(hours=1)
+        self.write(models.share_instances, self.instance(ident), status='extending_error')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.operations.update().where(models.operations.c.resource_id == ident).values(
+                owner='x', lease_expires_at=later))
+        self.assertIn('is being worked on', self.refused('share', 'delete', ident))
+        self.manage('share', 'delete', ident, '--force')
+        with self.service.services.db.reader() as conn:
+            self.assertEqual(rows.FAILED, conn.execute(sa.select(models.operations.c.state).where(
+                models.operations.c.resource_id == ident, models.operations.c.kind == 'share.extend')).scalar())

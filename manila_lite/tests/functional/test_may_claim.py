@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A runner that is told that it may not claim, and wake-ups that name lanes."""
+
+import threading
+
+from oslo_utils import uuidutils
+
+from manila_lite.db import operations as rows
+from manila_lite.operations.begin import begin
+from manila_lite.operations.plans import FAST, WORK, Plan, Step
+from manila_lite.operations.runner import Runner
+from manila_lite.tests import process
+from manila_lite.tests.functional import base
+
+
+class MayClaim(base.ServiceTest):
+    """The runner alone, looking for work only when it is woken."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.go_on = threading.Event()
+        self.began = []
+        conf = self.service.services.conf
+        for name, value in (('poll_interval', 3600), ('workers', 1), ('fast_workers', 1)):
+            conf.set_override(name, value, 'operations')
+            self.addCleanup(conf.clear_override, name, 'operations')
+        plan = Plan('test', (Step(self.work),), lambda conn, work: None, lambda conn, work, error: None)
+        self.runner = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [plan], None)
+        self.addCleanup(self.runner.stop)
+        self.addCleanup(self.go_on.set)
+
+    def work(self, work):
+        self.began.append(work.op.id)
+        self.go_on.wait(60)
+
+    def begin(self, lane=WORK):
+        with self.service.services.db.writer() as conn:
+            return begin(conn, self.service.context(), 'test', 'test', uuidutils.generate_uuid(), topic='share',
+                         host=self.runner.host, lane=lane).operation_id
+
+    def row(self, ident):
+        with self.service.services.db.reader() as conn:
+            return rows.get(conn, ident)
+
+    def until(self, check, what):
+        process.until(check, what, lambda: '')
+
+    def test_nothing_is_claimed_until_it_may_be(self):
+        asked = threading.Semaphore(0)
+        allowed = threading.Event()
+
+        def may_claim():
+            asked.release()
+            return allowed.is_set()
+
+        self.runner.may_claim = may_claim
+        ident = self.begin()
+        self.runner.start()
+        self.assertTrue(asked.acquire(timeout=60))
+        self.assertIsNone(self.row(ident).owner)
+        allowed.set()
+        self.runner.wake()
+        self.until(lambda: self.began == [ident], 'it is worked on')
+
+    def test_a_claim_is_taken_back_if_the_right_was_lost_in_its_middle(self):
+        answers = [True, False]
+        self.runner.may_claim = lambda: answers.pop(0) if answers else False
+        ident = self.begin()
+        self.runner.start()
+        self.until(lambda: not answers, 'it was claimed')
+        self.runner.stop()
+        row = self.row(ident)
+        self.assertEqual((None, 0, rows.OPEN), (row.owner, row.attempts, row.state))
+        self.assertEqual([], self.began)
+
+    def test_a_wake_up_for_a_lane_without_a_free_hand_is_kept(self):
+        """It costs no look now, and is not forgotten when there is one."""
+        first = self.begin()
+        self.runner.start()
+        self.until(lambda: self.began == [first], 'the first is worked on')
+        looks = []
+        self.runner.may_claim = lambda: looks.append(1) or True
+        second = self.begin()
+        self.runner.wake([WORK])
+        fast = self.begin(FAST)
+        self.runner.wake([FAST])
+        self.until(lambda: fast in self.began, 'the other lane is not held up')
+        self.assertNotIn(second, self.began)
+        self.go_on.set()
+        self.until(lambda: second in self.began, 'the second is worked on')
+
+    def test_a_full_lane_is_not_looked_at(self):
+        first = self.begin()
+        self.runner.start()
+        self.until(lambda: self.began == [first], 'the first is worked on')
+        self.runner._poke.clear()
+        self.runner.wake([WORK])
+        self.assertFalse(self.runner._poke.is_set())
+
+    def test_a_lane_of_a_newer_release_means_all(self):
+        first = self.begin()
+        self.runner.wake(['new'])
+        self.runner.start()
+        self.until(lambda: self.began == [first], 'the first is worked on')
+        self.begin(FAST)
+        self.runner.wake(['new', WORK])
+        self.until(lambda: len(self.began) == 2, 'all lanes were looked at')

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics as Prometheus sees them: over HTTP, from real processes, with labels from tables only."""
+
+import contextlib
+import datetime
+import logging
+import re
+import socket
+import sys
+import urllib.error
+import urllib.request
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+from oslo_db import exception as oslo_db_exception
+from oslo_utils import timeutils
+from prometheus_client import parser
+
+from manila_lite import metrics
+from manila_lite.api.contract import OPS
+from manila_lite.cmd import collector, monitor
+from manila_lite.db import figures, models, operations
+from manila_lite.tests import process
+from manila_lite.tests.functional import base
+
+_CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
+_UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
+#: Every value that the label "route" may have.
+ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {'other', 'discovery', 'healthcheck'}
+
+
+class Scraped:
+    """What one process shows."""
+
+    def __init__(self, port):
+        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=30) as answer:
+            text = answer.read().decode()
+        self.samples = [sample for family in parser.text_string_to_metric_families(text) for sample in family.samples]
+
+    def value(self, name, **labels):
+        """Return the sum of the samples that have these labels."""
+        return sum(sample.value for sample in self.samples
+                   if sample.name == f'manila_lite_{name}' and labels.items() <= sample.labels.items())
+
+    def labels(self, name, label):
+        """Return all values of a label."""
+        return {sample.labels[label] for sample in self.samples if sample.name == f'manila_lite_{name}'}
+
+
+def free_ports(count):
+    """Return the first of so many ports in a row that nobody listens on."""
+    while True:
+        first = process.free_port()
+        with contextlib.ExitStack() as taken:
+            try:
+                for port in range(first, first + count):
+                    taken.enter_context(socket.socket()).bind(('127.0.0.1', port))
+            except (OSError, OverflowError):
+                continue
+            return first
+
+
+class OneProcess(testtools.TestCase):
+    """``manila-lite``."""
+
+    def setUp(self):
+        super().setUp()
+        self.port = free_ports(4)
+        self.lite = self.useFixture(process.Lite(_CONFIG.format(port=self.port)))
+        self.lite.start()
+        self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
+
+    def scraped_until(self, name, least, **labels):
+        found = []
+
+        def enough():
+            found.append(Scraped(self.port))
+            return found[-1].value(name, **labels) >= least
+        base.eventually(enough, f'{name} {labels} stays below {least}')
+        return found[-1]
+
+    def test_a_life(self):
+        share = self.lite.ok('POST', '/shares', {'share': {'size': 3, 'share_proto': 'NFS'}})['share']['id']
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
+        self.lite.ok('POST', f'/shares/{share}/action',
+                     {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.1'}})
+        for path in ('/nothing/here', f'/shares/{share}/none', '/%0a', '/nothing/' + 'x' * 300):
+            self.assertEqual(404, self.lite.call('GET', path)[0], path)
+        self.lite.call('BREW', '/shares')
+        self.scraped_until('operations_ended_total', 1, kind='access.sync', outcome='done')
+        seen = self.scraped_until('quota_used', 3, resource='gigabytes')
+
+        self.assertEqual(1, seen.value('requests_total', route='/v2/shares', method='POST', status='200'))
+        self.assertLess(0, seen.value('requests_total', route='/v2/shares/{share_id}', method='GET', status='200'))
+        self.assertEqual(4, seen.value('requests_total', route='other', method='GET', status='404'))
+        self.assertEqual(1, seen.value('requests_total', method='other'))
+        self.assertEqual(1, seen.value('request_duration_seconds_count', route='/v2/shares/{share_id}/action'))
+        self.assertEqual(1, seen.value('operations_ended_total', kind='share.create', outcome='done'))
+        self.assertEqual(1, seen.value('operation_duration_seconds_count', kind='share.create'))
+        # Once by the scheduler and once by the backend, at least.
+        self.assertLessEqual(2, seen.value('operation_run_seconds_count', kind='share.create'))
+        self.assertLessEqual(2, seen.value('operation_wait_seconds_count', kind='share.create'))
+        self.assertLess(0, seen.value('rpc_wakeups_total', outcome='sent'))
+        self.assertEqual(1, seen.value('quota_used', resource='shares'))
+        self.assertEqual(1, seen.value('database_readable'))
+        self.assertEqual(1, seen.value('process_info', service='manila-lite', host='test'))
+        self.assertEqual(1, seen.value('service_up', binary='manila-share', host='test@alpha'))
+        self.assertEqual({'test', 'test@alpha'}, seen.labels('service_heartbeat_age_seconds', 'host'))
+        pool, = seen.labels('pool_total_gibibytes', 'pool')
+        self.assertEqual(1000, seen.value('pool_total_gibibytes', pool=pool))
+        self.scraped_until('pool_allocated_gibibytes', 3, pool=pool)
+
+        for name in ('requests_total', 'request_duration_seconds_count'):
+            self.assertEqual(set(), seen.labels(name, 'route') - ROUTES)
+        self.assertEqual(set(), seen.labels('operations_open', 'kind') ^ collector.KINDS)
+        self.assertEqual(set(collector.AGES), seen.labels('operations_open', 'age'))
+        for sample in seen.samples:
+            for value in sample.labels.values():
+                self.assertIsNone(_UUID.search(value), sample)
+                self.assertNotIn('192.0.2.1', value)
+            self.assertNotIn('project', sample.labels)
+
+    def test_open_and_failed(self):
+        (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\n')
+        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
+        self.scraped_until('operations_open', 1, kind='share.create', age='under_1m')
+        (self.lite.state / 'alpha' / 'knobs').write_text('create_share:fail\n')
+        self.lite.wait(f'/shares/{share}', 'share', 'error', patience=60)
+        seen = self.scraped_until('operations_ended_total', 1, kind='share.create', outcome='failed')
+        self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))
+        base.eventually(lambda: not Scraped(self.port).value('operations_open', kind='share.create'), 'it stays open')
+
+    def test_nothing_else_is_there(self):
+        for path in ('/', '/metrics/x', '/v2/shares'):
+            refused = self.assertRaises(urllib.error.HTTPError, urllib.request.urlopen,
+                                        f'http://127.0.0.1:{self.port}{path}', timeout=30)
+            self.assertEqual(404, refused.code)
+            refused.close()
+
+
+class ManyProcesses(testtools.TestCase):
+
+    def test_each_takes_a_port_of_its_own(self):
+        port = free_ports(4)
+        parts = self.useFixture(process.Parts(f'osapi_share_workers = 2\n[metrics]\nport = {port}\nports = 4\n'))
+        for name in ('api', 'scheduler', 'share'):
+            parts.run(name)
+
+        def all_shown():
+            seen = [Scraped(number) for number in range(port, port + 4)]
+            return sorted(service for one in seen for service in one.labels('process_info', 'service'))
+        parts.until(lambda: all_shown() == ['manila-api', 'manila-api', 'manila-scheduler', 'manila-share'],
+                    'not every process shows metrics')
+        for _ in range(8):
+            parts.ok('GET', '/shares')
+        self.assertEqual(8, sum(Scraped(number).value('requests_total', route='/v2/shares')
+                                for number in range(port, port + 4)))
+
+
+    def test_under_another_web_server(self):
+        port = free_ports(4)
+        parts = self.useFixture(process.Parts(f'[metrics]\nport = {port}\nports = 4\n'))
+        parts.run('web', sys.executable, '-m', 'gunicorn', 'manila_lite.wsgi.api:application', '--preload', '--workers=1',
+                  '--threads=2', '--worker-class=gthread', f'--bind=127.0.0.1:{parts.port}',
+                  HOME=str(parts.state), MANILA_LITE_CONFIG_FILES=str(parts.config))
+        parts.until(parts.answers, 'the server does not answer')
+        parts.ok('GET', '/shares')
+        parts.until(lambda: Scraped(port).value('requests_total', route='/v2/shares') == 1, 'the request is not counted')
+        self.assertEqual({'manila-api'}, Scraped(port).labels('process_info', 'service'))
+
+
+class Harmless(base.ServiceTest):
+    """Metrics that cannot be shown, or not be read, hurt nobody."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.service.conf
+        self.port = process.free_port()
+        for name, value in (('port', self.port), ('ports', 1), ('cache_seconds', 1.0)):
+            self.conf.set_override(name, value, 'metrics')
+            self.addCleanup(self.conf.clear_override, name, 'metrics')
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+
+    def test_a_busy_port_is_tried_again(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.cmd.monitor._RETRY', 0.05))
+        seen = monitor.Monitor(self.conf, 'test')
+        self.addCleanup(seen.stop)
+        with socket.socket() as taken:
+            taken.bind(('127.0.0.1', self.port))
+            taken.listen()
+            seen.start()
+            base.eventually(lambda: 'in use' in self.log.output, 'the log says nothing')
+        base.eventually(lambda: f':{self.port}/metrics' in self.log.output, 'the port is not taken when it is free')
+        self.assertEqual(1, Scraped(self.port).value('process_info', service='test'))
+
+    def test_the_database_is_away(self):
+        with self.service.services.db.writer() as conn:
+            conn.execute(sa.text('ALTER TABLE pools RENAME TO gone'))
+        shown = collector.FromDatabase(self.conf, self.service.services.db)
+        self.addCleanup(shown.close)
+        try:
+            found = {family.name: family for family in shown.collect()}
+        finally:
+            with self.service.services.db.writer() as conn:
+                conn.execute(sa.text('ALTER TABLE gone RENAME TO pools'))
+        self.assertEqual(['manila_lite_database_readable'], list(found))
+        self.assertEqual(0, found['manila_lite_database_readable'].samples[0].value)
+        self.assertIn('are missing', self.log.output)
+
+    def test_read_once_however_often_asked(self):
+        self.conf.set_override('cache_seconds', 3600.0, 'metrics')
+        self.conf.set_override('projects', 3, 'metrics')
+        self.addCleanup(self.conf.clear_override, 'projects', 'metrics')
+        statements = []
+
+        def saw(conn, cursor, statement, *rest):
+            statements.append(statement)
+        engine = self.service.services.db.engine
+        shown = collector.FromDatabase(self.conf, self.service.services.db)
+        self.addCleanup(shown.close)
+        sa.event.listen(engine, 'before_cursor_execute', saw)
+        self.addCleanup(sa.event.remove, engine, 'before_cursor_execute', saw)
+        for _ in range(20):
+            names = {family.name for family in shown.collect()}
+        self.assertIn('manila_lite_operations_open', names)
+        self.assertIn('manila_lite_project_quota_used', names)
+        self.assertLessEqual(len([text for text in statements if text.startswith('SELECT')]), 5, statements)
+
+
+class FromTheDatabase(base.ServiceTest):
+
+    PARTS = ()
+
+    def test_ages(self):
+        now = timeutils.utcnow()
+        with self.service.services.db.writer() as conn:
+            for seconds, state in ((1, 'open'), (70, 'open'), (80, 'open'), (7200, 'open'), (1, 'done')):
+                ident = operations.insert(
+                    conn, kind='share.create', resource_type='share', resource_id='x', topic='nobody', data={}, lane='work',
+                    state=state, finished_at=None if state == 'open' else now)
+                conn.execute(models.operations.update().where(models.operations.c.id == ident)
+                             .values(created_at=now - datetime.timedelta(seconds=seconds)))
+            found = figures.open_operations(conn, (60.0, 600.0, 3600.0))
+        self.assertEqual({'share.create': [1, 2, 0, 1]}, found)
+
+    def test_projects_with_the_most(self):
+        with self.service.services.db.writer() as conn:
+            for project, size in (('a', 5), ('b', 7), ('b', 1), ('c', 1)):
+                conn.execute(models.shares.insert().values(
+                    id=f'{project}{size}', project_id=project, user_id='u', size=size, share_proto='NFS'))
+            self.assertEqual({'b': {'shares': 2, 'gigabytes': 8}, 'a': {'shares': 1, 'gigabytes': 5}},
+                             figures.usage_by_project(conn, 2))
+            self.assertEqual({'shares': 4, 'gigabytes': 14, 'snapshots': 0, 'snapshot_gigabytes': 0}, figures.usage(conn))
+
+    def test_errors_are_counted_and_hide_values(self):
+        before = metrics.REGISTRY.get_sample_value('manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}) or 0
+        values = {'id': 'twice', 'project_id': 'hunter2', 'kind': 'share.create', 'resource_type': 'share',
+                  'resource_id': 'x', 'topic': 'nobody', 'data': {}, 'lane': 'work'}
+
+        def twice():
+            with self.service.services.db.writer() as conn:
+                operations.insert(conn, **values)
+                operations.insert(conn, **values)
+        error = self.assertRaises(oslo_db_exception.DBDuplicateEntry, twice)
+        self.assertNotIn('hunter2', str(error.inner_exception))
+        self.assertEqual(before + 1, metrics.REGISTRY.get_sample_value(
+            'manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}))

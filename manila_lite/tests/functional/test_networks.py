@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share networks beside each other: addresses are never given twice, networks not lost or deleted under others' hands."""
+
+import logging
+import threading
+
+import sqlalchemy as sa
+from oslo_db import exception as oslo_db_exception
+from oslo_utils import uuidutils
+
+from manila_lite import errors, states
+from manila_lite.db import allocations, models, security_services, share_networks, share_servers, subnets, transitions
+from manila_lite.manager import addresses
+from manila_lite.network import load
+from manila_lite.network.interface import Address
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import base
+
+
+def together(*works):
+    """Run functions at once, each in a thread; returns what they returned or raised, in order."""
+    found = [None] * len(works)
+    gate = threading.Barrier(len(works))
+
+    def run(number, work):
+        gate.wait(30)
+        try:
+            found[number] = work()
+        except Exception as error:
+            found[number] = error
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return found
+
+
+class NetworkTest(base.ServiceTest):
+    """The API with the networks of a file; nothing works by itself."""
+
+    BACKENDS = {}
+    PARTS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+
+    @property
+    def db(self):
+        return self.service.services.db
+
+    def network(self, caller=None, **values):
+        return (caller or self.admin).ok('POST', '/share-networks', {'share_network': values})['share_network']
+
+    def rows(self, table):
+        with self.db.reader() as conn:
+            return list(conn.execute(sa.select(table)))
+
+
+class Addresses(NetworkTest):
+
+    def setUp(self):
+        super().setUp()
+        self.plugin = load.make(self.service.conf)
+
+    def server(self, subnet='blue-small'):
+        """A server in a network of its own; returns its id and the row of its subnet."""
+        network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id=subnet)
+        ident = uuidutils.generate_uuid()
+        with self.db.writer() as conn:
+            row, = subnets.of_network(conn, network['id'])
+            share_servers.insert(conn, {'id': ident, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id])
+        self.addCleanup(addresses.free, self.service.services, self.plugin, ident)
+        return ident, row
+
+    def allocate(self, server, count=1):
+        return addresses.allocate(self.service.services, self.plugin, *server, count)
+
+    def test_stored_with_what_is_known_of_the_subnet(self):
+        server = self.server()
+        row, = self.allocate(server)
+        self.assertEqual((server[0], server[1].id, 'blue-small', '10.10.1.2', '10.10.1.0/29', '10.10.1.1', 4, 1450, 'vlan',
+                          100),
+                         (row.share_server_id, row.share_network_subnet_id, row.neutron_subnet_id, row.ip_address, row.cidr,
+                          row.gateway, row.ip_version, row.mtu, row.network_type, row.segmentation_id))
+
+    def test_asked_again_it_is_the_same(self):
+        server = self.server()
+        self.assertEqual(self.allocate(server), self.allocate(server))
+        self.assertEqual(3, len(self.allocate(server, 3)))
+
+    def test_two_networks_in_one_subnet_share_its_addresses(self):
+        """As many at once as there are addresses: each gets one, and no two the same."""
+        servers = [self.server() for _ in range(5)]
+        found = together(*(lambda server=server: self.allocate(server) for server in servers))
+        self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)],
+                         sorted(row.ip_address for rows in found for row in rows), found)
+        full = self.assertRaises(errors.Final, self.allocate, self.server())
+        self.assertEqual('SUBNET_FULL', full.detail)
+
+    def test_who_is_late_frees_what_was_proposed_and_stores_nothing(self):
+        first, second = self.server(), self.server()
+        had, = self.allocate(first)
+        freed = []
+
+        class Stale(type(self.plugin)):
+            """Proposes two, of which one was taken just now."""
+
+            def allocate(self, subnet, count, *, taken, owner):
+                late = not freed
+                return [Address('10.10.1.6'), Address(had.ip_address)] if late else super().allocate(
+                    subnet, count, taken=taken, owner=owner)
+
+            def free(self, given):
+                freed.extend(given)
+
+        found = addresses.allocate(self.service.services, Stale(self.service.conf), *second, 2)
+        self.assertEqual(['10.10.1.6', had.ip_address], [address.ip_address for address in freed])
+        self.assertEqual(['10.10.1.3', '10.10.1.4'], sorted(row.ip_address for row in found))
+
+    def test_freed_they_can_be_had_again(self):
+        first, second = self.server(), self.server()
+        self.assertEqual(5, len(self.allocate(first, 5)))
+        self.assertRaises(errors.Final, self.allocate, second)
+        for _ in range(2):
+            addresses.free(self.service.services, self.plugin, first[0], first[1].id)
+        self.assertEqual(5, len(self.allocate(second, 5)))
+
+    def test_a_subnet_in_no_network_has_none(self):
+        ident, row = self.server()
+        with self.db.writer() as conn:
+            subnets.update(conn, row.id, neutron_net_id=None, neutron_subnet_id=None)
+            row = subnets.get(conn, row.share_network_id, row.id)
+        self.assertIn(row.id, str(self.assertRaises(errors.Final, self.allocate, (ident, row))))
+
+    def test_a_server_with_addresses_does_not_go(self):
+        """They would leak at the plugin."""
+        ident, _ = server = self.server()
+        self.allocate(server)
+        with self.db.reader() as conn:
+            kept = allocations.of_server(conn, ident)
+        self.assertEqual(1, len(kept))
+        self.assertRaises(oslo_db_exception.DBReferenceError, self.delete_server, ident)
+
+    def delete_server(self, ident):
+        with self.db.writer() as conn:
+            transitions.reset(conn, states.SHARE_SERVER, ident, 'deleting')
+            transitions.finish(conn, states.SHARE_SERVER, 'delete', ident)
+
+
+class AtOnce(NetworkTest):
+
+    def directory(self, caller):
+        return caller.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
+
+    def test_two_of_one_kind(self):
+        """Of two services of one type that are added at once, one is."""
+        network = self.network()['id']
+        services = [self.directory(self.admin) for _ in range(2)]
+        path = f'/share-networks/{network}/action'
+        found = together(*(lambda ident=ident: self.admin.call('POST', path, {
+            'add_security_service': {'security_service_id': ident}})[0] for ident in services))
+        self.assertEqual([200, 409], sorted(found))
+
+    def test_used_and_deleted(self):
+        """A service that is deleted while it is added to a network is either deleted or used."""
+        for _ in range(5):
+            network = self.network(self.caller(uuidutils.generate_uuid()))
+            owner = self.caller(network['project_id'])
+            service = self.directory(owner)
+            found = together(
+                lambda path=f'/share-networks/{network["id"]}/action', ident=service, owner=owner: owner.call(
+                    'POST', path, {'add_security_service': {'security_service_id': ident}})[0],
+                lambda path=f'/security-services/{service}', owner=owner: owner.call('DELETE', path)[0])
+            self.assertIn(found, ([200, 403], [404, 202]))
+
+    def test_subnets_that_overlap(self):
+        """Of two equal subnets that are added at once, one is."""
+        network = self.network(self.caller('overlap'))['id']
+        body = {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}
+        found = together(*(lambda: self.admin.call('POST', f'/share-networks/{network}/subnets', body)[0] for _ in range(2)))
+        self.assertEqual([200, 409], sorted(found))
+
+    def test_quota(self):
+        self.admin.ok('PUT', '/quota-sets/narrow', {'quota_set': {'share_networks': 3}})
+        caller = self.caller('narrow')
+        found = together(*(lambda: caller.call('POST', '/share-networks', {'share_network': {}})[0] for _ in range(6)))
+        self.assertEqual([200] * 3 + [413] * 3, sorted(found))
+
+
+class InUse(NetworkTest):
+
+    def instance(self, network_id, server_id=None):
+        """A share that is in a network."""
+        share, instance = uuidutils.generate_uuid(), uuidutils.generate_uuid()
+        with self.db.writer() as conn:
+            conn.execute(models.shares.insert().values(id=share, project_id='p', size=1, share_proto='NFS'))
+            conn.execute(models.share_instances.insert().values(
+                id=instance, share_id=share, status='available', access_rules_status='active', share_network_id=network_id,
+                share_server_id=server_id))
+
+    def test_a_network_with_shares_stays(self):
+        network = self.network()['id']
+        self.instance(network)
+        status, document, _ = self.admin.call('DELETE', f'/share-networks/{network}')
+        self.assertEqual((409, 'share_network_in_use'), (status, document['conflictingRequest']['reason']))
+
+    def test_a_subnet_stays_while_shares_wait_for_a_server(self):
+        network = self.network()
+        path = f'/share-networks/{network["id"]}/subnets/{network["share_network_subnets"][0]["id"]}'
+        self.instance(network['id'])
+        status, document, _ = self.admin.call('DELETE', path)
+        self.assertEqual((409, 'subnet_in_use'), (status, document['conflictingRequest']['reason']))
+
+    def test_what_all_servers_can_do(self):
+        """The network can what every one of its servers can."""
+        with self.db.writer() as conn:
+            (network, one, *_), = networks.make(conn, 1)
+        path = f'/share-networks/{network}'
+        self.assertTrue(self.admin.ok('GET', path)['share_network']['network_allocation_update_support'])
+        with self.db.writer() as conn:
+            share_servers.insert(conn, {'id': uuidutils.generate_uuid(), 'share_network_id': network, 'host': 'test@beta'},
+                                 [one])
+        shown = self.admin.ok('GET', path)['share_network']
+        self.assertFalse(shown['network_allocation_update_support'])
+        listed = self.admin.ok('GET', f'/share-networks/detail?id={network}&all_tenants=1')['share_networks']
+        self.assertEqual([False], [row['network_allocation_update_support'] for row in listed])
+
+    def test_held_only_in_its_status(self):
+        network = self.network()['id']
+        with self.db.writer() as conn:
+            self.assertTrue(share_networks.hold(conn, network, ('active',)))
+            self.assertFalse(share_networks.hold(conn, network, ('error',)))
+            self.assertFalse(security_services.hold(conn, 'nobody'))
+        self.assertIsNone(self.admin.ok('GET', f'/share-networks/{network}')['share_network']['updated_at'])
+
+
+class Broken(NetworkTest):
+
+    def test_a_file_that_cannot_be_read(self):
+        """Whoever needs it is told that it is the operator's to mend; whoever does not is served."""
+        self.service.conf.set_override('file', str(self.service.state / 'none.yaml'), 'standalone_network')
+        self.addCleanup(self.service.conf.set_override, 'file', str(self.service.state / 'networks.yaml'), 'standalone_network')
+        caller = self.caller('broken')
+        status, document, _ = caller.call('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})
+        self.assertEqual((503, 'network_plugin_broken'), (status, document['serviceUnavailable']['reason']))
+        self.assertNotIn('none.yaml', document['serviceUnavailable']['message'])
+        self.network(caller)
+
+
+class Secrets(NetworkTest):
+    """Passwords of security services are in no log, whatever happens to them."""
+
+    SECRET = 'hush-4711'
+
+    def setUp(self):
+        super().setUp()
+        self.lines = []
+        handler = logging.Handler(logging.DEBUG)
+        handler.emit = lambda record: self.lines.append(logging.Formatter().format(record))
+        root = logging.getLogger()
+        before = root.level
+        root.addHandler(handler)
+        root.setLevel(logging.DEBUG)
+        self.addCleanup(root.setLevel, before)
+        self.addCleanup(root.removeHandler, handler)
+
+    def test_used(self):
+        values = {'type': 'ldap', 'password': self.SECRET}
+        ident = self.admin.ok('POST', '/security-services', {'security_service': values})['security_service']['id']
+        self.admin.ok('PUT', f'/security-services/{ident}', {'security_service': {'password': f'{self.SECRET}-2'}})
+        self.admin.ok('GET', '/security-services/detail')
+        self.admin.call('PUT', f'/security-services/{ident}', {'security_service': {'password': self.SECRET * 100}})
+        self.admin.call('POST', '/security-services', {'security_service': {'password': [self.SECRET]}})
+        self.assertNotIn(self.SECRET, '\n'.join(self.lines))
+
+    def test_a_statement_that_fails(self):
+        with self.db.writer() as conn:
+            refused = self.assertRaises(oslo_db_exception.DBError, security_services.insert, conn, {
+                'id': uuidutils.generate_uuid(), 'project_id': None, 'type': 'ldap', 'password': self.SECRET})
+        logging.getLogger('test').error('as the API logs it', exc_info=refused)
+        said = '\n'.join(self.lines)
+        self.assertIn('security_services', said)
+        self.assertNotIn(self.SECRET, said)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages of the documentation tell people to type works, and the commands and options that they name exist."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import testscenarios
+import testtools
+from oslo_config import cfg
+
+from manila_lite import conf as options
+from manila_lite import policies
+from manila_lite.cmd import settings
+from manila_lite.cmd.manage import COMMANDS
+from manila_lite.tests import process
+
+DOC = Path(__file__).resolve().parents[3] / 'doc' / 'source'
+UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
+
+_CLI = [page.stem for page in (DOC / 'user').glob('*.rst') if '$ openstack' in page.read_text()]
+_PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
+_INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
+_MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z]+)(?: ([a-z_]+))?')
+
+
+class Typed(testscenarios.WithScenarios, testtools.TestCase):
+    """Pages for users, against a service of their own each."""
+
+    scenarios = [(page, {'page': page}) for page in sorted(_CLI)]
+
+    def setUp(self):
+        super().setUp()
+        self.lite = self.useFixture(process.Lite())
+        self.lite.start()
+        self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        self.url = f'http://127.0.0.1:{self.lite.port}/v2'
+
+    def run_page(self, *command):
+        clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=600,
+                              stdin=subprocess.DEVNULL, env=clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.url})
+        self.assertEqual(0, done.returncode, f'{done.stdout}{done.stderr}\n{self.lite.tail()}')
+        self.assertEqual([], self.lite.ok('GET', '/shares')['shares'])
+        return done.stdout
+
+    def test_page(self):
+        path = DOC / 'user' / f'{self.page}.rst'
+        typed = len(re.findall(r'^ +\$ .*openstack ', path.read_text(), re.MULTILINE))
+        out = self.run_page('-m', 'manila_lite.tests.openstack_page', str(path))
+        self.assertEqual(typed, out.count('$ openstack'))
+
+
+class Python(Typed):
+    """The page about the SDK, as one program."""
+
+    scenarios = [('sdk', {'page': 'sdk'})]
+
+    def test_page(self):
+        text = ''.join(_PYTHON.findall((DOC / 'user' / 'sdk.rst').read_text())).replace('http://127.0.0.1:8786/v2', self.url)
+        program = '\n'.join(line.removeprefix('   ') for line in text.splitlines())
+        self.assertIn('create_share_snapshot', program)
+        self.assertIn(':/shares/', self.run_page('-c', program))
+
+
+class Named(testtools.TestCase):
+    """What pages for operators name."""
+
+    def pages(self):
+        return {page.name: page.read_text() for page in (DOC / 'admin').glob('*.rst')}
+
+    def test_commands_exist(self):
+        known = {(command.category, command.name) for command in COMMANDS}
+        found = set()
+        for name, text in self.pages().items():
+            for _, category, word in _MANAGE.findall(text):
+                found.add((category, '' if category == 'doctor' else word))
+                self.assertIn((category, '' if category == 'doctor' else word), known, name)
+        self.assertLess(4, len(found))
+
+    def test_options_exist(self):
+        for name, text in self.pages().items():
+            for block in _INI.findall(text):
+                self.assertEqual([], self.doubts(block), name)
+
+    def doubts(self, block):
+        conf = options.register(cfg.ConfigOpts())
+        path = Path(self.useFixture(process.fixtures.TempDir()).path) / 'x.conf'
+        lines = [line.removeprefix('   ') for line in block.splitlines()]
+        backends = [line[1:-1] for line in lines if line.startswith('[')]
+        path.write_text('\n'.join(lines))
+        conf([f'--config-file={path}'], project='manila_lite')
+        drivers = [name for name in backends if 'driver' in self.section(path, name)]
+        conf.set_override('enabled_share_backends', drivers)
+        return [str(doubt) for doubt in settings.doubts(conf)]
+
+    @staticmethod
+    def section(path, name):
+        sections = {}
+        cfg.ConfigParser(str(path), sections).parse()
+        return sections[name]
+
+    def test_policy_rules_exist(self):
+        known = {rule.name for rule in policies.list_rules()}
+        named = re.findall(r'^   "([\w:]+)": "rule:(\w+)"', self.pages()['authentication.rst'], re.MULTILINE)
+        self.assertTrue(named)
+        for pair in named:
+            self.assertLessEqual(set(pair), known)
+
+    def test_namespaces_are_those_of_the_sample(self):
+        generator = (UNITS.parent / 'config-generator.conf').read_text()
+        self.assertLessEqual(set(re.findall(r'^namespace = (\S+)$', generator, re.MULTILINE)), set(settings.NAMESPACES))
+
+    def test_units(self):
+        scripts = {point.name for point in metadata.entry_points(group='console_scripts')
+                   if point.value.startswith('manila_lite.')}
+        units = sorted(UNITS.glob('*.service'))
+        self.assertEqual(['manila-api', 'manila-scheduler', 'manila-share'], [unit.stem for unit in units])
+        for unit in units:
+            text = unit.read_text()
+            self.assertIn(unit.stem, scripts)
+            self.assertRegex(text, rf'(?m)^ExecStart=\S+/{unit.stem} --config-file \S+$')
+            self.assertEqual(unit.stem == 'manila-share', 'KillMode=process' in text)
+            settings_of = {line.partition('=')[0] for line in text.splitlines() if not line.startswith('#')}
+            self.assertFalse(settings_of & {'PrivateTmp', 'ProtectSystem', 'ProtectHome', 'PrivateMounts'}, unit)

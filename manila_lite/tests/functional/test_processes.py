@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""API, scheduler and share managers as processes under oslo.service's launcher: signals, deaths, slow backends."""
+
+import signal
+
+import psutil
+import testtools
+
+from manila_lite.tests import process
+
+_FEW_SECONDS = 3
+
+
+class Processes(testtools.TestCase):
+    """One API, one scheduler, one backend."""
+
+    def start(self, *names, extra='', backend='driver = dummy\n'):
+        self.parts = self.useFixture(process.Parts(extra, backend))
+        self.started = {name: self.parts.run(name) for name in names}
+        if 'api' in names:
+            self.parts.until(self.parts.answers, 'the API answers')
+            self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
+
+    def child(self, name, besides=()):
+        """Return the one child of a part, once it is there and none of ``besides``."""
+        def found():
+            alive = [child for child in process.children(self.started[name]) if child.pid not in besides]
+            return alive[0] if len(alive) == 1 else None
+        return self.parts.until(found, f'{name} has its child')
+
+    def share_becomes_available(self):
+        ident = self.parts.share()
+        self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+        return ident
+
+    def service(self, binary):
+        return next((row for row in self.parts.ok('GET', '/services')['services'] if row['binary'] == binary), None)
+
+    def is_up(self, binary):
+        row = self.service(binary)
+        return row is not None and row['state'] == 'up'
+
+    def test_term_drains_each(self):
+        """What is idle ends, with status 0, its children too, and shows as down."""
+        self.start('api', 'scheduler', 'share')
+        self.parts.until(self.parts.pools, 'a pool')
+        for name in ('share', 'scheduler'):
+            child = self.child(name)
+            self.started[name].terminate()
+            self.assertEqual(0, self.started[name].wait(timeout=60), self.parts.tail())
+            self.assertFalse(child.is_running())
+            self.assertFalse(self.is_up(f'manila-{name}'))
+        self.started['api'].terminate()
+        self.assertEqual(0, self.started['api'].wait(timeout=60), self.parts.tail())
+
+    def test_term_finishes_what_is_under_way(self):
+        self.start('api', 'scheduler', 'share')
+        self.parts.until(self.parts.pools, 'a pool')
+        self.parts.knobs('create_share:delay=2')
+        ident = self.parts.share()
+        self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
+        self.started['share'].terminate()
+        self.assertEqual(0, self.started['share'].wait(timeout=60), self.parts.tail())
+        self.assertEqual('available', self.parts.ok('GET', f'/shares/{ident}')['share']['status'])
+
+    def test_term_does_not_wait_for_what_hangs(self):
+        """Longer than graceful_shutdown_timeout; and the next process carries the work out."""
+        self.start('api', 'scheduler', 'share', extra=f'graceful_shutdown_timeout = {_FEW_SECONDS}\n')
+        self.parts.until(self.parts.pools, 'a pool')
+        self.parts.knobs('create_share:hang')
+        ident = self.parts.share()
+        self.parts.until(lambda: self.parts.calls('create_share'), 'the backend hangs')
+        child = self.child('share')
+        self.started['share'].terminate()
+        self.started['share'].wait(timeout=60)
+        psutil.wait_procs([child], timeout=60)
+        self.assertFalse(child.is_running())
+        self.parts.knobs()
+        self.started['share'] = self.parts.run('share')
+        self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+
+    def test_hup_reads_the_configuration_again(self):
+        """A default of the API, a size of the backend: each where its children are forked again."""
+        self.start('api', 'scheduler', 'share', backend='driver = dummy\ndummy_pool_size_gb = 100\n')
+        self.parts.until(self.parts.pools, 'a pool')
+        self.parts.edit('default_share_type = default', 'default_share_type = other')
+        self.parts.edit('dummy_pool_size_gb = 100', 'dummy_pool_size_gb = 55')
+        for name in ('api', 'share'):
+            old = self.child(name)
+            self.started[name].send_signal(signal.SIGHUP)
+            self.child(name, besides=(old.pid,))
+            self.assertIsNone(self.started[name].poll())
+        self.parts.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for')
+        self.parts.until(lambda: self.total() == 55, 'the pool has its new size')
+
+    def call_status(self):
+        return self.parts.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})[0]
+
+    def total(self):
+        pools = self.parts.ok('GET', '/scheduler-stats/pools/detail')['pools']
+        return pools[0]['capabilities'].get('total_capacity_gb') if pools else None
+
+    def test_hup_of_all_in_one(self):
+        """What may change does, in the same process; a file that cannot be read changes nothing."""
+        lite = self.useFixture(process.Lite())
+        self.parts = lite
+        lite.start()
+        text = lite.config.read_text()
+        lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        lite.config.write_text('[DEFAULT\nnonsense')
+        lite.process.send_signal(signal.SIGHUP)
+        process.until(lambda: 'reload failed' in lite.log.read_text(), 'it is said', lite.tail)
+        self.assertNotEqual(400, self.call_status())
+        lite.config.write_text(text.replace('default_share_type = default', 'default_share_type = other'))
+        lite.process.send_signal(signal.SIGHUP)
+        process.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for', lite.tail)
+        self.assertIsNone(lite.process.poll())
+
+    def test_a_mistake_at_hup_is_one_line_and_can_be_put_right(self):
+        self.start('api', 'share')
+        self.parts.until(self.parts.pools, 'a pool')
+        old = self.child('share')
+        self.parts.edit('driver = dummy', 'driver = nonsense')
+        self.started['share'].send_signal(signal.SIGHUP)
+        self.parts.until(lambda: 'Cannot start, and tries again' in self.parts.log.read_text(), 'the mistake is said')
+        self.parts.edit('driver = nonsense', 'driver = dummy')
+        self.started['share'].send_signal(signal.SIGHUP)
+        self.parts.until(lambda: self.is_up('manila-share'), 'the backend is back')
+        self.assertNotEqual(old.pid, self.child('share').pid)
+        self.assertNotIn('Traceback', self.parts.log.read_text())
+
+    def test_a_dead_child_is_started_again(self):
+        self.start('api', 'scheduler', 'share')
+        self.parts.until(self.parts.pools, 'a pool')
+        for name in self.started:
+            old = self.child(name)
+            old.kill()
+            self.child(name, besides=(old.pid,))
+        self.parts.until(self.parts.answers, 'the API answers again')
+        self.share_becomes_available()
+
+    def test_children_do_not_outlive_their_master(self):
+        self.start('api', 'scheduler', 'share')
+        self.parts.until(self.parts.pools, 'a pool')
+        for name, started in self.started.items():
+            child = self.child(name)
+            started.kill()
+            started.wait(timeout=30)
+            gone, _alive = psutil.wait_procs([child], timeout=60)
+            self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
+
+    def test_a_slow_backend_is_up_before_it_is_ready(self):
+        """Its heart beats, and it has no pool yet; with TERM it does not wait until it is."""
+        self.parts = self.useFixture(process.Parts())
+        self.parts.knobs('setup:hang')
+        self.started = {name: self.parts.run(name) for name in ('api', 'share')}
+        self.parts.until(self.parts.answers, 'the API answers')
+        self.parts.until(lambda: self.parts.calls('setup'), 'the backend is being made ready')
+        self.parts.until(lambda: self.is_up('manila-share'), 'the service is up')
+        self.assertEqual([], self.parts.pools())
+        self.parts.knobs()
+        self.parts.until(self.parts.pools, 'a pool')
+
+    def test_a_process_for_each_backend(self):
+        """One that dies takes no other along."""
+        self.start('api', 'scheduler', 'share', extra='enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n')
+        self.parts.until(lambda: self.parts.pools()[1:], 'two pools')
+        self.assertEqual({'test@alpha', 'test@beta'}, {name.partition('#')[0] for name in self.parts.pools()})
+        both = self.parts.until(lambda: process.children(self.started['share'])[1:] and process.children(self.started['share']),
+                                'two children')
+        both[0].kill()
+        self.parts.until(lambda: len(process.children(self.started['share'])) == 2, 'it is started again')
+        self.assertIn(both[1].pid, {child.pid for child in process.children(self.started['share'])})

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two share managers for one backend: one works, the other takes over, and never do both."""
+
+import os
+import signal
+
+import testtools
+
+from manila_lite.tests import process
+
+_STANDS_BY, _TAKES_OVER, _STANDS_BACK = 'works there; waiting', 'this process takes over', 'stands back'
+
+
+class Takeover(testtools.TestCase):
+    """One host, one configuration file, two masters with a child each; the first is at work."""
+
+    def setUp(self):
+        super().setUp()
+        self.parts = self.useFixture(process.Parts())
+        self.parts.edit('lease = 60', 'lease = 6')
+        for name in ('api', 'scheduler'):
+            self.parts.run(name)
+        self.first = self.parts.run('share')
+        self.parts.until(self.parts.answers, 'the API answers')
+        self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
+        self.parts.until(self.parts.pools, 'a pool')
+        self.second = self.parts.run('share')
+        self.said(_STANDS_BY)
+
+    def said(self, words, times=1):
+        self.parts.until(lambda: self.parts.log.read_text().count(words) >= times, f'{words} ({times})')
+
+    def signal_all(self, started, signo):
+        os.killpg(started.pid, signo)       # a session of its own: the master and its child
+
+    def is_up(self):
+        return [row['state'] for row in self.parts.ok('GET', '/services')['services']
+                if row['binary'] == 'manila-share'] == ['up']
+
+    def available(self, ident):
+        self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+
+    def assert_one_call_for_each_of(self, count):
+        """New shares are created, by one of the two."""
+        before = self.parts.calls('create_share')
+        for ident in [self.parts.share() for _ in range(count)]:
+            self.available(ident)
+        self.assertEqual(before + count, self.parts.calls('create_share'))
+
+    def test_only_one_works(self):
+        self.assert_one_call_for_each_of(10)
+        self.assertEqual(1, self.parts.calls('setup'))
+
+    def test_kill(self):
+        """In the middle of its work, which the other finishes; what is dead on the same host is not waited for."""
+        self.parts.knobs('create_share:hang')
+        ident = self.parts.share()
+        self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
+        self.signal_all(self.first, signal.SIGKILL)
+        self.parts.knobs()
+        self.available(ident)
+        self.said(_TAKES_OVER)
+        self.assertEqual(2, self.parts.calls('setup'))
+        self.assertTrue(self.is_up())
+        self.assert_one_call_for_each_of(3)
+
+    def test_end(self):
+        """An orderly one: the other takes over; and its own end later is one of the service."""
+        self.first.terminate()
+        self.assertEqual(0, self.first.wait(timeout=60), self.parts.tail())
+        self.said(_TAKES_OVER)
+        self.parts.until(self.is_up, 'the service is up')
+        self.assert_one_call_for_each_of(3)
+        self.second.terminate()
+        self.assertEqual(0, self.second.wait(timeout=60), self.parts.tail())
+        self.assertFalse(self.is_up())
+
+    def test_the_end_of_the_one_that_waits_is_not_noticed(self):
+        self.second.terminate()
+        self.assertEqual(0, self.second.wait(timeout=60), self.parts.tail())
+        self.assertTrue(self.is_up())
+        self.assert_one_call_for_each_of(3)
+
+    def test_sleep(self):
+        """Longer than the lease, in the middle of its work. Awake again it writes nothing of it, and stands back."""
+        self.parts.knobs('create_share:hang')
+        ident = self.parts.share()
+        self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
+        self.signal_all(self.first, signal.SIGSTOP)
+        self.said(_TAKES_OVER)
+        self.parts.knobs()
+        self.available(ident)
+        self.signal_all(self.first, signal.SIGCONT)
+        self.said(_STANDS_BACK)
+        self.said('is no longer ours')
+        self.assertEqual('available', self.parts.ok('GET', f'/shares/{ident}')['share']['status'])
+        self.assertEqual(2, self.parts.calls('create_share'))
+        self.assert_one_call_for_each_of(10)
+        self.assertEqual(2, self.parts.calls('setup'))
+        self.signal_all(self.second, signal.SIGKILL)
+        self.said(_TAKES_OVER, times=2)
+        self.assert_one_call_for_each_of(3)
+        self.assertEqual(3, self.parts.calls('setup'))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The private servers that tests start: in the way of nobody, and gone whatever becomes of who started them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fixtures
+import psycopg2
+import sqlalchemy as sa
+import testtools
+
+from manila_lite.tests.services import daemon, databases, places
+
+#: Tells what it was given, and stays until it is ended, if asked to.
+_COMMAND = """
+import json, os, sys, time
+print(json.dumps({name: value for name, value in os.environ.items() if name.startswith('MANILA_LITE_TEST_')}), flush=True)
+time.sleep(float(sys.argv[1]))
+sys.exit(int(sys.argv[2]))
+"""
+
+
+class Around(testtools.TestCase):
+    """A command with a server; PostgreSQL, since it is there soonest."""
+
+    def setUp(self):
+        super().setUp()
+        try:
+            databases.PostgreSQL().need()
+        except daemon.Missing as missing:
+            self.skipTest(str(missing))
+
+    def start(self, stay, status=0):
+        env = {name: value for name, value in os.environ.items() if not name.startswith('MANILA_LITE_TEST_')}
+        # What is left of a server that was killed with us shall not stay behind.
+        env['TMPDIR'] = self.useFixture(fixtures.TempDir()).path
+        Path(env['TMPDIR']).chmod(0o755)
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'manila_lite.tests.services', '--database', 'postgresql', '--',
+             sys.executable, '-c', _COMMAND, str(stay), str(status)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        said = json.loads(process.stdout.readline())
+        self.assertEqual({places.DATABASE}, said.keys())
+        return process, sa.make_url(said[places.DATABASE])
+
+    def answers(self, url):
+        try:
+            psycopg2.connect(host=url.host, port=url.port, user=url.username, password=url.password, dbname=url.database,
+                             connect_timeout=5).close()
+        except psycopg2.OperationalError:
+            return False
+        return True
+
+    def gone(self, url, patience=30):
+        end = time.monotonic() + patience
+        while self.answers(url):
+            self.assertLess(time.monotonic(), end, 'the server still runs')
+            time.sleep(0.05)
+
+    def test_the_status_is_the_commands(self):
+        process, url = self.start(0, 5)
+        self.assertEqual(5, process.wait(60))
+        self.assertFalse(self.answers(url))
+
+    def test_only_on_loopback_and_with_a_password(self):
+        _, url = self.start(60)
+        self.assertTrue(self.answers(url))
+        self.assertEqual('127.0.0.1', url.host)
+        self.assertNotEqual(5432, url.port)
+        self.assertFalse(self.answers(url.set(password='guessed')))
+
+    def test_interrupted(self):
+        for signo in (signal.SIGTERM, signal.SIGINT):
+            process, url = self.start(60)
+            process.send_signal(signo)
+            self.assertEqual(128 + signo, process.wait(60))
+            self.assertFalse(self.answers(url))
+
+    def test_killed(self):
+        process, url = self.start(1)
+        process.kill()
+        process.wait(60)
+        self.gone(url)
+
+    def test_a_program_that_is_missing(self):
+        self.assertRaises(daemon.Missing, daemon.program, 'no-such-server')
+
+
+class Places(testtools.TestCase):
+    """Each test service is alone in its database."""
+
+    def test_apart_and_empty(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        other = self.useFixture(fixtures.TempDir()).path
+        first, second = (self.useFixture(places.EmptyDatabase(Path(where))) for where in (folder, other))
+        self.assertNotEqual(first.url, second.url)
+        for url in (first.url, second.url):
+            engine = sa.create_engine(url, poolclass=sa.NullPool)
+            self.assertEqual([], sa.inspect(engine).get_table_names())
+            with engine.begin() as conn:
+                conn.exec_driver_sql('CREATE TABLE mine (id integer)')
+
+    def test_buses_are_apart(self):
+        self.assertNotEqual(*(self.useFixture(places.EmptyBus()).url for _ in range(2)))

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers: shares of a network get one, share it, and it goes when nobody uses it."""
+
+import types
+
+from manila_lite.db import allocations, share_servers
+from manila_lite.manager import servers
+from manila_lite.tests.functional import base
+
+_NETWORKS = """
+networks:
+- id: net-a
+  network_type: vlan
+  segmentation_id: 100
+  subnets:
+  - {id: four, cidr: 10.1.0.0/24, gateway: 10.1.0.1}
+  - {id: six, cidr: 'fd00:1::/64'}
+"""
+
+
+class Servers(base.ServiceTest):
+    """One backend that makes servers."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 2\n'}
+
+    def setUp(self):
+        super().setUp()
+        (self.service.state / 'networks.yaml').write_text(_NETWORKS)
+        self.service.conf.set_override('file', str(self.service.state / 'networks.yaml'), 'standalone_network')
+        self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
+        if 'served' not in {kind['name'] for kind in self.admin.ok('GET', '/types')['share_types']}:
+            self.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
+                'driver_handles_share_servers': 'True'}}})
+        self.network = types.SimpleNamespace(**self.caller('p').ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net-a', 'neutron_subnet_id': 'four'}})['share_network'])
+
+    def servers(self):
+        with self.service.services.db.reader() as conn:
+            return share_servers.list_servers(conn, {'share_network_id': self.network.id})
+
+    def test_shares_share_a_server_as_far_as_they_may(self):
+        shares = [self.admin.share(share_type='served', share_network_id=self.network.id, wait=None) for _ in range(3)]
+        for share in shares:
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        found = self.servers()
+        self.assertEqual(2, len(found))
+        self.assertEqual({'active'}, {server.status for server in found})
+        exports = self.admin.ok('GET', f'/shares/{shares[0]["id"]}/export_locations')['export_locations']
+        self.assertIn('10.1.0.', exports[0]['path'])
+        self.remove(*shares)
+        self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
+        servers.remove_unused(self.service.managers['alpha'])
+        base.eventually(lambda: not self.servers(), 'a server stays')
+        self.nothing_is_left_of(found)
+
+    def remove(self, *shares):
+        for share in shares:
+            self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        for share in shares:
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+    def nothing_is_left_of(self, found):
+        store = self.service.managers['alpha'].driver.store
+        with self.service.services.db.reader() as conn:
+            for server in found:
+                self.assertEqual([], allocations.of_server(conn, server.id))
+                self.assertIsNone(store.servers.get(server.id))
+
+    def test_a_network_that_is_deleted_takes_its_unused_servers_along(self):
+        share = self.admin.share(share_type='served', share_network_id=self.network.id)
+        path = f'/share-networks/{self.network.id}'
+        self.assertEqual(409, self.admin.call('DELETE', path)[0])
+        self.remove(share)
+        found = self.servers()
+        self.admin.ok('DELETE', path)
+        self.assertEqual(404, self.admin.call('GET', path)[0])
+        base.eventually(lambda: not self.servers(), 'a server stays')
+        self.nothing_is_left_of(found)
+
+    def test_a_server_with_shares_stays(self):
+        self.admin.share(share_type='served', share_network_id=self.network.id)
+        [server] = self.servers()
+        self.assertEqual(409, self.admin.call('DELETE', f'/share-servers/{server.id}')[0])
+        self.assertEqual(403, self.caller('p', roles='member').call('DELETE', f'/share-servers/{server.id}')[0])
+
+    def test_what_a_share_needs(self):
+        body = {'size': 1, 'share_proto': 'NFS'}
+        for more, status in (({'share_type': 'served'}, 400),
+                             ({'share_type': 'served', 'share_network_id': self.service.state.name}, 404),
+                             ({'share_type': 'default', 'share_network_id': self.network.id}, 400)):
+            found, document, _ = self.admin.call('POST', '/shares', {'share': {**body, **more}})
+            self.assertEqual(status, found, document)
+
+    def subnet(self, **wanted):
+        body = {'share-network-subnet': {'neutron_net_id': 'net-a', **wanted}}
+        return self.caller('p').call('POST', f'/share-networks/{self.network.id}/subnets', body)
+
+    def network_is(self, status):
+        self.admin.wait(f'/share-networks/{self.network.id}', 'share_network', status)
+
+    def test_a_subnet_is_added_to_a_server_in_use(self):
+        share = self.admin.share(share_type='served', share_network_id=self.network.id)
+        status, document, _ = self.subnet(neutron_subnet_id='six')
+        self.assertEqual(200, status, document)
+        self.network_is('active')
+        self.assertEqual({'active'}, {server.status for server in self.servers()})
+        paths = [found['path'] for found in self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+        self.assertEqual(2, len(paths), paths)
+        self.assertIn('[fd00:1::', paths[1])
+
+    def test_a_backend_that_says_no(self):
+        self.admin.share(share_type='served', share_network_id=self.network.id)
+        self.service.knob('alpha', 'check_update_server_network:deny')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        status, document, _ = self.subnet(neutron_subnet_id='six')
+        self.assertEqual(409, status, document)
+        self.network_is('active')
+        self.assertEqual(1, len(self.admin.ok('GET', f'/share-networks/{self.network.id}/subnets')['share_network_subnets']))
+
+    def test_a_backend_that_fails(self):
+        share = self.admin.share(share_type='served', share_network_id=self.network.id)
+        self.service.knob('alpha', 'update_server_network:fail_final')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        status, document, _ = self.subnet(neutron_subnet_id='six')
+        self.assertEqual(200, status, document)
+        self.network_is('active')
+        self.assertEqual(['error'], [server.status for server in self.servers()])
+        self.assertEqual('error', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['access_rules_status'])
+        self.assertEqual('available', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
+
+    def test_asking_first(self):
+        self.admin.share(share_type='served', share_network_id=self.network.id)
+        body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}
+        path = f'/share-networks/{self.network.id}/action'
+        self.assertEqual(202, self.admin.call('POST', path, body)[0])
+        base.eventually(lambda: self.admin.ok('POST', path, body)['compatible'] is True, 'no answer')
+        self.assertEqual({'test@alpha': True}, self.admin.ok('POST', path, body)['hosts_check_result'])

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""osprofiler: a signed request is one trace from the API to the driver; others are not traced."""
+
+import testtools
+from osprofiler import _utils as signing
+from osprofiler import notifier, web
+from osprofiler.drivers import base as profiler_drivers
+
+from manila_lite import errors, trace
+from manila_lite.cmd import setup
+from manila_lite.tests.functional import base
+
+_KEY = 'a-key-of-our-own'
+
+
+class Collected(profiler_drivers.Driver):
+    """A store of traces that needs no server; osprofiler finds it as a subclass."""
+
+    seen: list = []
+
+    @classmethod
+    def get_name(cls):
+        return 'collected'
+
+    def notify(self, info, **more):
+        self.seen.append(info)
+
+
+class Traces(base.ServiceTest):
+
+    EXTRA = f'[profiler]\nenabled = true\ntrace_sqlalchemy = true\nhmac_keys = {_KEY}\nconnection_string = collected://\n'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.addClassCleanup(cls.forget)
+        trace.start(cls.service.conf, 'test')
+
+    @classmethod
+    def forget(cls):
+        notifier.set(notifier._noop_notifier)
+        notifier.clear_notifier_cache()
+        web._ENABLED = web._HMAC_KEYS = None
+        Collected.seen.clear()
+
+    def ask(self, base_id, key=_KEY):
+        """Ask for a share with a signed request; returns it when it is there."""
+        info, signature = signing.signed_pack({'base_id': base_id, 'parent_id': base_id}, key)
+        status, document, _ = self.admin.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {
+            'password': 'hush-4711'}}}, headers={web.X_TRACE_INFO: info.decode(), web.X_TRACE_HMAC: signature})
+        self.assertEqual(200, status, document)
+        return self.admin.wait(f'/shares/{document["share"]["id"]}', 'share', 'available')
+
+    def parts(self, base_id):
+        return [info for info in list(Collected.seen) if info['base_id'] == base_id]
+
+    def test_one_request_is_one_trace(self):
+        base_id = '11111111-2222-4333-8444-555555555555'
+        self.ask(base_id)
+        base.eventually(lambda: [info['name'] for info in self.parts(base_id)].count('operation-stop') >= 2,
+                        'scheduler and backend are not in the trace')
+        names = [info['name'] for info in self.parts(base_id)]
+        for name in ('wsgi', 'db', 'operation', 'driver'):
+            self.assertIn(f'{name}-start', names)
+            self.assertEqual(names.count(f'{name}-start'), names.count(f'{name}-stop'), name)
+        begun = {info['trace_id']: info for info in self.parts(base_id) if info['name'].endswith('-start')}
+
+        def above(info):
+            """Return the names of the parts in which this one is."""
+            parent = begun.get(info['parent_id'])
+            return [] if parent is None else [parent['name'], *above(parent)]
+        driver, = (info for info in begun.values() if info['name'] == 'driver-start' and 'create_share' in str(info['info']))
+        self.assertEqual(['operation-start', 'wsgi-start'], above(driver))
+        self.assertTrue(any(above(info) == ['wsgi-start'] for info in begun.values() if info['name'] == 'db-start'))
+        self.assertNotIn('hush-4711', str(self.parts(base_id)))
+
+    def test_a_request_that_is_not_signed_with_our_key(self):
+        base_id = '99999999-2222-4333-8444-555555555555'
+        self.ask(base_id, key='another-key')
+        self.assertEqual([], self.parts(base_id))
+
+    def test_errors_are_in_the_trace_and_do_not_unbalance_it(self):
+        base_id = '77777777-2222-4333-8444-555555555555'
+        self.service.knob('alpha', 'create_share:fail@once')
+        self.ask(base_id)
+        base.eventually(lambda: [info['name'] for info in self.parts(base_id)].count('driver-stop') >= 2, 'no second try')
+        self.assertTrue(any('etype' in info.get('info', {}) for info in self.parts(base_id) if info['name'] == 'driver-stop'))
+        names = [info['name'] for info in self.parts(base_id)]
+        self.assertEqual(names.count('db-start'), names.count('db-stop'))
+
+
+class Keys(testtools.TestCase):
+
+    def test_the_key_that_everybody_knows_is_refused(self):
+        conf = setup.cfg.ConfigOpts()
+        refused = self.assertRaises(errors.BadConfig, setup.configure, ['--config-file=/dev/null'], conf=_Enabled(conf))
+        self.assertIn('hmac_keys', str(refused))
+
+
+def _Enabled(conf):
+    setup.manila_lite.conf.register(conf)
+    conf.set_default('enabled', True, 'profiler')
+    return conf

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API behind gunicorn and uwsgi, called as doc/source/admin/wsgi.rst says: several processes, several threads."""
+
+import contextlib
+import sqlite3
+import sys
+import threading
+from concurrent import futures
+
+import psutil
+import testscenarios
+import testtools
+
+from manila_lite.tests import process
+
+APPLICATION = 'manila_lite.wsgi.api:application'
+WORKERS = 2
+
+
+def gunicorn(port, *more):
+    return [sys.executable, '-m', 'gunicorn', APPLICATION, f'--bind=127.0.0.1:{port}', f'--workers={WORKERS}',
+            '--threads=4', '--worker-class=gthread', '--access-logfile=-', *more]
+
+
+def uwsgi(port, *more):
+    # What the command "uwsgi" of pyuwsgi does, found whatever PATH says.
+    return [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', f'--http-socket=127.0.0.1:{port}',
+            f'--module={APPLICATION}', '--master', f'--processes={WORKERS}', '--threads=4', '--need-app',
+            '--single-interpreter', '--py-call-osafterfork',
+            '--hook-master-start=unix_signal:15 gracefully_kill_them_all', *more]
+
+
+class Servers(testscenarios.WithScenarios, testtools.TestCase):
+    """Each server, loading the application before it forks and after."""
+
+    scenarios = [
+        ('gunicorn', {'server': gunicorn, 'more': ()}),
+        ('gunicorn-preload', {'server': gunicorn, 'more': ('--preload',)}),
+        ('uwsgi', {'server': uwsgi, 'more': ()}),
+        ('uwsgi-lazy', {'server': uwsgi, 'more': ('--lazy-apps',), 'loaded': 'WSGI app 0 (mountpoint'}),
+    ]
+    #: What stands in the log once for every process that is ready.
+    loaded = ''
+
+    def setUp(self):
+        super().setUp()
+        self.parts = self.useFixture(process.Parts())
+        # An option by the environment, too: this one wins over the file.
+        self.web = self.parts.run('web', *self.server(self.parts.port, *self.more),
+                                  HOME=str(self.parts.state), MANILA_LITE_CONFIG_FILES=str(self.parts.config),
+                                  OS_DEFAULT__OSAPI_MAX_LIMIT='7')
+        self.parts.until(self.parts.answers, 'the server answers')
+
+    def workers(self):
+        return [child for child in process.children(self.web) if self.has_database(child)]
+
+    @staticmethod
+    def has_database(child):
+        with contextlib.suppress(psutil.Error):
+            return any(file.path.endswith('.sqlite') for file in child.open_files())
+        return False
+
+    def rows(self, sql, *values):
+        with contextlib.closing(sqlite3.connect(self.parts.state / 'manila_lite.sqlite')) as database:
+            return database.execute(sql, values).fetchall()
+
+    def test_requests(self):
+        """Rows are written by every process, the work is a row too, and a scheduler and a backend find it."""
+        self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
+        with futures.ThreadPoolExecutor(8) as callers:
+            idents = list(callers.map(lambda _: self.parts.share(), range(24)))
+        for ident in idents:
+            self.assertEqual([('share.create', 'scheduler', 'open')], self.rows(
+                'SELECT kind, topic, state FROM operations WHERE resource_id = ?', ident))
+        self.assertEqual(7, len(self.parts.ok('GET', '/shares')['shares']))
+        self.until_every_worker_worked()
+        self.parts.run('share')
+        self.parts.until(self.parts.pools, 'a pool')
+        self.parts.run('scheduler')
+        for ident in idents:
+            self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+        self.web.terminate()
+        self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
+        self.assertIn('POST', self.parts.log.read_text())
+        self.assertNotIn('Traceback', self.parts.log.read_text())
+
+    def until_every_worker_worked(self):
+        """Connections are made by each process for itself."""
+        def worked():
+            with futures.ThreadPoolExecutor(8) as callers:
+                list(callers.map(lambda _: self.parts.ok('GET', '/shares'), range(16)))
+            return len(self.workers()) == WORKERS
+        self.parts.until(worked, 'requests were answered by every process')
+
+    def test_stop_answers_what_is_under_way(self):
+        """The request waits for a lock of the database while the server is told to end."""
+        self.parts.until(lambda: self.parts.log.read_text().count(self.loaded) >= WORKERS, 'all processes are ready')
+        lock = sqlite3.connect(self.parts.state / 'manila_lite.sqlite', isolation_level=None)
+        self.addCleanup(lock.close)
+        lock.execute('BEGIN IMMEDIATE')
+        answers = []
+        caller = threading.Thread(target=lambda: answers.append(self.parts.call('POST', '/types', process.DEFAULT_TYPE)))
+        caller.start()
+        # The first request of all: its process is the first to have the database.
+        self.parts.until(self.workers, 'the request has begun', patience=8)
+        self.web.terminate()
+        self.parts.until(self.is_ending, 'the server noticed', patience=8)
+        self.assertEqual([], answers)
+        lock.execute('COMMIT')
+        caller.join(timeout=60)
+        self.assertEqual(200, answers[0][0], answers)
+        self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
+        self.assertEqual([('default',)], self.rows("SELECT name FROM share_types WHERE name = 'default'"))
+
+    def is_ending(self):
+        return any(said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing'))

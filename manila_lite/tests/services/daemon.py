@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One server program of our own: started, waited for, ended by its process id, and gone when we are gone."""
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import fixtures
+
+from manila_lite.tests import process
+
+#: Where Debian keeps what is not on everybody's PATH.
+_PLACES = '/usr/sbin:/sbin:/usr/lib/rabbitmq/bin'
+
+
+class Missing(Exception):
+    """A program that is needed is not installed."""
+
+
+class Broken(Exception):
+    """A server did not come up."""
+
+
+def program(name: str, places: str = _PLACES) -> str:
+    """Return the path of a program.
+
+    :raises Missing: it is not installed.
+    """
+    found = shutil.which(name, path=f'{places}:{os.environ.get("PATH", os.defpath)}')
+    if not found:
+        raise Missing(f'{name} is not installed (tools/setup-env --tests does that)')
+    return found
+
+
+class Daemon(fixtures.Fixture):
+    """A server in a directory of its own. ``stop`` and ``start`` keep the directory, the ports and the password.
+
+    It runs as the system user ``USER`` if we are root, since most servers refuse to be root.
+    """
+
+    USER = ''
+    #: Ends it cleanly, and at once.
+    END = signal.SIGTERM
+    ABORT = signal.SIGKILL
+    PORTS: Sequence[str] = ('port',)
+    PATIENCE = 90.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.process: subprocess.Popen | None = None
+        self.password = secrets.token_hex(12)
+        self.ports: dict[str, int] = {}
+
+    def _setUp(self) -> None:
+        self.need()
+        self.home = Path(self.useFixture(fixtures.TempDir()).path)
+        self.home.chmod(0o700)
+        self._own(self.home)
+        self.addCleanup(self.abort)
+        self.prepare()
+        self._start_somewhere(3)
+
+    def _start_somewhere(self, tries: int) -> None:
+        """Between choosing a port and taking it, somebody else may."""
+        self.ports = {name: process.free_port() for name in self.PORTS}
+        try:
+            self.start()
+        except Broken:
+            self.abort()
+            if tries == 1:
+                raise
+            self._start_somewhere(tries - 1)
+
+    def need(self) -> None:
+        """Every program is there.
+
+        :raises Missing: one is not.
+        """
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """What is made once, before the first start."""
+
+    def command(self) -> list[str]:
+        """Return the server's command line; it must stay in the foreground."""
+        raise NotImplementedError
+
+    def answers(self) -> bool:
+        """Say whether it serves."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """It serves.
+
+        :raises Broken: it does not, after ``PATIENCE`` seconds, or it ended.
+        """
+        with (self.home / 'out').open('ab') as out:
+            self.process = subprocess.Popen(self._as_user(self.command()), cwd=self.home, env=self._environment(),
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+        end = time.monotonic() + self.PATIENCE
+        while not self.answers():
+            status = self.process.poll()
+            if status is not None or time.monotonic() > end:
+                raise Broken(f'{type(self).__name__}: exit {status}\n{self.tail()}')
+            time.sleep(0.05)
+
+    def stop(self, patience: float = 60.0) -> None:
+        """It has ended cleanly, or was killed after ``patience`` seconds."""
+        self._end(self.END, patience)
+
+    def abort(self) -> None:
+        """It is gone, as in a crash. May be called twice."""
+        self._end(self.ABORT, 10.0)
+
+    def pause(self) -> None:
+        """It holds its connections and no longer says a word; :meth:`go_on` ends that."""
+        os.kill(self._pid(), signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """It works again."""
+        os.kill(self._pid(), signal.SIGCONT)
+
+    def _pid(self) -> int:
+        if self.process is None:
+            raise Broken(f'{type(self).__name__} does not run')
+        return self.process.pid
+
+    def tail(self) -> str:
+        """Return the end of what it printed."""
+        return (self.home / 'out').read_text(errors='replace')[-3000:]
+
+    def environment(self) -> Mapping[str, str]:
+        """Return variables that the server needs."""
+        return {}
+
+    def run(self, *command: str) -> None:
+        """Run a program to its end as the server's user.
+
+        :raises Broken: it failed.
+        """
+        done = subprocess.run(self._as_user(command), cwd=self.home, env=self._environment(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors='replace', timeout=300, check=False)
+        if done.returncode:
+            raise Broken(f'{command[0]}: exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}')
+
+    def write(self, name: str, text: str) -> Path:
+        """Return the path of a new file that only the server's user can read."""
+        path = self.home / name
+        path.touch(0o600)
+        path.write_text(text)
+        self._own(path)
+        return path
+
+    def _environment(self) -> dict[str, str]:
+        return {'PATH': f'{os.environ.get("PATH", os.defpath)}:{_PLACES}', 'LC_ALL': 'C.UTF-8',
+                'HOME': str(self.home), 'TMPDIR': str(self.home), **self.environment()}
+
+    def _as_user(self, command: Sequence[str]) -> list[str]:
+        # The kernel ends the server when the thread that started it is gone, however that came.
+        words = [program('setpriv'), '--pdeathsig', self.ABORT.name.removeprefix('SIG')]
+        if os.geteuid() == 0 and self.USER:
+            words += [f'--reuid={self.USER}', f'--regid={self._account().pw_gid}', '--init-groups']
+        return [*words, '--', *command]
+
+    def _account(self) -> pwd.struct_passwd:
+        try:
+            return pwd.getpwnam(self.USER)
+        except KeyError:
+            raise Missing(f'there is no system user {self.USER}') from None
+
+    def _own(self, path: Path) -> None:
+        if os.geteuid() == 0 and self.USER:
+            os.chown(path, self._account().pw_uid, self._account().pw_gid)
+
+    def _end(self, how: signal.Signals, patience: float) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(how)
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None

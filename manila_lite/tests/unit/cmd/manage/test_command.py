@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How commands show what they found."""
+
+import argparse
+import contextlib
+import datetime
+import io
+import json
+
+import testtools
+
+from manila_lite.cmd.manage.command import Call, natural
+
+
+class ShowTest(testtools.TestCase):
+
+    ROWS = [{'name': 'a', 'size': 10, 'more': datetime.datetime(2030, 1, 1)}, {'name': 'longer', 'size': None, 'more': None}]
+
+    def shown(self, form):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            Call(None, None, argparse.Namespace(format=form)).show(('name', 'size'), self.ROWS)
+        return out.getvalue()
+
+    def test_table(self):
+        self.assertEqual('name    size\na       10\nlonger\n', self.shown('table'))
+
+    def test_json_has_all(self):
+        self.assertEqual([{'name': 'a', 'size': 10, 'more': '2030-01-01 00:00:00'}, {'name': 'longer', 'size': None, 'more': None}],
+                         json.loads(self.shown('json')))
+
+    def test_natural(self):
+        self.assertEqual(0, natural('0'))
+        for text in ('-1', 'x', '1.5'):
+            self.assertRaises(ValueError, natural, text)

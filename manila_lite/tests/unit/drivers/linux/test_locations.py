@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where shares mount: IPv4 first, one preferred, administrators last."""
+
+import testtools
+
+from manila_lite import kinds
+from manila_lite.drivers.linux import locations
+
+
+def allocation(address: str) -> kinds.Allocation:
+    return kinds.Allocation(f'of-{address}', address, '::/0' if ':' in address else '0.0.0.0/0', 6 if ':' in address else 4)
+
+
+def subnet(*addresses: str) -> kinds.ServerNetwork:
+    return kinds.ServerNetwork(f'with-{addresses}', '', 4, tuple(map(allocation, addresses)))
+
+
+class LocationsTest(testtools.TestCase):
+    def test_of_options(self):
+        found = locations.at('s', ['fd00::1', '10.0.0.1'])
+        self.assertEqual([('10.0.0.1:/shares/s', True, '4'), ('[fd00::1]:/shares/s', False, '6')],
+                         [(location.path, location.preferred, location.metadata['ip_version']) for location in found])
+
+    def test_of_a_server(self):
+        server = kinds.ShareServer('x', (subnet('fd00::1'), subnet('10.0.0.1', '10.0.0.2')), (allocation('10.9.0.1'),))
+        self.assertEqual([('10.0.0.1:/shares/s', True, False), ('10.0.0.2:/shares/s', False, False),
+                          ('[fd00::1]:/shares/s', False, False), ('10.9.0.1:/shares/s', False, True)],
+                         [(location.path, location.preferred, location.is_admin_only)
+                          for location in locations.on('s', server)])
+
+    def test_ipv6_alone_is_preferred(self):
+        self.assertTrue(locations.on('s', kinds.ShareServer('x', (subnet('fd00::1'),)))[0].preferred)

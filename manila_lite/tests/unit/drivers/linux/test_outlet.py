@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an NFS server that does not run would start with can be changed all the same."""
+
+import types
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.drivers.linux import outlet
+from manila_lite.drivers.linux.run import CommandFailed
+
+CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_graceless=False, linux_grace_period=30)
+
+
+class StoppedOutletTest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
+        self.outlet = outlet.Outlet(self.state, CONF, None, lambda ident: None)
+        for place in ('exports.d', 'held', 'drafts'):
+            (self.state / place).mkdir(parents=True)
+
+    def test_a_share_is_discarded_wherever_it_is_remembered(self):
+        for place in ('exports.d', 'held', 'drafts'):
+            for name in ('gone', 'kept'):
+                (self.state / place / f'{name}.conf').write_text('EXPORT {}')
+        self.outlet.mount_point('gone').mkdir(parents=True)
+        for _ in range(2):
+            self.outlet.discard('gone')
+            self.assertEqual([], list(self.state.rglob('gone*')))
+        self.assertEqual(['kept.conf'] * 3, [file.name for file in self.state.rglob('kept*')])
+
+    def test_it_is_not_started_by_what_only_looks_whether_it_runs(self):
+        self.outlet.nfs.stop()
+        refused = self.assertRaises(CommandFailed, self.outlet.nfs.awake)
+        self.assertIn('stopped', str(refused))
+        self.assertFalse(self.outlet.nfs.running)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The standalone plugin: what a file of networks means, and which addresses are given away."""
+
+from pathlib import Path
+
+import fixtures
+import testscenarios
+import testtools
+from oslo_config import cfg
+
+from manila_lite import conf as options
+from manila_lite import errors
+from manila_lite.network import load
+from manila_lite.network.interface import Address, overlap
+from manila_lite.tests.factories import networks
+
+
+class PluginTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.file = Path(self.useFixture(fixtures.TempDir()).path) / 'networks.yaml'
+        self.conf = options.register(cfg.ConfigOpts())
+        self.conf([])
+        self.conf.set_override('file', str(self.file), 'standalone_network')
+
+    def plugin(self, text=networks.FILE):
+        self.file.write_text(text)
+        return load.make(self.conf)
+
+
+class Describe(PluginTest):
+
+    def test_ipv4(self):
+        found = self.plugin().describe('blue', 'blue-v4', 'p')
+        self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24', 4, '10.10.0.1', 1450, 'vlan', 100), tuple(vars(found).values()))
+
+    def test_ipv6(self):
+        found = self.plugin().describe('blue', 'blue-v6', 'p')
+        self.assertEqual(('fd10::/64', 6, 'fd10::1'), (found.cidr, found.ip_version, found.gateway))
+
+    def test_what_is_not_said_is_not_known(self):
+        found = self.plugin().describe('red', 'red-v4', 'p')
+        self.assertEqual((None, None, None, None), (found.gateway, found.mtu, found.network_type, found.segmentation_id))
+
+    def test_the_message_names_the_id(self):
+        plugin = self.plugin()
+        for net, subnet, named in (('black', 'blue-v4', 'black'), ('blue', 'red-v4', 'red-v4'), ('blue', 'x', 'x')):
+            refused = self.assertRaises(errors.Invalid, plugin.describe, net, subnet, 'p')
+            self.assertIn(named, str(refused))
+
+    def test_a_network_of_one_project(self):
+        plugin = self.plugin()
+        self.assertEqual('10.30.0.0/24', plugin.describe('green', 'green-v4', 'first').cidr)
+        for other in ('second', None):
+            self.assertRaises(errors.Invalid, plugin.describe, 'green', 'green-v4', other)
+
+    def test_without_a_file_there_are_no_networks(self):
+        self.conf.clear_override('file', 'standalone_network')
+        self.assertRaises(errors.Invalid, load.make(self.conf).describe, 'blue', 'blue-v4', 'p')
+
+    def test_a_changed_file_is_read_again(self):
+        self.plugin('networks: []')
+        self.assertEqual(4, self.plugin().describe('blue', 'blue-v4', 'p').ip_version)
+
+
+class Allocate(PluginTest):
+
+    def allocate(self, subnet, count, taken=(), net='blue', text=networks.FILE):
+        plugin = self.plugin(text)
+        found = plugin.allocate(plugin.describe(net, subnet, 'p'), count, taken=taken, owner='server')
+        return [address.ip_address for address in found]
+
+    def test_neither_network_nor_gateway(self):
+        self.assertEqual(['10.10.0.2', '10.10.0.3'], self.allocate('blue-v4', 2))
+        self.assertEqual(['fd10::2', 'fd10::3'], self.allocate('blue-v6', 2))
+
+    def test_what_is_taken_is_skipped(self):
+        self.assertEqual(['10.10.0.3', '10.10.0.5'], self.allocate('blue-v4', 2, taken={'10.10.0.2', '10.10.0.4'}))
+
+    def test_to_the_last_one(self):
+        self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)], self.allocate('blue-small', 5))
+
+    def test_full(self):
+        full = self.assertRaises(errors.Final, self.allocate, 'blue-small', 2, taken={f'10.10.1.{n}' for n in range(2, 6)})
+        self.assertEqual('SUBNET_FULL', full.detail)
+        self.assertIn('blue-small', str(full))
+
+    def test_ranges(self):
+        text = ('networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: 10.0.0.9, ranges: '
+                '[[10.0.0.8, 10.0.0.10], [10.0.0.20, 10.0.0.20]]}]}]')
+        self.assertEqual(['10.0.0.8', '10.0.0.10', '10.0.0.20'], self.allocate('s', 3, net='n', text=text))
+        self.assertRaises(errors.Final, self.allocate, 's', 4, net='n', text=text)
+
+    def test_a_subnet_of_one_address(self):
+        text = 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.7/32}]}]'
+        self.assertEqual(['10.0.0.7'], self.allocate('s', 1, net='n', text=text))
+
+    def test_a_subnet_that_left_the_file(self):
+        subnet = self.plugin().describe('blue', 'blue-v4', 'p')
+        gone = self.assertRaises(errors.Final, self.plugin('networks: []').allocate, subnet, 1, taken=(), owner='s')
+        self.assertIn('blue-v4', str(gone))
+
+    def test_free_lets_strangers_be(self):
+        self.plugin().free([Address('192.0.2.1')])
+
+
+class Mistakes(testscenarios.WithScenarios, PluginTest):
+    """Each is one line that names the option, the file, and what is wrong in it."""
+
+    scenarios = [(what, {'text': text, 'words': words}) for what, text, words in (
+        ('no YAML', 'networks: [', ()),
+        ('no mapping', '[]', ('object',)),
+        ('no id', 'networks: [{subnets: [{id: s, cidr: 10.0.0.0/24}]}]', ('networks.0', 'id')),
+        ('unknown key', 'networks: [{id: n, colour: x, subnets: [{id: s, cidr: 10.0.0.0/24}]}]', ('colour',)),
+        ('id too long', f'networks: [{{id: {"x" * 37}, subnets: [{{id: s, cidr: 10.0.0.0/24}}]}}]', ('networks.0.id', '36')),
+        ('id no text', 'networks: [{id: 7, subnets: [{id: s, cidr: 10.0.0.0/24}]}]', ('networks.0.id', 'string')),
+        ('no subnets', 'networks: [{id: n, subnets: []}]', ('networks.0.subnets',)),
+        ('cidr', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.1/24}]}]', ('subnet s', 'host bits')),
+        ('gateway', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: 10.0.1.1}]}]', ('10.0.1.1', 'subnet s')),
+        ('gateway of the other family', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: "fd00::1"}]}]',
+         ('fd00::1',)),
+        ('range', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, ranges: [[10.0.0.9, 10.0.0.2]]}]}]', ('ranges',)),
+        ('a subnet twice', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24}, {id: s, cidr: 10.1.0.0/24}]}]',
+         ('subnet s', 'twice')),
+        ('a network twice', 'networks: [{id: n, subnets: [{id: s, cidr: "::/64"}]}, {id: n, subnets: [{id: t, cidr: "::/9"}]}]',
+         ('network n', 'twice')),
+        ('overlap', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24}, {id: t, cidr: 10.0.0.128/25}]}]',
+         ('s and t', 'overlap')),
+    )]
+
+    def test_is_said(self):
+        bad = str(self.assertRaises(errors.BadConfig, self.plugin, self.text))
+        self.assertEqual(1, len(bad.splitlines()), bad)
+        for word in ('[standalone_network] file', str(self.file), *self.words):
+            self.assertIn(word, bad)
+
+
+class Load(PluginTest):
+
+    def test_no_such_file(self):
+        self.assertIn(str(self.file), str(self.assertRaises(errors.BadConfig, load.make, self.conf)))
+
+    def test_no_such_plugin(self):
+        self.conf.set_override('plugin', 'nonsense', 'network')
+        bad = str(self.assertRaises(errors.BadConfig, load.make, self.conf))
+        for word in ('[network] plugin', 'nonsense', 'standalone'):
+            self.assertIn(word, bad)
+
+    def test_overlap(self):
+        self.assertTrue(overlap('10.0.0.0/8', '10.1.0.0/16'))
+        self.assertFalse(overlap('10.0.0.0/16', '10.1.0.0/16'))
+        self.assertFalse(overlap('10.0.0.0/8', 'fd00::/8'))

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings as plain values, and ages."""
+
+import datetime
+import json
+
+import testtools
+
+from manila_lite.operations.doctor.finding import Desk, Finding
+
+
+class FindingTest(testtools.TestCase):
+
+    def test_plain_values(self):
+        found = Finding('share', 'x', 'creating', 'no operation', wrong=True, mend=lambda conn, desk: None)
+        self.assertTrue(json.loads(json.dumps(found.as_dict()))['mendable'])
+        self.assertFalse(Finding('share', 'x', 'creating', 'fine', wrong=False).as_dict()['mendable'])
+
+    def test_age(self):
+        now = datetime.datetime(2030, 1, 1)
+        desk = Desk(None, now)
+        self.assertEqual(60, desk.age(now - datetime.timedelta(minutes=1)))
+        self.assertIsNone(desk.age(None))
+        # Another host's clock is ahead: it must not drop out of "older than 0 seconds".
+        self.assertEqual(0, desk.age(now + datetime.timedelta(minutes=1)))

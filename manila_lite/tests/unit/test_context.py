@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For whom a thread logs, and what it is at."""
+
+import concurrent.futures
+import threading
+
+import testtools
+from oslo_context import context as oslo_context
+
+from manila_lite import context
+
+
+def logged():
+    """Return the request id that a line of the log would have in this thread."""
+    current = oslo_context.get_current()
+    return current.request_id if current else None
+
+
+class Working(testtools.TestCase):
+
+    def test_a_context_that_is_only_made_is_not_logged(self):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            def make():
+                context.RequestContext(request_id='req-1')
+                context.RequestContext(request_id='req-2', overwrite=False)
+                return logged()
+            self.assertIsNone(pool.submit(make).result())
+
+    def test_while_it_works(self):
+        one, other = (context.RequestContext(request_id=f'req-{number}') for number in (1, 2))
+        with context.working(one, 'outer'):
+            with context.working(other, 'inner'):
+                self.assertEqual('req-2', logged())
+                self.assertEqual(['inner'], [task.what for task in context.tasks()])
+            self.assertEqual('req-1', logged())
+            self.assertEqual(['outer'], [task.what for task in context.tasks()])
+        self.assertIsNone(logged())
+        self.assertEqual([], context.tasks())
+
+    def test_forgotten_after_an_error(self):
+        def fail():
+            with context.working(context.RequestContext(request_id='req-1'), 'x'):
+                raise ValueError
+        self.assertRaises(ValueError, fail)
+        self.assertIsNone(logged())
+        self.assertEqual([], context.tasks())
+
+    def test_known_as(self):
+        with context.working(context.RequestContext(request_id='req-1'), 'x'):
+            context.known_as(context.RequestContext(request_id='req-1', project_id='p'))
+            self.assertEqual('p', oslo_context.get_current().project_id)
+            self.assertEqual(['p'], [task.ctx.project_id for task in context.tasks()])
+        context.known_as(context.RequestContext(request_id='req-1'))
+        self.assertIsNone(logged())
+
+    def test_threads_do_not_know_each_other(self):
+        going, go = threading.Event(), threading.Event()
+
+        def work():
+            with context.working(context.RequestContext(request_id='req-1'), 'there'):
+                going.set()
+                go.wait(30)
+                return logged()
+        with concurrent.futures.ThreadPoolExecutor(1, 'hand') as pool:
+            there = pool.submit(work)
+            self.assertTrue(going.wait(30))
+            self.assertIsNone(logged())
+            task, = context.tasks()
+            self.assertIn('hand', task.thread)
+            go.set()
+            self.assertEqual('req-1', there.result())

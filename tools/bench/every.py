@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""All benchmarks, or those named, one after the other; the last line is JSON with all of them."""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import report
+
+#: The cheapest first.
+NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'processes', 'available', 'access', 'create')
+
+
+def run(name: str, options: list[str]) -> tuple[int, dict | None]:
+    """Run one in a process of its own, and show its table; returns its exit status, and what it found if it found it."""
+    done = subprocess.run([sys.executable, str(Path(__file__).parent / f'{name}.py'), *options], stdout=subprocess.PIPE,
+                          text=True, stdin=subprocess.DEVNULL)
+    *table, last = done.stdout.splitlines() or ['']
+    try:
+        found = json.loads(last)
+    except json.JSONDecodeError:
+        print(done.stdout)
+        return done.returncode or 1, None
+    print('\n'.join(table), end='\n\n')
+    return done.returncode, found
+
+
+def main() -> int:
+    """Run them; fails if one did."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--quick', action='store_true', help='a first look, within five minutes')
+    parser.add_argument('--tiny', action='store_true', help='only to see that they work')
+    parser.add_argument('--check', action='store_true', help='fail if a target is missed')
+    parser.add_argument('names', nargs='*', metavar='NAME', help=', '.join(NAMES))
+    args = parser.parse_args()
+    unknown = sorted({*args.names} - {*NAMES})
+    if unknown:
+        parser.error(f'no such benchmark: {", ".join(unknown)}; there are {", ".join(NAMES)}')
+    options = [f'--{name}' for name in ('quick', 'tiny', 'check') if getattr(args, name)]
+    chosen = [name for name in NAMES if name in args.names or not args.names]
+    results, failed, began = [], [], time.monotonic()
+    for number, name in enumerate(chosen, 1):
+        report.say(f'[{number}/{len(chosen)}, {time.monotonic() - began:.0f} s] {name}')
+        print(f'{name}\n{"-" * len(name)}')
+        status, found = run(name, options)
+        results.append(found)
+        failed += [name] if status else []
+    report.say(f'{time.monotonic() - began:.0f} s; {"failed: " + ", ".join(failed) if failed else "all ran"}')
+    print(json.dumps([found for found in results if found is not None]))
+    return int(bool(failed))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

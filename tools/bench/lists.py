@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A list of 1,000 shares in detail, out of 1,000 and out of 100,000: from the request to the bytes of the answer.
+
+The baseline is the bare fetch: the same statements, taken down from the product, by sqlite3 alone. Calls per second of
+processor time, so a ratio of 1 would mean that the product adds nothing.
+"""
+
+import sqlite3
+import sys
+
+import inside
+import report
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+
+LEAST = 0.4
+PAGE = 1000
+_BATCH = 10_000
+
+
+def fill(services, type_id: str, count: int) -> None:
+    """``count`` more shares with two pairs of metadata each are there."""
+    tables = (models.shares, ('id', 'created_at', 'project_id', 'user_id', 'name', 'size', 'share_proto')), (
+        models.share_instances, ('id', 'created_at', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id',
+                                 'progress')), (models.share_metadata, ('owner_id', 'key', 'value'))
+    for start in range(0, count, _BATCH):
+        idents = [uuidutils.generate_uuid() for _ in range(min(_BATCH, count - start))]
+        now = str(timeutils.utcnow())
+        rows = ([(ident, now, 'p', 'u', f'share {number}', 1, 'NFS') for number, ident in enumerate(idents)],
+                [(uuidutils.generate_uuid(), now, ident, 'h@a#p', 'available', 'active', type_id, '100%') for ident in idents],
+                [(ident, key, 'v') for ident in idents for key in 'ab'])
+        with services.db.writer() as conn:
+            for (table, columns), values in zip(tables, rows, strict=True):
+                marks = ', '.join('?' * len(columns))
+                text = f'INSERT INTO {table.name} ({", ".join(columns)}) VALUES ({marks})'  # noqa: S608 - our own names
+                conn.exec_driver_sql(text, values)
+
+
+def statements(made: inside.Inside, path: str) -> list[tuple[str, tuple]]:
+    """Return the statements, with their values, that a request costs."""
+    seen: list[tuple[str, tuple]] = []
+
+    def saw(conn, cursor, statement, values, *rest) -> None:
+        if not statement.startswith('BEGIN'):
+            seen.append((statement, values))
+
+    engine = made.services.db.engine
+    sa.event.listen(engine, 'before_cursor_execute', saw)
+    try:
+        made.get(path)
+    finally:
+        sa.event.remove(engine, 'before_cursor_execute', saw)
+    return seen
+
+
+def compare(found: report.Report, made: inside.Inside, count: int) -> None:
+    """Add the lines for a table of ``count`` shares."""
+    path = f'/shares/detail?limit={PAGE}'
+    asked = statements(made, path)
+    conn = sqlite3.connect(inside.database_file(made.services))
+
+    def bare() -> None:
+        for statement, values in asked:
+            conn.execute(statement, values).fetchall()
+
+    calls, rounds = found.pick((2, 1), (3, 15), (5, 41))
+    alone, whole = report.costs((bare, lambda: made.get(path)), calls, rounds)
+    base = found.add(f'bare fetch, out of {count:,}', 1e6 / alone, '/s of a core')
+    found.add(f'list in detail, out of {count:,}', 1e6 / whole, '/s of a core', base, least=LEAST)
+    found.add(f'statements, out of {count:,}', len(asked), 'statements')
+    conn.close()
+
+
+def measure(found: report.Report) -> None:
+    """Add the lines."""
+    with inside.inside() as made:
+        there = 0
+        for count in found.pick((1000,), (1000, 100_000), (1000, 100_000)):
+            report.say(f'{count:,} shares')
+            fill(made.services, made.type_id, count - there)
+            there = count
+            compare(found, made, count)
+
+
+if __name__ == '__main__':
+    sys.exit(report.main(__doc__, measure))

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What each kind of process weighs: memory (its share, with its children), time to start, processor time when idle.
+
+The baseline is one Python process that has only imported the libraries that all of them need.
+"""
+
+import sys
+import time
+
+import product
+import psutil
+import report
+
+#: What no service can do without.
+_BARE = ('import sys, manila_lite.cmd, oslo_config.cfg, oslo_log.log, oslo_messaging, oslo_db.sqlalchemy.enginefacade, '
+         'sqlalchemy, pecan; print("up", flush=True); sys.stdin.read()')
+_PARTS = {'manila-lite': 'all_in_one', 'manila-api': 'api', 'manila-scheduler': 'scheduler', 'manila-share': 'share'}
+_TICK = 1e3 / product.TICKS
+
+
+def memory(process: psutil.Process) -> float:
+    """Return MiB of the process and its children; what several use counts in parts."""
+    return sum(one.memory_full_info().pss for one in product.family(process)) / 2**20
+
+
+def bare() -> tuple[float, float]:
+    """Return MiB and processor seconds of the baseline."""
+    with psutil.Popen([sys.executable, '-c', _BARE], stdin=product.PIPE, stdout=product.PIPE) as process:
+        process.stdout.readline()
+        found = memory(process), sum(process.cpu_times()[:2])
+        process.stdin.close()
+        return found
+
+
+def ready(made: product.Product, part: str, process: psutil.Process) -> None:
+    """Wait until the part does its work."""
+    if part in ('all_in_one', 'api'):
+        made.answers()
+        return
+    end = time.monotonic() + 120
+    while not made.has_service(f'manila-{part}'):
+        if time.monotonic() > end or not process.is_running():
+            raise RuntimeError(f'{part} does not come up')
+        time.sleep(0.05)
+
+
+def measure(found: report.Report) -> None:
+    """Add the lines."""
+    idle = found.pick(0.5, 6, 30)
+    size, begun = bare()
+    base = found.add('bare imports, memory', size, 'MiB')
+    base_start = found.add('bare imports, start', begun * 1e3, 'ms of processor time')
+    for name, part in _PARTS.items():
+        report.say(name)
+        with product.product() as made:
+            made.sync()
+            process = made.start(part)
+            ready(made, part, process)
+            found.add(f'{name}, memory', memory(process), 'MiB', base)
+            found.add(f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start)
+            time.sleep(found.pick(0, 2, 5))     # until what is done once is done
+            began = product.processor_time(process)
+            time.sleep(idle)
+            used = product.processor_time(process) - began
+            found.add(f'{name}, idle', used / idle * 100, '% of a core')
+    found.note(f'Idle was watched for {idle} s; the system counts in steps of {_TICK:g} ms.')
+
+
+if __name__ == '__main__':
+    sys.exit(report.main(__doc__, measure))

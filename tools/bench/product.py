@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The product as processes, and clients for it: what it is asked costs processor time in *its* processes, not here."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = bench
+auth_strategy = noauth
+default_share_type = default
+enabled_share_backends = alpha
+osapi_share_listen = 127.0.0.1
+osapi_share_listen_port = {port}
+transport_url = {bus}
+log_file = {state}/log
+[database]
+connection = {database}
+[alpha]
+driver = dummy
+dummy_pool_size_gb = 1000000
+[quota]
+shares = -1
+gigabytes = -1
+"""
+
+#: For those who start processes of their own.
+PIPE = subprocess.PIPE
+#: Steps of the system's count of processor time, in a second.
+TICKS = os.sysconf('SC_CLK_TCK')
+
+_TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}}
+_HEADERS = {'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.82',
+            'Content-Type': 'application/json'}
+SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'bench', 'metadata': {'a': 'b'}}}
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class Client:
+    """One connection that stays open."""
+
+    def __init__(self, port: int):
+        self._connection = http.client.HTTPConnection('127.0.0.1', port, timeout=120)
+
+    def ask(self, method: str, path: str, body: dict | None = None) -> dict:
+        """Return the answer, which must not be an error."""
+        self._connection.request(method, f'/v2{path}', json.dumps(body) if body is not None else None, _HEADERS)
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.status >= 400:
+            raise RuntimeError(f'{method} {path}: {answer.status} {text[:500]!r}')
+        return json.loads(text) if text else {}
+
+    def create(self) -> str:
+        """Ask for a share; return its id."""
+        return self.ask('POST', '/shares', SHARE)['share']['id']
+
+    def wait(self, path: str, key: str, until: str, field: str = 'status', pause: float = 0.002) -> None:
+        """Ask until the field has the value."""
+        end = time.monotonic() + 120
+        while (seen := self.ask('GET', path)[key][field]) != until:
+            if time.monotonic() > end or 'error' in seen:
+                raise RuntimeError(f'{path} is {seen}, not {until}')
+            time.sleep(pause)
+
+
+class Product:
+    """A directory with a configuration, and the processes that were started with it."""
+
+    def __init__(self, folder: str, database: str | None = None, bus: str = 'inproc://'):
+        self.state = Path(folder)
+        self.port = free_port()
+        self.config = self.state / 'manila_lite.conf'
+        self.config.write_text(_CONFIG.format(state=folder, port=self.port, bus=bus,
+                                              database=database or f'sqlite:///{folder}/manila_lite.sqlite'))
+        self._started: list[subprocess.Popen] = []
+
+    def sync(self) -> None:
+        """The database has its tables."""
+        subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'db', 'sync'],
+                       check=True, capture_output=True)
+
+    def start(self, name: str) -> psutil.Process:
+        """``cmd/NAME.py`` runs."""
+        with (self.state / 'output').open('ab') as output:
+            started = subprocess.Popen([sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}'],
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        self._started.append(started)
+        return psutil.Process(started.pid)
+
+    def answers(self) -> Client:
+        """Wait until the API answers; return a client that made the share type of the others."""
+        end = time.monotonic() + 120
+        while True:
+            client = Client(self.port)
+            with contextlib.suppress(OSError):
+                if not client.ask('GET', '/types')['share_types']:
+                    client.ask('POST', '/types', _TYPE)
+                return client
+            if time.monotonic() > end or any(one.poll() is not None for one in self._started):
+                raise RuntimeError((self.state / 'output').read_text()[-2000:])
+            time.sleep(0.05)
+
+    def wait_for_pool(self, client: Client) -> None:
+        """The backend has said what it has."""
+        end = time.monotonic() + 120
+        while not client.ask('GET', '/scheduler-stats/pools')['pools']:
+            if time.monotonic() > end:
+                raise RuntimeError('no pool')
+            time.sleep(0.05)
+
+    def has_service(self, binary: str) -> bool:
+        """Say whether a service of this kind has said that it lives."""
+        with contextlib.closing(sqlite3.connect(self.state / 'manila_lite.sqlite')) as conn:
+            return conn.execute('SELECT count(*) FROM services WHERE binary = ?', (binary,)).fetchone()[0] > 0
+
+    def knobs(self, text: str) -> None:
+        """The backend behaves like this."""
+        (self.state / 'alpha').mkdir(exist_ok=True)
+        (self.state / 'alpha' / 'knobs').write_text(f'{text}\n')
+
+    def end(self) -> None:
+        """All processes are gone, children included."""
+        for started in self._started:
+            family = [*psutil.Process(started.pid).children(recursive=True)] if started.poll() is None else []
+            started.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                started.wait(timeout=20)
+            for one in family:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+            if started.poll() is None:
+                started.kill()
+                started.wait()
+        self._started = []
+
+
+@contextlib.contextmanager
+def product(database: str | None = None, bus: str = 'inproc://') -> Iterator[Product]:
+    """A product in a directory of its own, gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
+        made = Product(folder, database, bus)
+        try:
+            yield made
+        finally:
+            made.end()
+
+
+def family(process: psutil.Process) -> list[psutil.Process]:
+    """Return a process with its children."""
+    return [process, *process.children(recursive=True)]
+
+
+def processor_time(process: psutil.Process) -> float:
+    """Return the seconds that a process and its children have used so far."""
+    return sum(sum(one.cpu_times()[:2]) for one in family(process))
+
+
+def load(port: int, clients: int, requests: int) -> float:
+    """``requests`` shares were asked for by so many clients at once; returns the seconds it took."""
+    each = max(1, requests // clients)
+    failed: list[BaseException] = []
+    barrier = threading.Barrier(clients + 1)
+
+    def work() -> None:
+        client = Client(port)
+        client.ask('GET', '/types')     # connected
+        barrier.wait()
+        try:
+            for _ in range(each):
+                client.create()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    barrier.wait()
+    began = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+    return time.perf_counter() - began
+
+
