@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage`` without a service: its configuration, its exit statuses, and ``manila-status upgrade check``."""
 
+import datetime
 import json
 from importlib import metadata
 from pathlib import Path
@@ -133,8 +134,8 @@ class AloneTest(testtools.TestCase):
 
     def test_services(self):
         self.manage('db', 'sync')
-        self.service('here@alpha', heartbeat_at=timeutils.datetime.datetime(2020, 1, 1))
-        self.service('here@off', heartbeat_at=timeutils.datetime.datetime(2020, 1, 1), disabled=True)
+        self.service('here@alpha', heartbeat_at=datetime.datetime.fromisoformat('2020-01-01'))
+        self.service('here@off', heartbeat_at=datetime.datetime.fromisoformat('2020-01-01'), disabled=True)
         self.configure(extra='[upgrade_levels]\noperations = 1.0')
         result, details = self.check(1)['services']
         self.assertEqual(1, result)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage doctor`` finds what is stuck and mends it beside a running service."""
 
+import datetime
 import subprocess
 import sys
 
@@ -189,7 +190,7 @@ class DoctorTest(manage.ManageTest):
     def test_a_dead_worker_and_a_clock_that_was_wrong(self):
         dead = subprocess.run([sys.executable, '-c', 'from manila_lite.operations import owners; print(owners.name())'],
                               capture_output=True, text=True, timeout=60, check=True).stdout.strip()
-        later = timeutils.utcnow() + timeutils.datetime.timedelta(days=1)
+        later = timeutils.utcnow() + datetime.timedelta(days=1)
         shares = [self.admin.share() for _ in range(2)]
         idents = []
         for share, values in zip(shares, ({'owner': dead, 'lease_expires_at': later}, {'next_run_at': later}), strict=True):
@@ -205,7 +206,7 @@ class DoctorTest(manage.ManageTest):
 
     def test_why_an_operation_waits(self):
         """With what can be done about it from here, and without."""
-        now, second = timeutils.utcnow(), timeutils.datetime.timedelta(seconds=1)
+        now, second = timeutils.utcnow(), datetime.timedelta(seconds=1)
         before, later = now - 3600 * second, now + 3600 * second
         services = {'up@x': (now + 600 * second, False), 'busy@x': (now + 600 * second, False), 'down@x': (before, True)}
         for host, (heartbeat, stopped) in services.items():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows that nothing owns, services that are gone and pools that nobody reports: found and mended."""
 
+import datetime
+
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
@@ -9,7 +11,7 @@ from manila_lite.operations import doctor
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import manage
 
-_LONG_AGO = timeutils.datetime.datetime(2020, 1, 1)
+_LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
 
 
 class LeftoversTest(manage.ManageTest):
@@ -55,7 +57,7 @@ class LeftoversTest(manage.ManageTest):
 
     def service_row(self, host, **values):
         self.add(models.services, **{'host': host, 'binary': 'manila-share', 'topic': 'manila-share',
-                                     'heartbeat_at': timeutils.utcnow() + timeutils.datetime.timedelta(hours=1), **values})
+                                     'heartbeat_at': timeutils.utcnow() + datetime.timedelta(hours=1), **values})
 
     def pool(self, host, **values):
         self.add(models.pools, **{'host': host, 'backend_host': host.partition('#')[0], 'total_gb': 10, 'free_gb': 10,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services and records of shares by ``manila-manage``, beside a running service."""
 
+import datetime
+
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
@@ -8,7 +10,7 @@ from manila_lite.db import models
 from manila_lite.db import operations as rows
 from manila_lite.tests.functional import base, manage
 
-_LONG_AGO = timeutils.datetime.datetime(2020, 1, 1)
+_LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
 
 
 class RecordsTest(manage.ManageTest):
@@ -112,12 +114,12 @@ class RecordsTest(manage.ManageTest):
         for old, new in (('a', 'a@b'), ('a@b', 'a@b'), ('a#p', 'b#p'), ('a@', 'b@')):
             self.assertIn('host@backend#pool', self.refused(*move, old, '--newhost', new))
         self.assertIn('no service reports nobody', self.refused(*move, 'test', '--newhost', 'nobody'))
-        self.backend('alive@d', heartbeat=timeutils.utcnow() + timeutils.datetime.timedelta(hours=1))
+        self.backend('alive@d', heartbeat=timeutils.utcnow() + datetime.timedelta(hours=1))
         self.assertIn('alive@d is up: stop it first', self.refused(*move, 'alive', '--newhost', 'test'))
         share = self.placed('dead@e#p')
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.update().where(models.operations.c.resource_id == share).values(
-                owner='x', lease_expires_at=timeutils.utcnow() + timeutils.datetime.timedelta(hours=1)))
+                owner='x', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1)))
         self.assertIn('are being worked on', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
         self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
         self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
@@ -140,7 +142,7 @@ class RecordsTest(manage.ManageTest):
 
     def test_delete_of_what_is_being_worked_on(self):
         ident = self.placed('far@away#p')
-        later = timeutils.utcnow() + timeutils.datetime.timedelta(hours=1)
+        later = timeutils.utcnow() + datetime.timedelta(hours=1)
         self.write(models.share_instances, self.instance(ident), status='extending_error')
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.update().where(models.operations.c.resource_id == ident).values(

@@ -14,7 +14,8 @@ from manila_lite.cmd.manage.command import Call, natural
 
 class ShowTest(testtools.TestCase):
 
-    ROWS = [{'name': 'a', 'size': 10, 'more': datetime.datetime(2030, 1, 1)}, {'name': 'longer', 'size': None, 'more': None}]
+    ROWS = [{'name': 'a', 'size': 10, 'more': datetime.datetime.fromisoformat('2030-01-01')},
+            {'name': 'longer', 'size': None, 'more': None}]
 
     def shown(self, form):
         out = io.StringIO()
@@ -26,8 +27,7 @@ class ShowTest(testtools.TestCase):
         self.assertEqual('name    size\na       10\nlonger\n', self.shown('table'))
 
     def test_json_has_all(self):
-        self.assertEqual([{'name': 'a', 'size': 10, 'more': '2030-01-01 00:00:00'}, {'name': 'longer', 'size': None, 'more': None}],
-                         json.loads(self.shown('json')))
+        self.assertEqual([{**self.ROWS[0], 'more': '2030-01-01 00:00:00'}, self.ROWS[1]], json.loads(self.shown('json')))
 
     def test_natural(self):
         self.assertEqual(0, natural('0'))

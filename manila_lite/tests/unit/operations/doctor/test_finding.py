@@ -17,7 +17,7 @@ class FindingTest(testtools.TestCase):
         self.assertFalse(Finding('share', 'x', 'creating', 'fine', wrong=False).as_dict()['mendable'])
 
     def test_age(self):
-        now = datetime.datetime(2030, 1, 1)
+        now = datetime.datetime.fromisoformat('2030-01-01')
         desk = Desk(None, now)
         self.assertEqual(60, desk.age(now - datetime.timedelta(minutes=1)))
         self.assertIsNone(desk.age(None))

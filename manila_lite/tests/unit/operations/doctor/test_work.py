@@ -11,7 +11,7 @@ import testtools
 from manila_lite.operations import owners
 from manila_lite.operations.doctor import work
 
-_NOW = datetime.datetime(2030, 1, 1)
+_NOW = datetime.datetime.fromisoformat('2030-01-01')
 _ELSEWHERE = 'elsewhere/1-1/1/1'
 _HERE = owners.name()
 
