@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers: each share in a share network gets one; they are made, and go when nobody uses them."""
 
+import concurrent.futures
 from typing import Any
 
+from oslo_concurrency import lockutils
 from oslo_log import log
 from oslo_utils import uuidutils
 
@@ -22,6 +24,8 @@ LOG = log.getLogger(__name__)
 
 #: Seconds until a share looks again whether its server is there, or its network has settled.
 _SOON = 0.5
+#: How many servers are brought back at a time.
+_HANDS = 4
 #: Abilities that a server keeps from the day it was made, as pools call them.
 _KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support')
 
@@ -116,14 +120,21 @@ def _server(work: Work) -> kinds.ShareServer:
         return found(conn, work)
 
 
+def alone(ident: str) -> Any:
+    """As a context: no other driver call for that server runs in this process, the only one that works at its backend."""
+    return lockutils.lock(f'share-server-{ident}')
+
+
 def configure(work: Work) -> None:
     """The server runs at the backend."""
-    work.data['details'] = dict(work.service.driver.setup_server(_server(work)))
+    with alone(work.resource_id):
+        work.data['details'] = dict(work.service.driver.setup_server(_server(work)))
 
 
 def teardown(work: Work) -> None:
     """Nothing of the server is left at the backend."""
-    work.service.driver.teardown_server(_server(work))
+    with alone(work.resource_id):
+        work.service.driver.teardown_server(_server(work))
 
 
 def made(conn: Connection, work: Work) -> None:
@@ -189,19 +200,31 @@ def restore(manager: Any) -> bool:
     if kinds.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return True
     with manager.services.db.reader() as conn:
-        known = load(conn, serving.running_on(conn, manager.host))
-    if not known:
-        return True
-    results = manager.driver.ensure_servers(list(known.values()))
-    broken = {ident: results[ident].error if ident in results else 'the backend said nothing of it' for ident in known
-              if ident not in results or results[ident].error}
-    for ident, why in broken.items():
-        LOG.error('Share server %s does not run: %s', ident, why)
-    with manager.services.db.writer() as conn:
-        for ident in known.keys() - broken.keys():
-            if results[ident].details and serving.by_ids(conn, (ident,)):
-                pairs.replace(conn, share_server_details, ident, results[ident].details)
-    return not broken
+        idents = serving.running_on(conn, manager.host)
+    with concurrent.futures.ThreadPoolExecutor(_HANDS, f'{manager.name}-servers') as hands:
+        return all(list(hands.map(lambda ident: _restore_one(manager, ident), idents)))
+
+
+def _restore_one(manager: Any, ident: str) -> bool:
+    with alone(ident):
+        # Read only now: since it was listed the server may have been given a subnet, or taken away.
+        with manager.services.db.reader() as conn:
+            server = load(conn, [ident]).get(ident) if ident in serving.running_on(conn, manager.host) else None
+        if server is None:
+            return True
+        try:
+            result = manager.driver.ensure_servers([server])[ident]
+        except Exception:
+            LOG.exception('Share server %s could not be brought back', ident)
+            return False
+        if result.error:
+            LOG.error('Share server %s does not run: %s', ident, result.error)
+            return False
+        if result.details:
+            with manager.services.db.writer() as conn:
+                if serving.by_ids(conn, (ident,)):
+                    pairs.replace(conn, share_server_details, ident, result.details)
+    return True
 
 
 PLANS = [

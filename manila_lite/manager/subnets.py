@@ -63,6 +63,11 @@ def give_back(work: Work) -> None:
 
 def update(work: Work) -> None:
     """The server serves in the subnet too."""
+    with servers.alone(work.resource_id):
+        _update(work)
+
+
+def _update(work: Work) -> None:
     with work.ctx.db.reader() as conn:
         server = servers.found(conn, work)
         rows = serving.shares_on(conn, server.id)
