@@ -201,6 +201,12 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         transitions.reset(conn, states.SHARE, share.instance_id, status)
 
 
+def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None:
+    """The share shows ``value`` as its task state, or none."""
+    with ctx.db.writer() as conn:
+        transitions.task_state(conn, shares.get(conn, ctx, ident, own=True).id, value)
+
+
 # Metadata ---------------------------------------------------------------------------------------
 
 def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:

@@ -136,6 +136,10 @@ class _Scope:
 _GROWTH = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size - _shares.c.size), else_=0)
 
 
+#: Each part of the count is one row; this is what the parts are joined by.
+_ROW = sa.literal_column('1', sa.Integer).label('joint')
+
+
 def _sum(column: Any) -> Any:
     return sa.func.coalesce(sa.func.sum(column), 0)
 
@@ -161,16 +165,17 @@ def _count(conn: Connection, scopes: list[_Scope]) -> list[dict[str, Usage]]:
 def _counting(scopes: tuple[tuple[bool, bool], ...]) -> sa.Select:
     """Return the SELECT of one row with the usage in scopes, each by user or not and by type or not."""
     figures = [_figures(*counted, *scope, f'_{index}') for index, scope in enumerate(scopes) for counted in _COUNTED]
-    source: Any = figures[0]
-    for more in figures[1:]:
-        source = source.join(more, sa.true())
-    return sa.select(*(column for part in figures for column in part.c)).select_from(source)
+    first, *others = figures
+    source: Any = first
+    for other in others:
+        source = source.join(other, other.c.joint == first.c.joint)
+    return sa.select(*(column for part in figures for column in part.c if column.name != _ROW.name)).select_from(source)
 
 
 def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool, by_type: bool, suffix: str) -> Any:
     if by_type and share is None:
-        return sa.select(*(sa.literal(0).label(name + suffix) for name in columns)).subquery()
-    query = sa.select(*(column.label(name + suffix) for name, column in columns.items())).select_from(table)
+        return sa.select(_ROW, *(sa.literal(0).label(name + suffix) for name in columns)).subquery()
+    query = sa.select(_ROW, *(column.label(name + suffix) for name, column in columns.items())).select_from(table)
     query = query.where(table.c.project_id == _PROJECT)
     if 'is_going' in table.c:
         query = query.where(~table.c.is_going)

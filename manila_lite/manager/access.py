@@ -32,8 +32,9 @@ def sync(work: Work) -> None:
     :raises errors.Again: the share is just being deleted. Only if that fails do its rules matter again.
     """
     with work.ctx.db.writer() as conn:
-        work.hold(conn)
+        # In the order in which requests take them, or two would wait for each other.
         access.lock(conn, work.resource_id)
+        work.hold(conn)
         row = share_row(conn, work)
         if row.status == states.SHARE['delete'].during:
             raise errors.Again(_DELETED_SOON)

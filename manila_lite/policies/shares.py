@@ -16,6 +16,7 @@ SET_PUBLIC = 'share:set_public_share'
 DELETE = 'share:delete'
 FORCE_DELETE = 'share:force_delete'
 RESET_STATUS = 'share:reset_status'
+RESET_TASK_STATE = 'share:reset_task_state'
 EXTEND = 'share:extend'
 FORCE_EXTEND = 'share:force_extend'
 SHRINK = 'share:shrink'
@@ -39,6 +40,7 @@ RULES = [
     rule(SET_PUBLIC, ADMIN, 'Make a share visible to every project.', 'PUT /shares/{share_id}'),
     rule(DELETE, MEMBER, 'Delete a share.', 'DELETE /shares/{share_id}'),
     rule(FORCE_DELETE, ADMIN, 'Delete a share in any status.', 'POST /shares/{share_id}/action'),
+    rule(RESET_TASK_STATE, ADMIN, "Set a share's task state by hand.", 'POST /shares/{share_id}/action'),
     rule(RESET_STATUS, ADMIN, "Set a share's status by hand.", 'POST /shares/{share_id}/action'),
     rule(EXTEND, MEMBER, 'Extend a share.', 'POST /shares/{share_id}/action'),
     rule(FORCE_EXTEND, ADMIN, "Extend a share without asking for the pool's capacity.", 'POST /shares/{share_id}/action'),

@@ -32,7 +32,7 @@ def grants(client: product.Client, share: str, count: int, go_on: threading.Even
 
 def measure(found: report.Report) -> None:
     """Add the lines."""
-    shares, count = found.pick((5, 3), (300, 40), (1000, 200))
+    shares, count = found.pick((5, 3), (150, 30), (1000, 200))
     with product.product() as made:
         made.knobs(f'create_share:delay={_DELAY}')
         made.start('all_in_one')

@@ -11,7 +11,6 @@ import sqlite3
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import product
@@ -32,15 +31,16 @@ def raw_inserts(count: int) -> float:
         conn = sqlite3.connect(f'{folder}/raw.sqlite', isolation_level=None)
         for pragma in ('journal_mode=WAL', 'synchronous=FULL'):
             conn.execute(f'PRAGMA {pragma}')
-        conn.execute('CREATE TABLE shares (id TEXT PRIMARY KEY, project TEXT, a, b, c, d, e, f, g, h, i, j, k, l)')
+        conn.execute('CREATE TABLE shares (id TEXT PRIMARY KEY, project TEXT, '
+                     'a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)')
         conn.execute('CREATE INDEX by_project ON shares (project)')
         conn.execute('CREATE TABLE tasks (seq INTEGER PRIMARY KEY, share TEXT, kind TEXT, state TEXT, data TEXT)')
-        share = 'INSERT INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+        share = 'INSERT INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
         def insert() -> None:
             ident = uuidutils.generate_uuid()
             conn.execute('BEGIN IMMEDIATE')
-            conn.execute(share, [ident, 'p', *(f'value {number}' for number in range(12))])
+            conn.execute(share, [ident, 'p', *(f'value {number}' for number in range(18))])
             conn.execute('INSERT INTO tasks (share, kind, state, data) VALUES (?, ?, ?, ?)', (ident, 'c', 'open', '{}'))
             conn.execute('COMMIT')
         found = 1e6 / report.cost(insert, count)
@@ -48,62 +48,66 @@ def raw_inserts(count: int) -> float:
         return found
 
 
-def accepted(made: product.Product, part: str, clients: int, requests: int, rounds: int) -> tuple[float, float]:
-    """Return shares accepted by a second of processor time, and of the clock; medians of rounds."""
-    process = made.start(part)
-    try:
+class Running:
+    """A product of which one part runs and has been asked for a few shares."""
+
+    def __init__(self, made: product.Product, part: str, warm: int):
+        self._made = made
+        if part != 'all_in_one':
+            made.sync()
+        self._process = made.start(part)
         client = made.answers()
         if part == 'all_in_one':
             made.wait_for_pool(client)
-        product.load(made.port, clients, max(10, requests // 5))
-        rates = []
-        for _ in range(rounds):
-            began = product.processor_time(process)
-            seconds = product.load(made.port, clients, requests)
-            rates.append((requests / (product.processor_time(process) - began), requests / seconds))
-        return statistics.median(rate[0] for rate in rates), statistics.median(rate[1] for rate in rates)
-    finally:
-        made.end()
+        product.load(made.port, 1, warm)
+
+    def rates(self, clients: int, requests: int) -> tuple[float, float]:
+        """Return shares accepted by a second of its processor time, and of the clock."""
+        began = product.processor_time(self._process)
+        seconds = product.load(self._made.port, clients, requests)
+        return requests / (product.processor_time(self._process) - began), requests / seconds
+
+
+def median(rates: list[tuple[float, float]], which: int) -> float:
+    """Return the median by processor time (0) or by the clock (1)."""
+    return statistics.median(rate[which] for rate in rates)
 
 
 def embedded(found: report.Report, base: report.Line) -> None:
     """SQLite, no broker."""
-    requests, rounds = found.pick((20, 1), (200, 3), (1000, 5))
-    for clients in (1, 8):
-        report.say(f'API alone, SQLite, {clients} clients')
-        with product.product() as made:
-            made.sync()
-            rate, wall = accepted(made, 'api', clients, requests, rounds)
-        found.add(f'accepted, API alone, {clients} clients', rate, '/s of a core', base, least=LEAST)
-        found.add(f'the same by the clock, {clients} clients', wall, '/s')
+    requests, rounds = found.pick((16, 1), (96, 5), (480, 7))
+    report.say('API alone, SQLite')
+    with product.product() as made:
+        running = Running(made, 'api', requests)
+        rates = {clients: [running.rates(clients, requests) for _ in range(rounds)] for clients in (1, 8)}
+    for clients, taken in rates.items():
+        found.add(f'accepted, API alone, {clients} clients', median(taken, 0), '/s of a core', base, least=LEAST)
+        found.add(f'the same by the clock, {clients} clients', median(taken, 1), '/s')
     report.say('all in one process, SQLite, 8 clients')
     with product.product() as made:
-        rate, _ = accepted(made, 'all_in_one', 8, requests, rounds)
-    found.add('accepted while placing and making them too', rate, '/s of a core', base)
-
-
-@contextlib.contextmanager
-def servers() -> Iterator[tuple[str, broker.RabbitMQ]]:
-    """A private PostgreSQL and RabbitMQ."""
-    with databases.PostgreSQL() as database, broker.RabbitMQ() as bus:
-        yield database.url, bus
+        running = Running(made, 'all_in_one', requests)
+        taken = [running.rates(8, requests) for _ in range(rounds)]
+    found.add('accepted while placing and making them too', median(taken, 0), '/s of a core', base)
 
 
 def clustered(found: report.Report) -> None:
     """PostgreSQL, with and without RabbitMQ in turns, so that both meet the same machine."""
-    requests, rounds = found.pick((20, 1), (200, 2), (1000, 3))
-    rates: dict[bool, list[float]] = {False: [], True: []}
-    with servers() as (database, bus), contextlib.ExitStack() as stack:
-        for turn in range(rounds):
-            for with_broker in (False, True):
-                report.say(f'API alone, PostgreSQL, {"RabbitMQ" if with_broker else "no broker"}, round {turn + 1}')
-                url = stack.enter_context(places.EmptyDatabase(Path(), server=database)).url
-                wire = stack.enter_context(places.EmptyBus(bus.url, bus.admin_url)).url if with_broker else 'inproc://'
-                with product.product(url, wire) as made:
-                    made.sync()
-                    rates[with_broker].append(accepted(made, 'api', 8, requests, 1)[0])
-    base = found.add('accepted, PostgreSQL, no broker, 8 clients', statistics.median(rates[False]), '/s of a core')
-    found.add('accepted, PostgreSQL and RabbitMQ', statistics.median(rates[True]), '/s of a core', base, least=WITH_BROKER)
+    requests, rounds = found.pick((16, 1), (96, 9), (480, 11))
+    with contextlib.ExitStack() as stack:
+        report.say('PostgreSQL and RabbitMQ start')
+        server = stack.enter_context(databases.PostgreSQL())
+        bus = stack.enter_context(broker.RabbitMQ())
+        running = []
+        for wire in ('inproc://', stack.enter_context(places.EmptyBus(bus.url, bus.admin_url)).url):
+            database = stack.enter_context(places.EmptyDatabase(Path(), server=server.url)).url
+            running.append(Running(stack.enter_context(product.product(database, wire)), 'api', requests))
+        report.say('API alone, PostgreSQL, without and with RabbitMQ in turns')
+        taken = [[one.rates(8, requests) for one in running] for _ in range(rounds)]
+    base = found.add('accepted, PostgreSQL, no broker, 8 clients', median([pair[0] for pair in taken], 0), '/s of a core')
+    found.add('the same by the clock, no broker', median([pair[0] for pair in taken], 1), '/s')
+    found.add('accepted, PostgreSQL and RabbitMQ', median([pair[1] for pair in taken], 0), '/s of a core', base,
+              least=WITH_BROKER)
+    found.add('the same by the clock, RabbitMQ', median([pair[1] for pair in taken], 1), '/s')
 
 
 def measure(found: report.Report) -> None:

@@ -47,7 +47,7 @@ def ready(made: product.Product, part: str, process: psutil.Process) -> None:
 
 def measure(found: report.Report) -> None:
     """Add the lines."""
-    idle = found.pick(0.5, 6, 30)
+    idle = found.pick(0.5, 4, 30)
     size, begun = bare()
     base = found.add('bare imports, memory', size, 'MiB')
     base_start = found.add('bare imports, start', begun * 1e3, 'ms of processor time')
@@ -59,7 +59,7 @@ def measure(found: report.Report) -> None:
             ready(made, part, process)
             found.add(f'{name}, memory', memory(process), 'MiB', base)
             found.add(f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start)
-            time.sleep(found.pick(0, 2, 5))     # until what is done once is done
+            time.sleep(found.pick(0, 1, 5))     # until what is done once is done
             began = product.processor_time(process)
             time.sleep(idle)
             used = product.processor_time(process) - began

@@ -92,6 +92,7 @@ def compare(found: report.Report, made: inside.Inside, count: int) -> None:
 def measure(found: report.Report) -> None:
     """Add the lines."""
     with inside.inside() as made:
+        made.services.conf.set_override('service_down_time', 86400)    # nobody beats here
         for count in found.pick((100,), (100, 1000, 10_000), (100, 1000, 10_000)):
             report.say(f'{count:,} pools')
             compare(found, made, count)

@@ -119,6 +119,11 @@ _BUSY = ((errors.WrongState, 400),)
 _ACTION = '/shares/{share_id}/action'
 _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
+_TASK_STATE = {'enum': [None, *(f'migration_{state}' for state in (
+    'starting', 'in_progress', 'completing', 'success', 'error', 'cancelled', 'driver_starting', 'driver_in_progress',
+    'driver_phase1_done')), 'data_copying_starting', 'data_copying_in_progress', 'data_copying_completing',
+    'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
+
 OPS = [
     Op('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
     Op('GET', '/shares/detail', v2.detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS),
@@ -130,6 +135,8 @@ OPS = [
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
        body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
+    Op('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
+       body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
     Op('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend', states=(*_BUSY, (errors.OverQuota, 403)),
        body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
     Op('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,

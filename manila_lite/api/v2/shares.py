@@ -112,6 +112,11 @@ def force_delete(req: Request) -> None:
     actions.delete(req.ctx, req.params['share_id'], force=True)
 
 
+def reset_task_state(req: Request) -> None:
+    """Set the task state by hand."""
+    actions.reset_task_state(req.ctx, req.params['share_id'], req.body.get('task_state'))
+
+
 def reset_status(req: Request) -> None:
     """Set the status by hand."""
     actions.reset_status(req.ctx, req.params['share_id'], req.body['status'])

@@ -122,7 +122,7 @@ class Commands(testtools.TestCase):
     def test_mistakes_are_one_line_and_status_1(self):
         for old, new, said in (('driver = dummy', 'driver = nonsense', 'no such driver'),
                                ('enabled_share_backends = alpha,beta', 'enabled_share_backends = gamma', '[gamma] driver'),
-                               ('driver = dummy', 'driver = dummy\ndriver_handles_share_servers = true', 'driver_handles')):
+                               ('driver = dummy', 'driver = dummy\ndriver_handles_share_servers = perhaps', 'driver_handles')):
             text = self.config.read_text()
             self.config.write_text(text.replace(old, new, 1))
             for name in ('all_in_one', 'share'):
