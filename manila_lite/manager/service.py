@@ -13,6 +13,7 @@ from manila_lite.db import services as rows
 from manila_lite.drivers import load
 from manila_lite.manager import access, servers, shares, snapshots, startup, subnets
 from manila_lite.manager.tenure import Tenure
+from manila_lite.network import load as plugins
 from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
@@ -34,8 +35,9 @@ def check(conf: Any) -> None:
     """
     if not conf.enabled_share_backends:
         raise errors.BadConfig('enabled_share_backends: names no backend')
-    for name in conf.enabled_share_backends:
-        _driver(conf, name)
+    drivers = [_driver(conf, name) for name in conf.enabled_share_backends]
+    if any(driver.HANDLES_SHARE_SERVERS for driver in drivers):
+        plugins.make(conf)
 
 
 def _driver(conf: Any, name: str) -> Any:
