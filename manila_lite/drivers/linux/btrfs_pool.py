@@ -2,11 +2,15 @@
 """A btrfs as a pool: shares are subvolumes, each with a limit of its own."""
 
 import os
+import time
 from pathlib import Path
 
 from manila_lite import errors
 from manila_lite.drivers.linux import btrfs, mounts, pool
-from manila_lite.drivers.linux.run import run
+from manila_lite.drivers.linux.run import CommandFailed, run
+
+#: How often an image is mounted once more, and the seconds between.
+_TRIES, _PAUSE = 10, 0.3
 
 
 class BtrfsPool(pool.Pool):
@@ -25,12 +29,29 @@ class BtrfsPool(pool.Pool):
         if not on_device:
             self._make_image()
         if not mounts.is_mounted(self.root):
-            device = str(self._source) if on_device else mounts.attach(self._source)
-            mounts.mount(device, self.root, '-t', 'btrfs', '-o', 'noatime')
+            if on_device:
+                self._mount(str(self._source))
+            else:
+                self._mount_image()
         if not btrfs.has_quota(self.root):
             run('btrfs', 'quota', 'enable', str(self.root))
         for name in ('shares', 'snapshots'):
             (self.root / name).mkdir(exist_ok=True)
+
+    def _mount(self, device: str) -> None:
+        mounts.mount(device, self.root, '-t', 'btrfs', '-o', 'noatime')
+
+    def _mount_image(self) -> None:
+        for left in range(_TRIES, -1, -1):
+            try:
+                self._mount(mounts.attach(self._source))
+            except CommandFailed:
+                # A loop device that was let go may go just between being found and being mounted.
+                if not left:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
 
     @property
     def _image_draft(self) -> Path:

@@ -15,7 +15,10 @@ class Machines(testtools.TestCase):
 
     def test_create_starts_from_nothing(self):
         for machine in states.MACHINES.values():
-            self.assertEqual(frozenset(), machine['create'].allowed)
+            if machine.born is None:
+                self.assertEqual(frozenset(), machine['create'].allowed)
+            else:
+                self.assertNotIn('create', machine.verbs)
 
     def test_an_unknown_verb(self):
         self.assertRaises(KeyError, states.SHARE.__getitem__, 'fly')

@@ -48,6 +48,7 @@ class Machine:
         self.mark = uuidutils.generate_uuid(dashed=False)[:6]
         self.state = Path(tempfile.mkdtemp(prefix='ml-servers-'))
         self.fabric = f'ml{self.mark}-fabric'
+        self.ports = []
         self.spaces = [self.fabric]
 
     def driver(self, state='state'):
@@ -78,6 +79,7 @@ class Machine:
     def plug(self, name, bridge, *cidrs):
         """A client has an interface on a bridge of the fabric, which must be there."""
         space, port = self.space(name), f'c{uuidutils.generate_uuid(dashed=False)[:12]}'
+        self.ports.append((name, port))
         base.ip('-n', space, 'link', 'add', port, 'type', 'veth', 'peer', 'name', port, 'netns', self.fabric)
         base.ip('-n', self.fabric, 'link', 'set', port, 'master', bridge, 'up')
         base.ip('-n', space, 'link', 'set', port, 'up')
@@ -89,7 +91,10 @@ class Machine:
         self.plug(name, bridge_of(network(subnet, 1)), f'{address(subnet, host)}/{SUBNETS[subnet]["cidr"].partition("/")[2]}')
 
     def unplug(self, name):
-        """The client is gone."""
+        """The client is gone, with its ports on the bridges: those that only lost their namespace would go later."""
+        for _, port in [entry for entry in self.ports if entry[0] == name]:
+            base.ip('-n', self.fabric, 'link', 'del', port)
+        self.ports = [entry for entry in self.ports if entry[0] != name]
         base.ip('netns', 'del', self.space(name))
         self.spaces.remove(f'ml{self.mark}-{name}')
 
