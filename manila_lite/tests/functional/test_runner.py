@@ -87,9 +87,9 @@ class Trouble(base.ServiceTest):
 
     def test_the_fast_lane_does_not_wait_behind_a_backlog(self):
         release = threading.Event()
-        self.addCleanup(release.set)
         runner = self.runner([self.plan(lambda work: release.wait(30)),
                               self.plan(lambda work: None, kind='quick')])
+        self.addCleanup(release.set)    # before the runner is stopped, which waits for what runs
         for _ in range(30):
             self.begin(runner)
         quick = self.begin(runner, 'quick', lane=FAST)
