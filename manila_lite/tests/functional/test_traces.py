@@ -93,11 +93,9 @@ class Keys(testtools.TestCase):
 
     def test_the_key_that_everybody_knows_is_refused(self):
         conf = setup.cfg.ConfigOpts()
-        refused = self.assertRaises(errors.BadConfig, setup.configure, ['--config-file=/dev/null'], conf=_Enabled(conf))
+        setup.manila_lite.conf.register(conf)
+        conf.set_default('enabled', True, 'profiler')
+        # osprofiler's group of options is one for all configurations of the process.
+        self.addCleanup(conf.clear_default, 'enabled', 'profiler')
+        refused = self.assertRaises(errors.BadConfig, setup.configure, ['--config-file=/dev/null'], conf=conf)
         self.assertIn('hmac_keys', str(refused))
-
-
-def _Enabled(conf):
-    setup.manila_lite.conf.register(conf)
-    conf.set_default('enabled', True, 'profiler')
-    return conf
