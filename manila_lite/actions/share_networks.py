@@ -7,10 +7,10 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
-from manila_lite.actions import share_servers as server_actions
 from manila_lite.actions import subnets as subnet_actions
 from manila_lite.context import RequestContext
 from manila_lite.db import quotas, security_services, share_networks, share_servers, subnets, transitions
+from manila_lite.operations.removal import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
 
@@ -83,7 +83,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
             raise errors.Conflict(f'Share network {ident} has several subnets; delete all but one first.',
                                   code='share_network_has_subnets')
         servers = share_servers.list_servers(conn, {'share_network_id': ident})
-        wakes = [server_actions.begin_delete(conn, ctx, _may_go(server)) for server in servers]
+        wakes = [remove_server(conn, ctx, _may_go(server)) for server in servers]
         if servers:
             share_networks.let_go(conn, ident)
         else:

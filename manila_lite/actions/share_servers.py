@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an administrator may ask of share servers."""
 
-from typing import Any
-
-from manila_lite import errors, operations, states
+from manila_lite import states
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
-from manila_lite.db import serving, share_networks, share_servers, transitions
+from manila_lite.db import share_servers, transitions
+from manila_lite.operations.removal import remove_server
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
@@ -16,23 +15,8 @@ def delete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Conflict: it has shares.
     """
     with ctx.db.writer() as conn:
-        row = share_servers.get(conn, ident)
-        # Behind the hold no share gets this server any more.
-        share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
-        if serving.used(conn, ident):
-            raise errors.Conflict(f'Share server {ident} has shares.', code='share_server_in_use')
-        wake = begin_delete(conn, ctx, row)
+        wake = remove_server(conn, ctx, share_servers.get(conn, ident))
     wake.send(ctx)
-
-
-def begin_delete(conn: Any, ctx: RequestContext, server: Any) -> operations.Wake:
-    """The server (its row), which nobody uses, stands in ``deleting`` and will go.
-
-    :raises errors.WrongState: its status is none to delete from.
-    """
-    transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
-    return operations.begin(conn, ctx, 'share_server.delete', 'share_server', server.id, topic='share', host=server.host,
-                            serial=f'server:{server.id}', open_key=f'server:{server.id}')
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:

@@ -11,7 +11,7 @@ from oslo_log import log
 from manila_lite import errors, operations, states
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
-from manila_lite.db import services, serving, transitions
+from manila_lite.db import services, serving, share_networks, transitions
 from manila_lite.db.engine import retry
 
 LOG = log.getLogger(__name__)
@@ -55,7 +55,8 @@ def must_be_healthy(conn: Any, ctx: RequestContext, question: Question) -> None:
         row = services.get(conn, host, 'manila-share')
         if not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
             raise errors.Conflict(f'The backend of share servers {_on(question, host)} is down.', code='backend_down')
-    for share in serving.unwell(conn, [server.id for server in question.servers]):
+    share = serving.unwell(conn, [server.id for server in question.servers])
+    if share is not None:
         raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; '
                                 'every share of the share servers must be available, its rules active.')
 
@@ -68,6 +69,7 @@ def _on(question: Question, host: str) -> str:
 def ask(ctx: RequestContext, question: Question) -> None:
     """Every backend is being asked, unless it is already or has answered."""
     with ctx.db.writer() as conn:
+        share_networks.hold(conn, question.network_id, states.SHARE_NETWORK.statuses)   # two who ask do so in turn
         known = _asked(conn, question)
         wakes = [_ask_one(conn, ctx, question, host) for host in question.hosts if host not in known]
     for wake in wakes:

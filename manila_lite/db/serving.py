@@ -28,10 +28,20 @@ def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(idents)))))
 
 
+#: Statuses of servers that clients may be using.
+RUNNING = ('active', 'network_change')
+
+
 def running_on(conn: Connection, host: str) -> list[str]:
     """Return the ids of the servers of a backend that clients may be using."""
     return list(conn.execute(sa.select(_servers.c.id).where(
-        _servers.c.host == host, _servers.c.status.in_(('active', 'network_change'))).order_by(_servers.c.id)).scalars())
+        _servers.c.host == host, _servers.c.status.in_(RUNNING)).order_by(_servers.c.id)).scalars())
+
+
+def runs(conn: Connection, ident: str) -> bool:
+    """Say whether clients may be using the server."""
+    return bool(conn.execute(sa.select(sa.exists().where(
+        _servers.c.id == ident, _servers.c.status.in_(RUNNING)))).scalar())
 
 
 def subnets_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
@@ -137,17 +147,18 @@ def in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(mapped)).order_by(_servers.c.id)))
 
 
-def unwell(conn: Connection, idents: Iterable[str]) -> list[Row]:
-    """Return a share of the servers that is not available or whose rules are not active, if there is one."""
-    return list(conn.execute(share_rows.select().where(
+def unwell(conn: Connection, idents: Iterable[str]) -> Row | None:
+    """Return a share of the servers that is not available or whose rules are not active, or nothing."""
+    return conn.execute(share_rows.select().where(
         _instances.c.share_server_id.in_(tuple(idents)),
-        sa.or_(_instances.c.status != 'available', _instances.c.access_rules_status != 'active')).limit(1)))
+        sa.or_(_instances.c.status != 'available', _instances.c.access_rules_status != 'active')).limit(1)).first()
 
 
-def snapshots_of(conn: Connection, share_id: str) -> list[Row]:
-    """Return the available snapshots of a share."""
-    return list(conn.execute(sa.select(models.snapshots).where(
-        models.snapshots.c.share_id == share_id, models.snapshots.c.status == 'available').order_by(models.snapshots.c.id)))
+def snapshots_of(conn: Connection, share_ids: Iterable[str]) -> list[Row]:
+    """Return the available snapshots of shares."""
+    table = models.snapshots
+    return list(conn.execute(sa.select(table).where(
+        table.c.share_id.in_(tuple(share_ids)), table.c.status == 'available').order_by(table.c.id)))
 
 
 def changing(conn: Connection, network_id: str) -> bool:

@@ -19,6 +19,7 @@ from manila_lite.manager.serving import load
 from manila_lite.manager.task import share_row, tell
 from manila_lite.network import load as plugins
 from manila_lite.operations import Plan, Step, Work
+from manila_lite.operations.removal import remove_server
 
 LOG = log.getLogger(__name__)
 
@@ -171,24 +172,17 @@ def remove_unused(manager: Any) -> None:
     if not conf.automatic_share_server_cleanup:
         return
     with manager.services.db.reader() as conn:
-        idle = serving.unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60)
-    for ident in idle:
-        begin_removal(context.admin(manager.services), ident)
+        idle = serving.by_ids(conn, serving.unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60))
+    for server in idle:
+        _remove(context.admin(manager.services), server)
 
 
-def begin_removal(ctx: context.RequestContext, ident: str) -> None:
-    """The server stands in ``deleting`` and will go, if nobody uses it."""
+def _remove(ctx: context.RequestContext, server: Any) -> None:
     try:
         with ctx.db.writer() as conn:
-            row = share_servers.get(conn, ident)
-            share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
-            transitions.begin(conn, states.SHARE_SERVER, 'delete', ident)
-            if serving.used(conn, ident):
-                raise errors.WrongState(f'Share server {ident} has shares.')
-            wake = operations.begin(conn, ctx, 'share_server.delete', 'share_server', ident, topic='share', host=row.host,
-                                    serial=f'server:{ident}', open_key=f'server:{ident}')
+            wake = remove_server(conn, ctx, server)
     except errors.Conflict as busy:
-        LOG.info('Share server %s stays: %s', ident, busy)
+        LOG.info('Share server %s stays: %s', server.id, busy)
     else:
         wake.send(ctx)
 
@@ -209,7 +203,7 @@ def _restore_one(manager: Any, ident: str) -> bool:
     with alone(ident):
         # Read only now: since it was listed the server may have been given a subnet, or taken away.
         with manager.services.db.reader() as conn:
-            server = load(conn, [ident]).get(ident) if ident in serving.running_on(conn, manager.host) else None
+            server = load(conn, [ident]).get(ident) if serving.runs(conn, ident) else None
         if server is None:
             return True
         try:

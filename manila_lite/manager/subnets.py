@@ -73,10 +73,10 @@ def _update(work: Work) -> None:
         rows = serving.shares_on(conn, server.id)
         exports = shares.exports(conn, [row.instance_id for row in rows])
         new = next(network for network in server.networks if network.subnet_id == work.data['subnet_id'])
-        known = [_as_share(row, server, exports.get(row.instance_id, ())) for row in rows]
-        taken = [kinds.Snapshot(id=row.id, share=share, size=row.size, provider_location=row.provider_location)
-                 for share in known for row in serving.snapshots_of(conn, share.share_id)]
-    result = work.service.driver.update_server_network(server, new, known, taken)
+        known = {row.id: _as_share(row, server, exports.get(row.instance_id, ())) for row in rows}
+        taken = [kinds.Snapshot(id=row.id, share=known[row.share_id], size=row.size, provider_location=row.provider_location)
+                 for row in serving.snapshots_of(conn, known)]
+    result = work.service.driver.update_server_network(server, new, list(known.values()), taken)
     work.data['details'] = dict(result.details)
     work.data['lost'] = dict(result.lost)
     work.data['exports'] = {ident: [plain(location) for location in locations]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What belongs to the rows of an answer, loaded for all of them at once: a list costs the same number of statements
-whatever its length."""
+"""What lists have in common: whose rows they show, and what belongs to the rows, loaded for all of them at once, so that
+a list costs the same number of statements whatever its length."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.db import models, pairs, shares
 
@@ -22,3 +23,15 @@ def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
 def load_pairs(conn: Any, req: Request, table: Any, rows: Sequence[Any]) -> None:
     """The pairs of these rows are at hand for the view."""
     req.related['metadata'] = pairs.of_many(conn, table, [row.id for row in rows])
+
+
+def whose(req: Request, filters: dict[str, Any], rule: str, noun: str) -> str | None:
+    """Take ``all_tenants`` and ``project_id`` out of the filters of a list, and return the project whose rows it shows:
+    the caller's, or with ``all_tenants`` anybody's (``None``) or one project's.
+
+    :raises errors.Forbidden: ``all_tenants`` from somebody to whom ``rule`` does not allow it.
+    """
+    everybody, wanted = filters.pop('all_tenants', False), filters.pop('project_id', None)
+    if everybody and not req.may(rule):
+        raise errors.Forbidden(f'all_tenants: only administrators list the {noun} of all projects.')
+    return wanted if everybody else req.ctx.project_id or ''

@@ -3,9 +3,9 @@
 
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import security_services as actions
 from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
 from manila_lite.db import security_services
 from manila_lite.policies import security_services as rules
 
@@ -39,13 +39,9 @@ def detail(req: Request) -> list[Any]:
 
 def _list(conn: Any, req: Request) -> list[Any]:
     filters = dict(req.query)
-    everybody = filters.pop('all_tenants', False)
-    wanted = filters.pop('project_id', None)
-    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
-        raise errors.Forbidden('all_tenants: only administrators list the security services of all projects.')
+    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'security services')
     if filters.get('status') not in (None, STATUS):
         return []
-    project_id = wanted if everybody else req.ctx.project_id or ''
     return security_services.list_services(conn, filters, req.page, project_id=project_id)
 
 

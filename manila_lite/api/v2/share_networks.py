@@ -4,11 +4,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import share_networks as actions
 from manila_lite.actions import subnets as subnet_actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
 from manila_lite.db import models, pairs, share_networks, subnets
 from manila_lite.policies import share_networks as rules
 
@@ -65,11 +65,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(conn: Any, req: Request) -> list[Any]:
     filters = dict(req.query)
-    everybody = filters.pop('all_tenants', False)
-    wanted = filters.pop('project_id', None)
-    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
-        raise errors.Forbidden('all_tenants: only administrators list the share networks of all projects.')
-    project_id = wanted if everybody else req.ctx.project_id or ''
+    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share networks')
     return share_networks.list_networks(conn, filters, req.page, project_id=project_id)
 
 

@@ -51,7 +51,7 @@ def detail(req: Request) -> list[Any]:
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     _guard(req, filters)
-    scope = _scope(req, filters)
+    scope = {'project_id': related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
     public = filters.pop('is_public', None)
     with req.ctx.db.reader() as conn:
         found = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
@@ -66,15 +66,6 @@ def _guard(req: Request, filters: dict[str, Any]) -> None:
     for key, rule in (('host', rules.LIST_BY_HOST), ('share_server_id', rules.LIST_BY_SERVER)):
         if filters.get(key) is not None and not req.may(rule):
             raise errors.Forbidden(f'{key}: only administrators filter by it.')
-
-
-def _scope(req: Request, filters: dict[str, Any]) -> dict[str, str | None]:
-    """Say whose shares are listed: the caller's, or with ``all_tenants`` anybody's (or one project's)."""
-    everybody = filters.pop('all_tenants', False)
-    wanted = filters.pop('project_id', None)
-    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
-        raise errors.Forbidden('all_tenants: only administrators list the shares of all projects.')
-    return {'project_id': wanted if everybody else req.ctx.project_id or ''}
 
 
 # One share --------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
@@ -30,7 +29,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
-    project_id = _project(req, filters)
+    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots')
     with req.ctx.db.reader() as conn:
         found = snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
         if filters.get('with_count'):
@@ -38,15 +37,6 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
         if detail:
             _load(conn, req, found)
     return found
-
-
-def _project(req: Request, filters: dict[str, Any]) -> str | None:
-    """Say whose snapshots are listed: the caller's, or with ``all_tenants`` anybody's (or one project's)."""
-    everybody = filters.pop('all_tenants', False)
-    wanted = filters.pop('project_id', None)
-    if everybody and not req.may(rules.LIST_ALL_PROJECTS):
-        raise errors.Forbidden('all_tenants: only administrators list the snapshots of all projects.')
-    return wanted if everybody else req.ctx.project_id or ''
 
 
 def _load(conn: Any, req: Request, rows: list[Any]) -> None:

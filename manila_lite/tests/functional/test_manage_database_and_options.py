@@ -187,7 +187,7 @@ class AloneTest(testtools.TestCase):
 
     def test_a_file_for_several_hosts(self):
         if places.backend() != 'sqlite':
-            self.skipTest('about SQLite')
+            self.skipTest('it is about a SQLite file that several hosts use, which CI tries on SQLite')
         self.manage('db', 'sync')
         self.service('here@alpha')
         self.service('there@alpha', stopped=True)

@@ -84,7 +84,7 @@ class Schema(MigrationTest):
 
     def test_sqlite_is_tuned(self):
         if places.backend() != 'sqlite':
-            self.skipTest('about SQLite')
+            self.skipTest('it is about SQLite, on which CI tries it')
         with self.db.reader() as conn:
             pragmas = {name: conn.exec_driver_sql(f'PRAGMA {name}').scalar()
                        for name in ('journal_mode', 'foreign_keys', 'busy_timeout', 'synchronous')}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers: shares of a network get one, share it, and it goes when nobody uses it."""
 
+import concurrent.futures
 import types
 
-from manila_lite.db import allocations, share_servers
+from manila_lite.db import allocations, operations, share_servers
 from manila_lite.manager import servers
 from manila_lite.tests.functional import base
 
@@ -135,3 +136,15 @@ class Servers(base.ServiceTest):
         self.assertEqual(202, self.admin.call('POST', path, body)[0])
         base.eventually(lambda: self.admin.ok('POST', path, body)['compatible'] is True, 'no answer')
         self.assertEqual({'test@alpha': True}, self.admin.ok('POST', path, body)['hosts_check_result'])
+
+    def test_several_who_ask_at_once_ask_the_backend_once(self):
+        self.admin.share(share_type='served', share_network_id=self.network.id)
+        self.service.knob('alpha', 'check_update_server_network:delay=0.5')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}
+        with concurrent.futures.ThreadPoolExecutor(6) as hands:
+            answers = list(hands.map(
+                lambda _: self.caller('p').call('POST', f'/share-networks/{self.network.id}/action', body)[0], range(6)))
+        self.assertEqual([202] * 6, answers)
+        with self.service.services.db.reader() as conn:
+            self.assertEqual(1, len(operations.of(conn, self.network.id, 'subnet.check')))
