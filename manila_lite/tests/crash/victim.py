@@ -16,7 +16,7 @@ from typing import Any
 
 from manila_lite import errors, operations
 from manila_lite.drivers import load
-from manila_lite.operations import executor
+from manila_lite.operations import executor, removal
 from manila_lite.rpc import clients
 from manila_lite.tests.crash import places
 from manila_lite.tests.crash.faulty import Faulty
@@ -100,8 +100,9 @@ def _wrap_begin(orders: Orders, role: str) -> None:
             return wake
         return call
 
-    for name in ('begin', 'begin_once'):
-        setattr(operations, name, wrapped(getattr(operations, name)))
+    # The second is who begins operations for others, and so has a name of its own for it.
+    for module, name in ((operations, 'begin'), (removal, 'begin'), (operations, 'begin_once')):
+        setattr(module, name, wrapped(getattr(module, name)))
 
 
 def main(role: str, options: list[str]) -> int:
