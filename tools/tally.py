@@ -3,13 +3,14 @@
 """Count the tests of one or more runs: tools/tally.py RUN...
 
 A RUN is ``NAME:STATUS:FILE``: what it is called ('' for the plain one), the test runner's exit code, and its results as
-subunit. Names what failed, and on what, and why things were skipped, then ends with one plain line over all runs,
-``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
+subunit. Says why tests were skipped and why they failed, names what failed and on what, then ends with one plain line
+over all runs, ``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
 """
 
 import collections
 import dataclasses
 import pathlib
+import re
 import sys
 from typing import BinaryIO
 
@@ -19,6 +20,8 @@ import testtools
 FAILED = {'fail', 'uxsuccess', 'inprogress'}
 #: Exit code of a run that could not take place because a program is not installed.
 MISSING = 77
+#: Characters of a cause.
+LONGEST = 300
 
 
 @dataclasses.dataclass
@@ -36,6 +39,11 @@ class Run:
         if not names and self.status != MISSING and (self.status or not self.tests):
             names = [f'the run itself: {len(self.tests)} tests, runner exit code {self.status}']
         return [f'{name}{self.where}' for name in names]
+
+    @property
+    def causes(self) -> collections.Counter:
+        """Return why tests failed: the last line of each report."""
+        return collections.Counter(f'{cause(test)}{self.where}' for test in self.tests if test['status'] in FAILED)
 
     @property
     def skips(self) -> collections.Counter:
@@ -67,6 +75,13 @@ def reason(test: dict) -> str:
     return detail.as_text().strip() if detail else 'no reason given'
 
 
+def cause(test: dict) -> str:
+    """Return the first exception of a failed test's report: it is the root, and what was logged comes after it."""
+    report = '\n'.join(detail.as_text() for name, detail in test['details'].items() if 'traceback' in name)
+    found = re.search(r'^Traceback .*\n(?:[ \t].*\n)*(\S.*)', report, re.MULTILINE)
+    return found[1][:LONGEST] if found else f'no report, {test["status"]}'
+
+
 def load(words: str) -> Run:
     """Return a run from its description, which the module's first lines explain."""
     name, status, path = words.split(':', 2)
@@ -80,6 +95,8 @@ def main() -> int:
     skips = sum((run.skips for run in runs), collections.Counter())
     for why, count in sorted(skips.items()):
         print(f'skipped {count}: {why}')
+    for why, count in sum((run.causes for run in runs), collections.Counter()).most_common():
+        print(f'failed {count}: {why}')
     for name in failed:
         print(f'FAILED {name}')
     print(f'{sum(run.passed for run in runs)} passed, {len(failed)} failed, {skips.total()} skipped')

@@ -17,14 +17,15 @@ TOOL = Path(__file__).resolve().parents[3] / 'tools' / 'tally.py'
 class TallyTest(testtools.TestCase):
 
     def stream(self, **tests):
-        """Return the path of results: name to status, or to (status, reason)."""
+        """Return the path of results: name to status and reason."""
         out = io.BytesIO()
         result = testtools.ExtendedToStreamDecorator(subunit.StreamResultToBytes(out))
         result.startTestRun()
         for name, (status, why) in tests.items():
             test = testtools.PlaceHolder(name)
             result.startTest(test)
-            getattr(result, status)(test, **({'details': {'reason': content.text_content(why)}} if why else {}))
+            kind = 'reason' if status == 'addSkip' else 'traceback'
+            getattr(result, status)(test, **({'details': {kind: content.text_content(why)}} if why else {}))
             result.stopTest(test)
         result.stopTestRun()
         path = Path(self.useFixture(fixtures.TempDir()).path) / 'results'
@@ -45,8 +46,11 @@ class TallyTest(testtools.TestCase):
 
     def test_failures_are_named_with_their_database(self):
         good = self.stream(a=('addSuccess', ''))
-        bad = self.stream(a=('addFailure', 'oh'), b=('addSuccess', ''), c=('addError', 'oh'))
-        self.assertEqual((1, ['FAILED a [mariadb]', 'FAILED c [mariadb]', '2 passed, 2 failed, 0 skipped']),
+        report = 'Traceback (most recent call last):\n  File "x.py"\nsome.Error: it was "a"\nserver.log: Error: no'
+        bad = self.stream(a=('addFailure', report), b=('addSuccess', ''), c=('addError', report), d=('addError', ' '))
+        self.assertEqual((1, ['failed 2: some.Error: it was "a" [mariadb]', 'failed 1: no report, fail [mariadb]',
+                              'FAILED a [mariadb]', 'FAILED c [mariadb]', 'FAILED d [mariadb]',
+                              '2 passed, 3 failed, 0 skipped']),
                          self.tally(f':0:{good}', f'mariadb:1:{bad}'))
 
     def test_a_run_in_which_nothing_ran_has_failed(self):
