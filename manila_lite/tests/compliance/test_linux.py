@@ -156,3 +156,8 @@ class LinuxBesideServerTest(server_promises.BesideServer, LinuxServersBinding):
 
 class LinuxServerPromisesTest(server_promises.ServerPromises, LinuxServersBinding):
     pass
+
+
+class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
+    # Storage is the same as without servers, where the others are tried.
+    MOMENTS = (0.03,)
