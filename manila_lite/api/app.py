@@ -1,22 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """The WSGI application: middleware around the one controller, composed in one function."""
 
+import functools
+import gc
 from collections.abc import Callable
 from typing import Any
 
 import pecan
 import webob
+from oslo_context import context as oslo_context
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, trace
 from manila_lite.api import auth, faults, memoise, observe
 from manila_lite.api.dispatch import Root
 
+_INBOUND = f'HTTP_{request_id.INBOUND_HEADER.upper().replace("-", "_")}'
+#: So many objects more than before, and garbage is searched for.
+_OBJECTS = 20_000
+#: What a proxy in front says of the request it got.
+_FORWARDED = frozenset(('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX'))))
+
 
 class _RequestId(request_id.RequestId):
     """Answers carry the id under the name that older clients read, too."""
 
     compat_headers = ['x-compute-request-id']
+
+    def __call__(self, environ: dict, start_response: Callable) -> Any:
+        """As the base class, but the request and the answer pass as they are: to wrap them costs more than all else here."""
+        if _INBOUND in environ:
+            self.set_global_req_id(webob.Request(environ))
+        ident = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            there = {name.lower() for name, _ in headers}
+            names = [name for name in (request_id.HTTP_RESP_HEADER_REQUEST_ID, *self.compat_headers) if name not in there]
+            return start_response(status, [*headers, *((name, ident) for name in names)], *more)
+        return self.application(environ, start)
 
 
 class _Unread(webob.Request):
@@ -44,10 +65,21 @@ def make(services: context.Services) -> Callable:
     :raises errors.BadConfig: the authentication strategy cannot work as configured.
     """
     memoise.install()
+    _settle()
     inner = _Pecan(Root(services), guess_content_type_from_ext=False, request_cls=_Unread)
     app = auth.protect(_sized(inner, services.conf.api.max_request_body_size), services.conf)
     app = _healthcheck(app)
     return _RequestId(observe.observed(trace.middleware(_proxied(app), services.conf)))
+
+
+@functools.cache
+def _settle() -> None:
+    """The search for garbage in cycles passes over what was loaded until now, and is not set off several times by each list
+    of a thousand rows, which has none. Only once: a process with many applications is a test, where they come and go.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS)
 
 
 def _proxied(app: Callable) -> Callable:
@@ -56,7 +88,11 @@ def _proxied(app: Callable) -> Callable:
     # Said to the middleware itself, it would be set again by each request, and oslo.config would forget each time what
     # it had looked up.
     proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
-    return proxied
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        # Most requests carry none of these, and then the middleware has nothing to do.
+        return (app if _FORWARDED.isdisjoint(environ) else proxied)(environ, start_response)
+    return wrapped
 
 
 def _sized(app: Callable, most: int) -> Callable:

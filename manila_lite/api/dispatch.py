@@ -20,6 +20,9 @@ from manila_lite.db import engine
 
 _ROUTES = Routes(OPS)
 
+#: The call, tried again where the database says so.
+_retried = functools.cache(engine.retry)
+
 
 class Root:
     """Serves every path below ``/``."""
@@ -76,7 +79,7 @@ class Root:
             body = op.body_at(req.version)
             if body is not None:
                 req.body = body.parse(req.version, document)
-            answer = engine.retry(op.call)(req)
+            answer = _retried(op.call)(req)
             req.ctx.resource_uuid = req.ctx.resource_uuid or getattr(answer, 'id', None)
             return op, answer
         except Exception as error:
@@ -125,7 +128,8 @@ def _document(raw: webob.Request) -> Any:
 
     :raises errors.Invalid: it is not JSON, or holds what no database can store.
     """
-    text = raw.body
+    # With its length known it is read at once; WebOb would keep it, so that it can be read again.
+    text = raw.body if raw.content_length is None else raw.body_file_raw.read(raw.content_length)
     if not text.strip():
         return None
     kind = raw.content_type or 'application/json'

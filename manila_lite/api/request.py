@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a handler gets: who asks, at which version, the parsed parts of the request, and how to make links."""
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -37,8 +38,13 @@ class Request:
 
     def links(self, collection: str, ident: str) -> list[dict[str, str]]:
         """Return the self and bookmark links of a resource."""
-        tail = f'{self._project()}/{collection}/{ident}'
-        return [{'rel': 'self', 'href': f'{self.base}/v2{tail}'}, {'rel': 'bookmark', 'href': f'{self.base}{tail}'}]
+        return self.linked(collection)(ident)
+
+    def linked(self, collection: str) -> Callable[[str], list[dict[str, str]]]:
+        """Return what returns the links of resources of one collection."""
+        tail = f'{self._project()}/{collection}/'
+        own, bookmark = f'{self.base}/v2{tail}', f'{self.base}{tail}'
+        return lambda ident: [{'rel': 'self', 'href': f'{own}{ident}'}, {'rel': 'bookmark', 'href': f'{bookmark}{ident}'}]
 
     def _project(self) -> str:
         return f'/{self.ctx.project_id}' if self.params.get('project_id') else ''

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transactions: ``with db.writer() as conn`` and ``with db.reader() as conn``.
 
-oslo.db's enginefacade gives pooling, exception translation and reconnects. For a SQLite file the
+oslo.db's engines give pooling, exception translation and reconnects. For a SQLite file the
 engine is tuned as measured (design: performance, section 3): a pool, WAL, and BEGIN IMMEDIATE for
 writers, so that two writers queue up and neither is refused.
 """
@@ -18,7 +18,7 @@ from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
-from manila_lite.db import observed
+from manila_lite.db import observed, prepared
 
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
 
@@ -41,18 +41,23 @@ class Database:
     def __init__(self, conf: Any):
         self._conf = conf
         self._lock = threading.Lock()
-        self._manager: Any = None
+        self._turn = threading.Lock()
         self._writing = threading.local()
+        self._engines: tuple[Engine, Engine] | None = None      # of writers and of readers
 
     @property
     def engine(self) -> Engine:
         """The engine, made at the first call."""
-        with self._lock:
-            if self._manager is None:
-                self._manager = self._start()
-        return self._manager.writer.get_engine()
+        return self._both()[0]
 
-    def _start(self) -> Any:
+    def _both(self) -> tuple[Engine, Engine]:
+        found = self._engines
+        if found is None:
+            with self._lock:
+                found = self._engines = self._engines or self._start()
+        return found
+
+    def _start(self) -> tuple[Engine, Engine]:
         manager = enginefacade.transaction_context()
         options = dict(self._conf.database)
         full = options.pop('sqlite_synchronous_full')
@@ -69,7 +74,7 @@ class Database:
         elif engine.dialect.name in ('mysql', 'mariadb'):
             _tune_mariadb(engine)
         observed.observe(engine, traced=self._conf.profiler.enabled and self._conf.profiler.trace_sqlalchemy)
-        return manager
+        return engine, manager.reader.get_engine()
 
     def _tune_sqlite(self, engine: Engine, full: bool, size: int) -> None:
         if engine.url.database not in (None, '', ':memory:'):
@@ -97,37 +102,39 @@ class Database:
         @event.listens_for(engine, 'begin')
         def begun(conn: Connection) -> None:
             # A deferred BEGIN that turns writer later is refused at once under contention.
-            conn.exec_driver_sql('BEGIN IMMEDIATE' if getattr(self._writing, 'yes', False) else 'BEGIN')
+            text = 'BEGIN IMMEDIATE' if getattr(self._writing, 'yes', False) else 'BEGIN'
+            (Connection.exec_driver_sql if prepared.heard(conn) else prepared.send)(conn, text)
 
     @contextlib.contextmanager
     def writer(self) -> Iterator[Connection]:
         """Everything written through the connection is committed together at the end, or nothing is."""
-        _ = self.engine
+        engine = self.engine
+        # SQLite has one writer, and lets others sleep and try again: threads of one process rather stand in a queue.
+        # Who waited for as long as they would there tries all the same, and is told by SQLite that it is locked.
+        queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
         self._writing.yes = True
         try:
-            with self._manager.writer.connection.using(_Scope()) as conn:
+            with engine.connect() as conn, conn.begin():
                 yield conn
         finally:
             self._writing.yes = False
+            if queues:
+                self._turn.release()
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
         """All reads through the connection see one state of the database."""
-        _ = self.engine
-        with self._manager.reader.connection.using(_Scope()) as conn:
+        with self._both()[1].connect() as conn:
+            transaction = conn.begin()
             yield conn
+            transaction.rollback()
 
     def dispose(self) -> None:
         """All connections are closed."""
         with self._lock:
-            if self._manager is not None:
-                self._manager.dispose_pool()
-                self._manager = None
-
-
-@enginefacade.transaction_context_provider
-class _Scope:
-    """Holds enginefacade's state for exactly one transaction."""
+            for engine in self._engines or ():
+                engine.dispose()
+            self._engines = None
 
 
 def _tune_mariadb(engine: Engine) -> None:

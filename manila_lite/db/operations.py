@@ -16,17 +16,18 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
 from manila_lite.db.models import operations
+from manila_lite.db.prepared import Write
 
 OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
 _STATES = (OPEN, DONE, FAILED, PARKED)
 
-_INSERT = operations.insert()
+_INSERT = Write(operations.insert())
 
 
 def insert(conn: Connection, **values: Any) -> str:
     """An open operation stands in the table once the transaction commits. Returns its id."""
     ident = uuidutils.generate_uuid()
-    conn.execute(_INSERT, {'id': ident, 'state': OPEN, 'next_run_at': timeutils.utcnow()} | values)
+    _INSERT.execute(conn, {'id': ident, 'state': OPEN, 'next_run_at': timeutils.utcnow()} | values)
     return ident
 
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from manila_lite import errors
+from manila_lite.db.prepared import Among, Write
 
 
 def of(conn: Connection, table: sa.Table, owner_id: str) -> dict[str, str]:
@@ -19,17 +20,16 @@ def of(conn: Connection, table: sa.Table, owner_id: str) -> dict[str, str]:
 def of_many(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the pairs of several owners by owner id, in one statement; owners without any are left out."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    owners = tuple(owner_ids)
-    if owners:
-        for owner, key, value in conn.execute(_of_owners(table), {'owners': owners}).all():
-            found[owner][key] = value
+    for owner, key, value in _of_owners(table).all(conn, tuple(owner_ids)):
+        found[owner][key] = value
     return found
 
 
 @functools.cache
-def _of_owners(table: sa.Table) -> sa.Select:
-    return (sa.select(table.c.owner_id, table.c.key, table.c.value)
-            .where(table.c.owner_id.in_(sa.bindparam('owners', expanding=True))).order_by(table.c.key))
+def _of_owners(table: sa.Table) -> Among:
+    # In the order of the primary key, so that nothing is sorted.
+    return Among(sa.select(table.c.owner_id, table.c.key, table.c.value).order_by(table.c.owner_id, table.c.key),
+                 table.c.owner_id)
 
 
 def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
@@ -50,7 +50,13 @@ def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[st
 def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
     """The owner, which has none of these keys yet, has these pairs."""
     if values:
-        conn.execute(table.insert(), [{'owner_id': owner_id, 'key': key, 'value': value} for key, value in values.items()])
+        _insert(table).execute_many(
+            conn, [{'owner_id': owner_id, 'key': key, 'value': value} for key, value in values.items()])
+
+
+@functools.cache
+def _insert(table: sa.Table) -> Write:
+    return Write(table.insert())
 
 
 def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, noun: str = 'metadata item') -> None:

@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.engine import insert_ignore
+from manila_lite.db.prepared import Query, Write
 
 _quotas = models.quotas
 _classes = models.quota_classes
@@ -51,16 +52,16 @@ def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', s
 _USER, _TYPE = sa.bindparam('user'), sa.bindparam('type')
 _PROJECT = sa.bindparam('project')
 
-_LIMITS = sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
+_LIMITS = Query(sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
     _quotas.c.project_id == _PROJECT,
     sa.or_(sa.and_(_quotas.c.user_id == '', _quotas.c.share_type_id.in_(('', _TYPE))),
            sa.and_(_quotas.c.user_id == _USER, _quotas.c.share_type_id == ''))).union_all(
     sa.select(sa.literal('*'), sa.literal('*'), _classes.c.resource, _classes.c.hard_limit).where(
-        _classes.c.class_name == DEFAULT_CLASS))
+        _classes.c.class_name == DEFAULT_CLASS)))
 
 
 def _rows(conn: Connection, project_id: str, user_id: str, share_type_id: str) -> list[Any]:
-    return list(conn.execute(_LIMITS, {'project': project_id, 'user': user_id, 'type': share_type_id}))
+    return _LIMITS.all(conn, {'project': project_id, 'user': user_id, 'type': share_type_id})
 
 
 def _merge(rows: list[Any], conf: Any, user_id: str, share_type_id: str,
@@ -110,15 +111,15 @@ def delete_limits(conn: Connection, project_id: str, *, user_id: str = '', share
     conn.execute(query)
 
 
-_TURN = models.quota_locks.update().where(models.quota_locks.c.project_id == _PROJECT).values(
-    turn=models.quota_locks.c.turn + 1)
+_TURN = Write(models.quota_locks.update().where(models.quota_locks.c.project_id == _PROJECT).values(
+    turn=models.quota_locks.c.turn + 1))
 
 
 def lock(conn: Connection, project_id: str) -> None:
     """No other transaction counts this project's usage until this one ends."""
-    if not conn.execute(_TURN, {'project': project_id}).rowcount:
+    if not _TURN.execute(conn, {'project': project_id}):
         insert_ignore(conn, models.quota_locks, {'project_id': project_id, 'turn': 0})
-        conn.execute(_TURN, {'project': project_id})
+        _TURN.execute(conn, {'project': project_id})
 
 
 def usages(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, Usage]:
@@ -155,21 +156,21 @@ _COUNTED: tuple[tuple[sa.Table, Any, dict[str, Any]], ...] = (
 def _count(conn: Connection, scopes: list[_Scope]) -> list[dict[str, Usage]]:
     """Return what is in use in each scope. They are of one project, and name one user and one type at most."""
     query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes))
-    row = conn.execute(query, {
+    row = query.first(conn, {
         'project': scopes[0].project_id, 'user': max(scope.user_id for scope in scopes),
-        'type': max(scope.share_type_id for scope in scopes)}).one()
+        'type': max(scope.share_type_id for scope in scopes)})
     return [_read(row, index) for index in range(len(scopes))]
 
 
 @functools.cache
-def _counting(scopes: tuple[tuple[bool, bool], ...]) -> sa.Select:
-    """Return the SELECT of one row with the usage in scopes, each by user or not and by type or not."""
+def _counting(scopes: tuple[tuple[bool, bool], ...]) -> Query:
+    """Return the query of one row with the usage in scopes, each by user or not and by type or not."""
     figures = [_figures(*counted, *scope, f'_{index}') for index, scope in enumerate(scopes) for counted in _COUNTED]
     first, *others = figures
     source: Any = first
     for other in others:
         source = source.join(other, other.c.joint == first.c.joint)
-    return sa.select(*(column for part in figures for column in part.c if column.name != _ROW.name)).select_from(source)
+    return Query(sa.select(*(column for part in figures for column in part.c if column.name != _ROW.name)).select_from(source))
 
 
 def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool, by_type: bool, suffix: str) -> Any:

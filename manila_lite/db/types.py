@@ -4,7 +4,7 @@
 import dataclasses
 import datetime
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 
 from manila_lite import context, errors
 from manila_lite.db import models, pairs
+from manila_lite.db.prepared import Query
 
 _types = models.share_types
 _specs = models.share_type_extra_specs
@@ -48,21 +49,21 @@ def _for_project(project_id: Any) -> sa.ColumnElement[bool]:
 _SELECT = sa.select(_types).order_by(_types.c.created_at, _types.c.id)
 
 
-def _load(conn: Connection, query: sa.Select, values: dict[str, Any] | None = None) -> list[ShareType]:
-    rows = list(conn.execute(query, values or {}))
+def _with_specs(conn: Connection, rows: Sequence[Any]) -> list[ShareType]:
     specs = pairs.of_many(conn, _specs, [row.id for row in rows])
-    return [ShareType(extra_specs=specs.get(row.id, {}), **row._mapping) for row in rows]
+    return [ShareType(extra_specs=specs.get(row.id, {}), **row._asdict()) for row in rows]
 
 
 @functools.cache
-def _one_by(names: tuple[str, ...], everybody: bool) -> sa.Select:
-    """Return the SELECT of the types that are called ``wanted``, of all or of those that ``project`` may use."""
+def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
+    """Return the query for the types that are called ``wanted``, of all or of those that ``project`` may use."""
     query = _SELECT.where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
-    return query if everybody else query.where(_for_project(sa.bindparam('project')))
+    return Query(query if everybody else query.where(_for_project(sa.bindparam('project'))))
 
 
 def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
-    found = _load(conn, _one_by(names, ctx.is_admin), {'wanted': wanted, 'project': ctx.project_id})
+    rows = _one_by(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
+    found = _with_specs(conn, rows)
     if not found:
         raise errors.NotFound.of('share type', wanted)
     return next((row for row in found if row.id == wanted), found[0])
@@ -74,7 +75,7 @@ def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool
     where = _visible(ctx) + _having(dict(extra_specs or {}))
     if is_public is not None:
         where.append(_types.c.is_public == is_public)
-    return _load(conn, _SELECT.where(*where))
+    return _with_specs(conn, conn.execute(_SELECT.where(*where)).all())
 
 
 def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:

@@ -105,6 +105,12 @@ class PoolState:
         except KeyError:
             return self._remembered.setdefault(compute, compute(self))
 
+    def promised(self, **figures: float) -> 'PoolState':
+        """Return the pool with other figures of what is promised of it, to static filters the same as before."""
+        found = dataclasses.replace(self, **figures)
+        vars(found)['signature'] = self.signature       # nothing that it is made of has changed
+        return found
+
     @functools.cached_property
     def _remembered(self) -> dict[Any, Any]:
         return {}

@@ -3,7 +3,6 @@
 
 import collections
 import dataclasses
-import heapq
 import math
 import random
 import threading
@@ -12,9 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
 
 #: Candidates are a first choice and replacements for when it fails; nobody tries more.
-MOST_CANDIDATES = 50
+MOST_CANDIDATES = 20
 #: When this many pools passed, no more are asked: the best of so many, taken at random, is good enough.
-ENOUGH = 60
+ENOUGH = 30
 
 _START = 'No storage could be allocated for this share request: '
 
@@ -47,18 +46,26 @@ class Groups:
 
     def __init__(self, pools: Iterable[PoolState]):
         self._by_signature: dict[Hashable, dict[str, PoolState]] = collections.defaultdict(dict)
-        for pool in pools:
+        self._pools = {pool.host: pool for pool in pools}
+        for pool in self._pools.values():
             self._by_signature[pool.signature][pool.host] = pool
-        self.count = sum(map(len, self._by_signature.values()))
+        self.count = len(self._pools)
 
     def __iter__(self) -> Iterator[PoolState]:
-        return (pool for members in self._by_signature.values() for pool in members.values())
+        return iter(self._pools.values())
 
-    def replace(self, old: PoolState, new: PoolState) -> None:
-        """The pool, alike to static filters, is as ``new`` says, if it is still there. Others may be reading."""
-        members = self._by_signature.get(old.signature, {})
-        if old.host in members:
-            members[old.host] = new
+    def get(self, host: str) -> PoolState | None:
+        """Return the pool of a host string, if it is there."""
+        return self._pools.get(host)
+
+    def fits(self, pool: PoolState) -> bool:
+        """Say whether a pool of that host string is there, and alike to static filters."""
+        return pool.host in self._by_signature.get(pool.signature, ())
+
+    def replace(self, pool: PoolState) -> None:
+        """The pool, if it ``fits``, takes the place of what it was. Others may be reading."""
+        if self.fits(pool):
+            self._by_signature[pool.signature][pool.host] = self._pools[pool.host] = pool
 
     def alike(self, request: Request) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
         """Return pools, by host string, that static filters treat alike, with what they have in common."""
@@ -128,10 +135,13 @@ class Placement:
         scores = [0.0] * len(pools)
         for weigher in self._weighers:
             weights = normalised(weigher.weigh(request, pools))
+            if len(weights) == len(pools) and not any(weights):
+                continue
             scores = [score + weigher.multiplier * weight for score, weight in zip(scores, weights, strict=True)]
         # The second number spreads equals; the third is never compared but keeps pools out of it.
-        order = ((score, self._rng.random(), index) for index, score in enumerate(scores))
-        return [pools[index] for _score, _chance, index in heapq.nlargest(MOST_CANDIDATES, order)]
+        order = [(score, self._rng.random(), index) for index, score in enumerate(scores)]
+        order.sort(reverse=True)
+        return [pools[index] for _score, _chance, index in order[:MOST_CANDIDATES]]
 
 
 def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
@@ -155,6 +165,10 @@ def normalised(numbers: Sequence[float]) -> list[float]:
     """Return the numbers moved to 0..1, all 0 if they are equal; infinity is as far above the rest as they are wide."""
     finite = [value for value in numbers if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
+    if low == high and len(finite) == len(numbers):
+        return [0.0] * len(numbers)
+    if len(finite) == len(numbers):
+        return [(value - low) / (high - low) for value in numbers]
     top = high + (high - low or 1.0) if math.inf in numbers and finite else high
     return [(_clip(value, low, top) - low) / (top - low) if top > low else 0.0 for value in numbers]
 

@@ -73,13 +73,19 @@ def median(rates: list[tuple[float, float]], which: int) -> float:
     return statistics.median(rate[which] for rate in rates)
 
 
-def embedded(found: report.Report, base: report.Line) -> None:
-    """SQLite, no broker."""
+def embedded(found: report.Report) -> None:
+    """SQLite, no broker; in turns with SQLite by itself, so that all meet the same machine."""
     requests, rounds = found.pick((16, 1), (96, 5), (480, 7))
-    report.say('API alone, SQLite')
+    report.say('API alone, SQLite, in turns with SQLite by itself')
+    alone: list[float] = []
+    rates: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
     with product.product() as made:
         running = Running(made, 'api', requests)
-        rates = {clients: [running.rates(clients, requests) for _ in range(rounds)] for clients in (1, 8)}
+        for _ in range(rounds):
+            alone.append(raw_inserts(requests))
+            for clients, taken in rates.items():
+                taken.append(running.rates(clients, requests))
+    base = found.add('raw SQLite transactions', statistics.median(alone), '/s of a core')
     for clients, taken in rates.items():
         found.add(f'accepted, API alone, {clients} clients', median(taken, 0), '/s of a core', base, least=LEAST)
         found.add(f'the same by the clock, {clients} clients', median(taken, 1), '/s')
@@ -112,9 +118,7 @@ def clustered(found: report.Report) -> None:
 
 def measure(found: report.Report) -> None:
     """Add the lines."""
-    report.say('SQLite by itself')
-    base = found.add('raw SQLite transactions', raw_inserts(found.pick(20, 300, 1000)), '/s of a core')
-    embedded(found, base)
+    embedded(found)
     if found.size == report.TINY:
         return
     try:

@@ -62,9 +62,10 @@ class Bare(Body):
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
         if version not in self._cache:
-            self._cache[version] = fields.compiled(self.entity(version))
-        fields.check(self._cache[version], document)
-        return self._named(version, document)
+            self._cache[version] = fields.compiled(self.schema(version)), fields.living(self.fields, version)
+        validate, living = self._cache[version]
+        fields.check(validate, document)
+        return self._named(living, document)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

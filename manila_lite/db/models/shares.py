@@ -28,8 +28,9 @@ shares = sa.Table(
     sa.Column('mount_point_name', Name),
     sa.Column('encryption_key_ref', Id),
     flag('snapshot_inherit_share_access_support'),
-    sa.Index('ix_shares_project_id_created_at', 'project_id', 'created_at'),
-    sa.Index('ix_shares_created_at', 'created_at'),
+    # As lists are sorted, so that a page is read and not sorted out of all.
+    sa.Index('ix_shares_project_id_created_at_id', 'project_id', 'created_at', 'id'),
+    sa.Index('ix_shares_created_at_id', 'created_at', 'id'),
     sa.Index('ix_shares_name', 'name'),
     sa.Index('ix_shares_snapshot_id', 'snapshot_id'),
 )

@@ -37,8 +37,9 @@ def headroom(request: Request, pool: PoolState) -> float:
     much others claim meanwhile: ``SET claimed = claimed + size WHERE claimed + size <= claimed_gb + headroom AND
     generation = ...`` never promises too much. A total or free space that is unknown or infinite limits nothing.
     """
-    most = pool.remembered(_most_thin if is_thin(request, pool) else _most)
-    return min(max(most - pool.claimed_gb, 0.0), UNLIMITED)
+    most = pool.remembered(_most_thin if pool.thin_provisioning and is_thin(request, pool) else _most)
+    left = most - pool.claimed_gb
+    return min(left, UNLIMITED) if left > 0.0 else 0.0
 
 
 def _most(pool: PoolState) -> float:

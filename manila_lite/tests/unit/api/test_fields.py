@@ -96,8 +96,8 @@ class Asking:
     def may(self, rule):
         return rule in self._rules
 
-    def links(self, collection, ident):
-        return [{'rel': 'self', 'href': f'/{collection}/{ident}'}]
+    def linked(self, collection):
+        return lambda ident: [{'rel': 'self', 'href': f'/{collection}/{ident}'}]
 
     def next_page(self, found):
         return self._following

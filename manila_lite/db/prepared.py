@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements that are asked often: compiled once for a database, then handed to its driver.
+
+SQLAlchemy looks a statement up, and builds what surrounds it, anew each time: ten times the cost of a small statement
+itself. Here only values become what the driver takes, and back. Errors are those of any other statement, and whoever
+listens to statements (traces, tests) sees these too: then they go the long way.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Dialect
+
+Values = Mapping[str, Any]
+#: Makes what a driver needs of a value, or the other way round.
+_Change = Callable[[Any], Any]
+
+
+def heard(conn: Connection) -> bool:
+    """Say whether somebody listens to the statements of this engine as they are sent, which is how all listen here."""
+    return bool(conn.engine.dispatch.before_cursor_execute)
+
+
+def send(conn: Connection, text: str, values: Any = (), *, many: bool = False) -> Any:
+    """The driver has done this statement of its own dialect, in the transaction of the connection. Returns its cursor."""
+    cursor = None
+    try:
+        cursor = conn.connection.cursor()
+        (cursor.executemany if many else cursor.execute)(text, values)
+    except Exception as error:
+        # As SQLAlchemy does it itself: listeners make it an error of oslo.db, and a connection that broke is given up.
+        conn._handle_dbapi_exception(error, text, values, cursor, None)     # noqa: SLF001 - there is no public way
+    return cursor
+
+
+@dataclasses.dataclass(frozen=True)
+class _Compiled:
+    """A statement as one dialect writes it: what is the same each time, what is made each time, and what it takes."""
+
+    text: str
+    fixed: dict[str, Any]
+    made: tuple[tuple[str, Callable[[Any], Any]], ...]
+    takes: tuple[str, ...]
+    changes: tuple[tuple[int, _Change], ...]
+    positional: bool
+
+    @classmethod
+    def of(cls, statement: Any, dialect: Dialect, names: Sequence[str] | None = None) -> '_Compiled':
+        """Compile it; of an INSERT ``names`` are the columns that are given, and others have their defaults."""
+        compiled = statement.compile(dialect=dialect, column_keys=names)
+        if compiled.post_compile_params:
+            raise TypeError(f'a list of any length cannot be prepared: {compiled}')
+        fixed = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
+        made = {}
+        for column, default in [*((column, column.default) for column in compiled.insert_prefetch),
+                                *((column, column.onupdate) for column in compiled.update_prefetch)]:
+            fixed.pop(column.key, None)
+            (made if default.is_callable else fixed)[column.key] = default.arg
+        takes = tuple(compiled.positiontup or compiled.binds)
+        changes = [compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in takes]
+        return cls(str(compiled), fixed, tuple(made.items()), takes,
+                   tuple((place, change) for place, change in enumerate(changes) if change is not None), compiled.positional)
+
+    def values(self, given: Values) -> Any:
+        """Return the values as the driver takes them.
+
+        :raises KeyError: one is missing.
+        """
+        known = {**self.fixed, **given}
+        for name, make in self.made:
+            known[name] = make(None)
+        taken = [known[name] for name in self.takes]
+        for place, change in self.changes:
+            taken[place] = change(taken[place])
+        return taken if self.positional else dict(zip(self.takes, taken, strict=True))
+
+
+class Query:
+    """A SELECT. Its rows are tuples, with names unless ``named`` is off."""
+
+    def __init__(self, statement: sa.Select | sa.CompoundSelect, *, named: bool = True):
+        self._statement = statement
+        self._columns = tuple(statement.selected_columns)
+        row = NamedTuple('Row', [(column.name, Any) for column in self._columns])  # type: ignore[misc]
+        self._make = functools.partial(tuple.__new__, row if named else tuple)      # as row._make, but without Python
+        self._named = named
+        self._compiled: dict[type, _Compiled] = {}
+        self._changes: dict[type, list[tuple[int, _Change]]] = {}
+
+    def all(self, conn: Connection, values: Values | None = None) -> list[Any]:
+        """Return all rows."""
+        if heard(conn):
+            return [self._make(row) for row in conn.execute(self._statement, values or {})]
+        cursor = self._sent(conn, values or {})
+        rows = cursor.fetchall()
+        changes = self._changes.get(type(conn.dialect))
+        if changes is None:
+            changes = self._changes[type(conn.dialect)] = self._learnt(conn.dialect, cursor.description)
+        cursor.close()
+        if changes and rows:
+            columns = list(zip(*rows, strict=True))
+            for place, change in changes:
+                columns[place] = map(change, columns[place])
+            rows = list(zip(*columns, strict=True))
+        return list(map(self._make, rows)) if self._named else rows
+
+    def first(self, conn: Connection, values: Values | None = None) -> Any:
+        """Return the first row of few, or nothing."""
+        return next(iter(self.all(conn, values)), None)
+
+    def _sent(self, conn: Connection, values: Values) -> Any:
+        compiled = self._compiled.get(type(conn.dialect))
+        if compiled is None:
+            compiled = self._compiled[type(conn.dialect)] = _Compiled.of(self._statement, conn.dialect)
+        return send(conn, compiled.text, compiled.values(values))
+
+    def _learnt(self, dialect: Dialect, description: Sequence[Any]) -> list[tuple[int, _Change]]:
+        found = [(place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
+                 for place, column in enumerate(self._columns)]
+        return [(place, change) for place, change in found if change is not None]
+
+
+class Among:
+    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples without names.
+
+    Databases take a statement of any length, but SQLAlchemy writes a new one for each number of values. Here values come
+    in portions, and each is filled up with values that are there already, so that there are few different statements.
+    """
+
+    #: Values in a portion at most: more than a page has, and about half of what SQLite takes.
+    MOST = 16384
+
+    def __init__(self, statement: sa.Select, column: Any):
+        self._statement = statement
+        self._column = column
+        self._queries: dict[int, Query] = {}
+
+    def all(self, conn: Connection, wanted: Sequence[Any]) -> list[Any]:
+        """Return all rows, in one statement for each portion."""
+        found: list[Any] = []
+        for start in range(0, len(wanted), self.MOST):
+            portion = wanted[start:start + self.MOST]
+            size = 1 << (len(portion) - 1).bit_length()
+            if size not in self._queries:
+                names = [sa.bindparam(f'wanted_{number}') for number in range(size)]
+                self._queries[size] = Query(self._statement.where(self._column.in_(names)), named=False)
+            filled = [*portion, *portion[:1] * (size - len(portion))]
+            found += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
+        return found
+
+
+class Write:
+    """An INSERT, UPDATE or DELETE. What is inserted may leave out columns that have a default."""
+
+    def __init__(self, statement: sa.Insert | sa.Update | sa.Delete):
+        self._statement = statement
+        self._is_insert = isinstance(statement, sa.Insert)
+        self._compiled: dict[Any, _Compiled] = {}
+
+    def execute(self, conn: Connection, values: Values) -> int:
+        """Return how many rows it met."""
+        if heard(conn):
+            return conn.execute(self._statement, values).rowcount
+        compiled = self._of(conn, values)
+        cursor = send(conn, compiled.text, compiled.values(values))
+        count = cursor.rowcount
+        cursor.close()
+        return count
+
+    def execute_many(self, conn: Connection, rows: Sequence[Values]) -> None:
+        """As ``execute``, for each of the rows, which all have values for the same columns."""
+        if heard(conn):
+            conn.execute(self._statement, rows)
+        elif len(rows) == 1:
+            self.execute(conn, rows[0])
+        elif rows:
+            compiled = self._of(conn, rows[0])
+            send(conn, compiled.text, [compiled.values(row) for row in rows], many=True).close()
+
+    def _of(self, conn: Connection, values: Values) -> _Compiled:
+        names = tuple(values) if self._is_insert else None
+        key = (type(conn.dialect), names)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compiled = self._compiled[key] = _Compiled.of(self._statement, conn.dialect, names)
+        return compiled
