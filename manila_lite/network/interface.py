@@ -10,7 +10,10 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Subnet:
-    """One subnet as the plugin describes it. ``cidr`` has the prefix length; ``mtu`` in bytes."""
+    """One subnet as the plugin describes it. ``cidr`` has the prefix length; ``mtu`` in bytes.
+
+    ``project_id``: for whom it was described; addresses given in it are that project's.
+    """
 
     neutron_net_id: str
     neutron_subnet_id: str
@@ -20,6 +23,7 @@ class Subnet:
     mtu: int | None = None
     network_type: str | None = None
     segmentation_id: int | None = None
+    project_id: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +75,35 @@ class NetworkPlugin(abc.ABC):
 
         :raises errors.Unavailable: whoever takes them back cannot be reached.
         """
+
+    def adopt(self, subnet: Subnet, addresses: Iterable[str], *, owner: str) -> list[Address]:
+        """These addresses of the subnet belong to ``owner``, who uses them already. May be called again.
+
+        :raises errors.Final: one of them is known to be another's.
+        :raises errors.Unavailable: whoever gives them cannot be reached.
+        """
+        return [Address(address) for address in addresses]
+
+    def disown(self, addresses: Iterable[Address]) -> None:
+        """The addresses belong to nobody that we know of, who goes on using them. May be called again.
+
+        :raises errors.Unavailable: whoever keeps the records cannot be reached.
+        """
+
+    # For plugins that keep records of their own -----------------------------------------------------
+
+    def forget(self, owner: str, subnet_id: str | None = None) -> None:
+        """Nothing belongs to ``owner`` (``subnet_id``: in that subnet of the plugin), also what the caller never heard of.
+
+        :raises errors.Unavailable: whoever keeps the records cannot be reached.
+        """
+
+    def owners(self) -> set[str]:
+        """Return to whom something belongs; others than the caller may use the same records.
+
+        :raises errors.Unavailable: whoever keeps the records cannot be reached.
+        """
+        return set()
 
 
 def overlap(one: str, other: str) -> bool:

@@ -7,6 +7,7 @@ from stevedore import driver as stevedore_driver
 from stevedore import exception, extension
 
 from manila_lite import errors
+from manila_lite.conf import network
 from manila_lite.network.interface import NetworkPlugin
 
 NAMESPACE = 'manila_lite.network'
@@ -17,18 +18,44 @@ def names() -> list[str]:
     return sorted(extension.ExtensionManager(NAMESPACE).entry_points_names())
 
 
-def make(conf: Any) -> NetworkPlugin:
-    """Return the plugin that ``[network] plugin`` names.
+class _Instead:
+    """A configuration in which one section says what otherwise those of the network plugin do."""
+
+    def __init__(self, conf: Any, group: str):
+        network.register_instead(conf, group)
+        self._conf = conf
+        self._group = group
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._conf, self._group if name in network.INSTEAD_OF else name)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._conf
+
+
+def make(conf: Any, group: str | None = None) -> NetworkPlugin:
+    """Return the plugin that ``[network] plugin`` names, or the section ``group``, which then describes it too.
 
     :raises errors.BadConfig: there is no such plugin, it cannot be imported, is none, or cannot work.
     """
+    section = group or 'network'
+    if group:
+        conf = _Instead(conf, group)
     name = conf.network.plugin
     try:
         cls: Any = stevedore_driver.DriverManager(NAMESPACE, name).driver
     except exception.NoMatches:
-        raise errors.BadConfig(f'[network] plugin: no such plugin: {name}; known: {", ".join(names()) or "none"}') from None
+        raise errors.BadConfig(f'[{section}] plugin: no such plugin: {name}; known: {", ".join(names()) or "none"}') from None
     except (exception.MultipleMatches, ImportError, AttributeError) as broken:
-        raise errors.BadConfig(f'[network] plugin: {name} cannot be loaded: {broken}') from broken
+        raise errors.BadConfig(f'[{section}] plugin: {name} cannot be loaded: {broken}') from broken
     if not (isinstance(cls, type) and issubclass(cls, NetworkPlugin)):
-        raise errors.BadConfig(f'[network] plugin: {name} is no NetworkPlugin but {cls!r}')
-    return cls(conf)
+        raise errors.BadConfig(f'[{section}] plugin: {name} is no NetworkPlugin but {cls!r}')
+    try:
+        return cls(conf)
+    except errors.BadConfig as bad:
+        if not group:
+            raise
+        raise errors.BadConfig(f'[{group}] instead of {bad}') from bad

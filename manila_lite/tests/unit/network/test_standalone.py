@@ -33,7 +33,8 @@ class Describe(PluginTest):
 
     def test_ipv4(self):
         found = self.plugin().describe('blue', 'blue-v4', 'p')
-        self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24', 4, '10.10.0.1', 1450, 'vlan', 100), tuple(vars(found).values()))
+        self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24', 4, '10.10.0.1', 1450, 'vlan', 100, None),
+                         tuple(vars(found).values()))
 
     def test_ipv6(self):
         found = self.plugin().describe('blue', 'blue-v6', 'p')

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of Neutron. An address of a share server is a port there, of the project of the share network.
+
+A port says whose it is by ``device_id`` (the share server) and ``name`` (the server and the subnet), so that a process
+that died between making and storing it finds it again.
+"""
+
+import uuid
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import openstack.exceptions
+
+from manila_lite import errors
+from manila_lite.network import neutron_ports, neutron_session
+from manila_lite.network.interface import Address, NetworkPlugin, Subnet
+
+#: In how many ports more than needed an address may be that another server has, as far as the caller knows.
+_CLASHES = 5
+#: Rules of Neutron's RBAC that let a project use a network.
+_SHARED = 'access_as_shared'
+
+
+class Neutron(NetworkPlugin):
+    """The networks of the Neutron of ``[neutron]``, asked as a user who may see all of them."""
+
+    def __init__(self, conf: Any):
+        self._physical_network = conf.neutron.physical_network
+        self._session = neutron_session.connect(conf)
+
+    # Looking up -----------------------------------------------------------------------------------
+
+    def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
+        """Return a subnet of Neutron that is the project's or shared with it."""
+        with self._session.asked() as neutron:
+            net = _found(neutron.get_network, net_id)
+            if net is None or not self._may_use(neutron, net, project_id):
+                raise errors.Invalid(f'neutron_net_id: network {net_id} is not known.', code='network_not_known')
+            subnet = _found(neutron.get_subnet, subnet_id)
+            if subnet is None or subnet.network_id != net.id:
+                raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.',
+                                     code='subnet_not_known')
+            network_type, segmentation_id = self._segment(neutron, net, subnet)
+        return Subnet(net.id, subnet.id, subnet.cidr, subnet.ip_version, subnet.gateway_ip, net.mtu, network_type,
+                      segmentation_id, project_id)
+
+    @staticmethod
+    def _may_use(neutron: Any, net: Any, project_id: str | None) -> bool:
+        """What Neutron calls shared is so for whom we ask as; what is so for the project, only its rules say."""
+        if net.project_id == project_id:
+            return True
+        rules = neutron.rbac_policies(object_type='network', object_id=net.id, action=_SHARED)
+        return any(rule.target_project_id in ('*', project_id) for rule in rules)
+
+    def _segment(self, neutron: Any, net: Any, subnet: Any) -> tuple[str | None, int | None]:
+        """Return type and id of the segment that the subnet is in, or else of the one where the file servers are."""
+        if subnet.segment_id:
+            own = neutron.get_segment(subnet.segment_id)
+            return own.network_type, own.segmentation_id
+        if not net.segments:
+            return net.provider_network_type, net.provider_segmentation_id
+        if not self._physical_network:
+            raise errors.BadConfig(f'[neutron] physical_network: missing; network {net.id} has several segments')
+        for segment in net.segments:
+            if segment['provider:physical_network'] == self._physical_network:
+                return segment['provider:network_type'], segment['provider:segmentation_id']
+        raise errors.Invalid(f'neutron_net_id: network {net.id} has no segment where the file servers are.',
+                             code='network_not_reachable')
+
+    # Giving ---------------------------------------------------------------------------------------
+
+    def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
+        """Make ports with an address in the subnet, after those that the owner has there and the caller does not know of."""
+        with self._session.asked() as neutron:
+            found = [address for address in neutron_ports.given(neutron, owner, subnet)
+                     if address.ip_address not in taken][:count]
+            made: list[Address] = []
+            useless: list[Address] = []
+            try:
+                while len(found) + len(made) < count and len(useless) <= _CLASHES:
+                    one = neutron_ports.make(neutron, subnet, owner)
+                    (useless if one.ip_address in taken else made).append(one)
+            except errors.Final:
+                useless.extend(made)
+                raise
+            finally:
+                neutron_ports.delete(neutron, (address.port_id for address in useless))
+        if len(found) + len(made) < count:
+            # A port was deleted behind our back, and Neutron gives its address away again.
+            raise errors.Unavailable(f'Neutron gives addresses of subnet {subnet.neutron_subnet_id} that are in use.')
+        return found + made
+
+    # Taking back ----------------------------------------------------------------------------------
+
+    def free(self, addresses: Iterable[Address]) -> None:
+        """The ports are gone."""
+        with self._session.asked() as neutron:
+            neutron_ports.delete(neutron, (address.port_id for address in addresses))
+
+    def forget(self, owner: str, subnet_id: str | None = None) -> None:
+        """The owner has no port, also none that nobody had heard of."""
+        with self._session.asked() as neutron:
+            neutron_ports.delete(neutron, [port.id for port in neutron_ports.of(neutron, owner, subnet_id)])
+
+    def owners(self) -> set[str]:
+        """Return for whom there are ports that were made here; others may use this Neutron in the same way."""
+        with self._session.asked() as neutron:
+            return neutron_ports.owners(neutron)
+
+    # What is in use already -----------------------------------------------------------------------
+
+    def adopt(self, subnet: Subnet, addresses: Iterable[str], *, owner: str) -> list[Address]:
+        """The addresses have ports that name the owner: those that there are and that name nobody, or new ones."""
+        with self._session.asked() as neutron:
+            return neutron_ports.adopt(neutron, subnet, list(addresses), owner)
+
+    def disown(self, addresses: Iterable[Address]) -> None:
+        """The ports name nobody, so that Neutron gives the addresses to nobody else."""
+        with self._session.asked() as neutron:
+            for address in addresses:
+                neutron_ports.disown(neutron, address.port_id)
+
+
+def _found(get: Any, ident: str) -> Any:
+    """Return a thing of Neutron's by its id, or nothing. What is no id of Neutron's is not asked for: it would be a path."""
+    try:
+        known = str(uuid.UUID(ident)) == ident
+    except ValueError:
+        known = False
+    try:
+        return get(ident) if known else None
+    except openstack.exceptions.NotFoundException as gone:
+        neutron_session.must_be_neutrons(gone)
+        return None

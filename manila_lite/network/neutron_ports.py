@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports of share servers in Neutron. ``neutron`` is openstacksdk's, as ``neutron_session`` yields it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import openstack.exceptions
+from keystoneauth1 import exceptions as keystone_exceptions
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.network.interface import Address, Subnet
+from manila_lite.network.neutron_session import kind_of, must_be_neutrons
+
+LOG = log.getLogger(__name__)
+
+#: What Neutron and other services know ports of share servers by.
+OWNER = 'manila:share'
+#: How the names begin of ports that were made for a server, and of those that it had before it was ours.
+_MADE, _ADOPTED = 'share-server', 'adopted-share-server'
+
+
+def _name(owner: str, subnet_id: str, kind: str = _MADE) -> str:
+    return f'{kind}-{owner}-{subnet_id}'
+
+
+# Finding ----------------------------------------------------------------------------------------
+
+def of(neutron: Any, owner: str, subnet_id: str | None) -> list[Any]:
+    """Return the ports of an owner (``subnet_id``: those made for that subnet), always in the same order."""
+    more = {'name': _name(owner, subnet_id)} if subnet_id else {}
+    return sorted(neutron.ports(device_owner=OWNER, device_id=owner, **more), key=lambda port: port.id)
+
+
+def given(neutron: Any, owner: str, subnet: Subnet) -> list[Address]:
+    """Return the addresses that were made for an owner in a subnet."""
+    found = (_address(port, subnet) for port in of(neutron, owner, subnet.neutron_subnet_id))
+    return [address for address in found if address]
+
+
+def owners(neutron: Any) -> set[str]:
+    """Return for whom ports were made."""
+    ports = neutron.ports(device_owner=OWNER, fields=['id', 'name', 'device_id'])
+    return {port.device_id for port in ports if port.device_id and (port.name or '').startswith(_name(port.device_id, ''))}
+
+
+def _address(port: Any, subnet: Subnet) -> Address | None:
+    """Return the port's address in the subnet. It may have others: a subnet with SLAAC adds itself to every port."""
+    for fixed in port.fixed_ips:
+        if fixed['subnet_id'] == subnet.neutron_subnet_id:
+            return Address(fixed['ip_address'], port.mac_address, port.id)
+    return None
+
+
+# Making -----------------------------------------------------------------------------------------
+
+def make(neutron: Any, subnet: Subnet, owner: str) -> Address:
+    """The owner has one more port in the subnet.
+
+    :raises errors.Final: Neutron will not make it.
+    """
+    return _make(neutron, subnet, owner, _MADE, {})
+
+
+def _make(neutron: Any, subnet: Subnet, owner: str, kind: str, address: dict[str, str]) -> Address:
+    project = {'project_id': subnet.project_id} if subnet.project_id else {}
+    try:
+        port = neutron.create_port(
+            network_id=subnet.neutron_net_id, fixed_ips=[{'subnet_id': subnet.neutron_subnet_id, **address}],
+            device_owner=OWNER, device_id=owner, name=_name(owner, subnet.neutron_subnet_id, kind),
+            is_admin_state_up=True, **project)
+    except openstack.exceptions.HttpException as refused:
+        final = _final(refused, subnet)
+        if final is None:
+            raise
+        raise final from refused
+    found = _address(port, subnet)
+    if found is None:
+        delete(neutron, (port.id,))
+        raise errors.Final(f'Neutron made a port that has no address in subnet {subnet.neutron_subnet_id}.')
+    LOG.info('Port %s with %s is for share server %s', found.port_id, found.ip_address, owner)
+    return found
+
+
+#: What Neutron's errors mean that do not go by themselves: message, and the user message's detail.
+_FINAL = {
+    'IpAddressGenerationFailure': ('Subnet {0.neutron_subnet_id} ({0.cidr}) has no address left.', 'SUBNET_FULL'),
+    'IpAddressInUse': ('An address of subnet {0.neutron_subnet_id} is in use.', None),
+    'NetworkNotFound': ('Network {0.neutron_net_id} is gone.', None),
+    'SubnetNotFound': ('Subnet {0.neutron_subnet_id} is gone.', None),
+    'OverQuota': ('The project may not have more ports in Neutron.', None),
+}
+
+
+def _final(refused: openstack.exceptions.HttpException, subnet: Subnet) -> errors.Final | None:
+    text, detail = _FINAL.get(kind_of(refused), (None, None))
+    if text is None and refused.status_code == 400:
+        return errors.Final(f'Neutron will not make a port in subnet {subnet.neutron_subnet_id}: {refused.details}')
+    return errors.Final(text.format(subnet), detail=detail) if text else None
+
+
+# Ports that were there before -------------------------------------------------------------------
+
+def adopt(neutron: Any, subnet: Subnet, addresses: list[str], owner: str) -> list[Address]:
+    """The owner has a port for each address; one that names nobody is taken, and where there is none it is made.
+
+    :raises errors.Final: one names somebody else; all are as before.
+    """
+    there = {address: _at(neutron, subnet, address) for address in addresses}
+    for address, port in there.items():
+        if port is not None and port.device_id not in (None, '', owner):
+            raise errors.Final(f'Port {port.id} with {address} is {port.device_id}\'s in Neutron.')
+    return [_adopt_one(neutron, subnet, address, port, owner) for address, port in there.items()]
+
+
+def _at(neutron: Any, subnet: Subnet, address: str) -> Any:
+    fixed = [f'ip_address={address}', f'subnet_id={subnet.neutron_subnet_id}']
+    return next(iter(neutron.ports(network_id=subnet.neutron_net_id, fixed_ips=fixed)), None)
+
+
+def _adopt_one(neutron: Any, subnet: Subnet, address: str, port: Any, owner: str) -> Address:
+    if port is None:
+        return _make(neutron, subnet, owner, _ADOPTED, {'ip_address': address})
+    neutron.update_port(port.id, device_owner=OWNER, device_id=owner,
+                        name=_name(owner, subnet.neutron_subnet_id, _ADOPTED))
+    return Address(address, port.mac_address, port.id)
+
+
+def disown(neutron: Any, port_id: str | None) -> None:
+    """The port, if it is there, names nobody."""
+    if not port_id:
+        return
+    try:
+        neutron.update_port(port_id, device_id='', name='')
+    except openstack.exceptions.NotFoundException as gone:
+        must_be_neutrons(gone)
+
+
+# Removing ---------------------------------------------------------------------------------------
+
+def delete(neutron: Any, port_ids: Iterable[str | None]) -> None:
+    """The ports are gone, whether or not they were there. Each is tried, whatever becomes of the others."""
+    problem: Exception | None = None
+    for ident in filter(None, port_ids):
+        try:
+            _delete_one(neutron, ident)
+        except (openstack.exceptions.SDKException, keystone_exceptions.ClientException) as bad:
+            problem = problem or bad
+    if problem is not None:
+        raise problem
+
+
+def _delete_one(neutron: Any, ident: str) -> None:
+    try:
+        neutron.delete_port(ident, ignore_missing=False)
+    except openstack.exceptions.NotFoundException as gone:
+        must_be_neutrons(gone)
+    else:
+        LOG.info('Port %s is gone', ident)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a network plugin keeps for share servers that are gone is freed; what is anybody else's is let be."""
+
+from oslo_utils import uuidutils
+
+from manila_lite import operations
+from manila_lite.db import serving, share_servers, subnets
+from manila_lite.manager import addresses
+from manila_lite.network.standalone import Standalone
+from manila_lite.tests.functional import base
+
+
+class Keeps(Standalone):
+    """Keeps a list of to whom something belongs."""
+
+    def __init__(self, conf, kept):
+        super().__init__(conf)
+        self.kept = set(kept)
+        self.asked = []
+
+    def owners(self):
+        return set(self.kept)
+
+    def forget(self, owner, subnet_id=None):
+        self.asked.append((owner, subnet_id))
+        self.kept.discard(owner)
+
+
+class Leftovers(base.ServiceTest):
+    BACKENDS = {}
+    PARTS = ()
+
+    @property
+    def services(self):
+        return self.service.services
+
+    def worked_on(self, count):
+        """Operations on share servers, which need not be there. Returns their ids."""
+        idents = [uuidutils.generate_uuid() for _ in range(count)]
+        with self.services.db.writer() as conn:
+            for ident in idents:
+                operations.begin(conn, self.service.context(), 'share_server.create', 'share_server', ident, topic='share',
+                                 host='test@alpha')
+        return idents
+
+    def server(self, ident):
+        """A share server of that id is there. Returns the ids of its network and subnet."""
+        network = self.admin.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        with self.services.db.writer() as conn:
+            [row] = subnets.of_network(conn, network)
+            subnets.update(conn, row.id, neutron_net_id='net', neutron_subnet_id='subnet')
+            share_servers.insert(conn, {'id': ident, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
+        return network, row.id
+
+    def test_only_of_servers_of_ours_that_are_gone(self):
+        there, gone, never = *self.worked_on(2), uuidutils.generate_uuid()
+        self.server(there)
+        plugin = Keeps(self.service.conf, (there, gone, never))
+        for _ in range(2):
+            addresses.free_leftovers(self.services, plugin)
+        self.assertEqual({there, never}, plugin.kept)
+        self.assertEqual([(gone, None)], plugin.asked)
+
+    def test_any_number(self):
+        strangers = [uuidutils.generate_uuid() for _ in range(1200)]
+        gone = self.worked_on(3)
+        with self.services.db.reader() as conn:
+            self.assertEqual(sorted(gone), serving.gone(conn, [*strangers, *gone]))
+            self.assertEqual([], serving.gone(conn, []))
+
+    def test_freed_is_also_what_was_never_stored(self):
+        """For a whole server, or for one subnet of it by the plugin's id; and nothing for a subnet that it is not in."""
+        [ident] = self.worked_on(1)
+        _, subnet = self.server(ident)
+        plugin = Keeps(self.service.conf, ())
+        for which in (subnet, uuidutils.generate_uuid(), None):
+            addresses.free(self.services, plugin, ident, which)
+        self.assertEqual([(ident, 'subnet'), (ident, None)], plugin.asked)

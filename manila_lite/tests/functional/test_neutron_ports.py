@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports in a real Neutron of servers whose makers died or stood still, and of those that were there before they were ours."""
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors
+from manila_lite.db import allocations, share_servers, subnets
+from manila_lite.manager import addresses
+from manila_lite.tests.functional import neutron_base
+
+
+class Found(neutron_base.NeutronTest):
+    """Nothing works by itself."""
+
+    BACKENDS = {}
+    PARTS = ()
+
+    # One who died, or stood still
+
+    def started(self, size=3):
+        """A share server that has no address yet, in a share network of its own. Returns its id and its subnet's row."""
+        net = self.net()
+        network = self.made(net, self.small(net, size))
+        ident = uuidutils.generate_uuid()
+        with self.service.services.db.writer() as conn:
+            [row] = subnets.of_network(conn, network)
+            share_servers.insert(conn, {'id': ident, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
+        self.addCleanup(addresses.free, self.service.services, self.plugin, ident)
+        return ident, row
+
+    def allocate(self, server, count=1, hold=None):
+        return addresses.allocate(self.service.services, self.plugin, *server, count, hold)
+
+    def test_who_dies_before_the_address_is_stored_finds_its_port_again(self):
+        class DiedError(Exception):
+            """Stands for the end of the process."""
+
+        def die(conn):
+            raise DiedError
+
+        server = self.started()
+        self.assertRaises(DiedError, self.allocate, server, 2, die)
+        made = {port.id for port in self.ports(device_id=server[0])}
+        self.assertEqual(2, len(made))
+        self.assertEqual(made, {row.port_id for row in self.allocate(server, 2)})
+        self.assertEqual(made, {row.port_id for row in self.allocate(server, 2)})
+        self.assertEqual(made, {port.id for port in self.ports(device_id=server[0])})
+
+    def test_who_dies_before_the_address_is_stored_and_gives_up(self):
+        """Addresses that no row knows of are freed with the others: all, or those in one subnet."""
+        for subnet_id in (None, 'this'):
+            server = self.started()
+            with self.service.services.db.reader() as conn:
+                self.assertEqual([], allocations.of_server(conn, server[0]))
+            self.plugin.allocate(self.plugin.describe(server[1].neutron_net_id, server[1].neutron_subnet_id, self.project),
+                                 2, taken=(), owner=server[0])
+            self.assertEqual(2, len(self.ports(device_id=server[0])))
+            addresses.free(self.service.services, self.plugin, server[0], subnet_id and uuidutils.generate_uuid())
+            self.assertEqual(2 if subnet_id else 0, len(self.ports(device_id=server[0])))
+            addresses.free(self.service.services, self.plugin, server[0], subnet_id and server[1].id)
+            self.assertEqual([], self.ports(device_id=server[0]))
+
+    def test_neutron_gives_away_what_is_another_servers(self):
+        """Its port was deleted. Addresses stay with who has them here; the unsuitable port is not kept."""
+        first = self.started(size=2)
+        [had] = self.allocate(first)
+        self.neutron.delete_port(had.port_id)
+        second = uuidutils.generate_uuid()
+        with self.service.services.db.writer() as conn:
+            share_servers.insert(conn, {'id': second, 'share_network_id': first[1].share_network_id, 'host': 'test@alpha'},
+                                 [first[1].id])
+        self.addCleanup(addresses.free, self.service.services, self.plugin, second)
+        [found] = self.allocate((second, first[1]))
+        self.assertNotEqual(had.ip_address, found.ip_address)
+        full = self.assertRaises(errors.Final, self.allocate, (second, first[1]), 2)
+        self.assertEqual('SUBNET_FULL', full.detail)
+        self.assertEqual([found.port_id], [port.id for port in self.ports(device_id=second)])
+
+    # Servers that were there before
+
+    def place(self, size):
+        """Return a subnet with so many addresses, as the plugin describes it, and the ids of two servers."""
+        net = self.net()
+        return (self.plugin.describe(net.id, self.small(net, size).id, self.project),
+                uuidutils.generate_uuid(), uuidutils.generate_uuid())
+
+    def test_addresses_in_use_get_ports(self):
+        """One that has a port of nobody's keeps it; one that has none gets one; one that is another's is refused."""
+        place, owner, other = self.place(5)
+        self.addCleanup(self.plugin.forget, owner)
+        port = self.neutron.create_port(network_id=place.neutron_net_id, fixed_ips=[
+            {'subnet_id': place.neutron_subnet_id, 'ip_address': '10.5.0.3'}])
+        for _ in range(2):
+            adopted = self.plugin.adopt(place, ['10.5.0.3', '10.5.0.4'], owner=owner)
+            self.assertEqual({'10.5.0.3', '10.5.0.4'}, {one.ip_address for one in adopted})
+        self.assertIn(port.id, [one.port_id for one in adopted])
+        self.assertEqual(2, len(self.ports(device_id=owner)))
+        refused = self.assertRaises(errors.Final, self.plugin.adopt, place, ['10.5.0.5', '10.5.0.4'], owner=other)
+        self.assertIn('10.5.0.4', str(refused))
+        self.assertEqual([], self.ports(device_id=other))
+        self.assertNotIn(owner, self.plugin.owners())
+
+    def test_addresses_that_are_used_by_one_who_is_not_ours_any_more(self):
+        """Their ports stay, so that Neutron gives them to nobody else, and can be had again."""
+        place, owner, other = self.place(1)
+        self.addCleanup(self.plugin.forget, other)
+        had = self.plugin.allocate(place, 1, taken=(), owner=owner)
+        for _ in range(2):
+            self.plugin.disown(had)
+        self.plugin.forget(owner)
+        self.assertRaises(errors.Final, self.plugin.allocate, place, 1, taken=(), owner=other)
+        self.assertEqual(had, self.plugin.adopt(place, [had[0].ip_address], owner=other))

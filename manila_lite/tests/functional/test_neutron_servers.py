@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers with ports in a real Neutron: made, found again, and gone with the server, whatever happens meanwhile."""
+
+import datetime
+
+from oslo_utils import uuidutils
+
+from manila_lite.db import models, share_servers, subnets
+from manila_lite.manager import servers
+from manila_lite.network.neutron_ports import OWNER
+from manila_lite.tests.functional import base, neutron_base
+
+
+class Ports(neutron_base.NeutronTest):
+    """A backend whose share servers are the dummy's; each share gets one of its own."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served',
+                                                       'extra_specs': {'driver_handles_share_servers': 'True'}}})
+
+    def share(self, network, wait='available'):
+        """A share in the share network. ``wait``: its status in the end, or nothing."""
+        share = self.user.share(share_type='served', share_network_id=network, wait=None)
+        return self.became(share, wait) if wait else share
+
+    def became(self, share, status):
+        return self.admin.wait(f'/shares/{share["id"]}', 'share', status, neutron_base.PATIENCE)
+
+    def removed(self, network, *shares):
+        """The shares are gone, and the network with its share servers."""
+        for share in shares:
+            self.user.ok('DELETE', f'/shares/{share["id"]}')
+        for share in shares:
+            self.became(share, 'gone')
+        for server in self.servers(network):
+            self.admin.ok('DELETE', f'/share-servers/{server.id}')
+        base.eventually(lambda: not self.servers(network), 'a share server stays', neutron_base.PATIENCE)
+        for row in self.rows_of(network)[1:]:
+            self.user.ok('DELETE', f'/share-networks/{network}/subnets/{row.id}')
+        self.user.ok('DELETE', f'/share-networks/{network}')
+
+    def rows_of(self, network):
+        """Return the subnets of the share network."""
+        with self.service.services.db.reader() as conn:
+            return subnets.of_network(conn, network)
+
+    def servers(self, network):
+        with self.service.services.db.reader() as conn:
+            return share_servers.list_servers(conn, {'share_network_id': network})
+
+    def paths(self, share):
+        return [one['path'] for one in self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+
+    def knob(self, text):
+        self.service.knob('alpha', text)
+        self.addCleanup(self.service.knob, 'alpha', '')
+
+    # As it should go
+
+    def test_a_share_has_a_port(self):
+        net = self.net()
+        subnet = self.subnet(net, '10.1.0.0/24')
+        network = self.made(net, subnet)
+        share = self.share(network)
+        [server] = self.servers(network)
+        [port] = self.ports(network_id=net.id)
+        [fixed] = port.fixed_ips
+        self.assertEqual((OWNER, server.id, self.project, subnet.id),
+                         (port.device_owner, port.device_id, port.project_id, fixed['subnet_id']))
+        self.assertIn(server.id, port.name)
+        self.assertTrue(self.paths(share)[0].startswith(f'{fixed["ip_address"]}:'), self.paths(share))
+        [row] = [row for row in self.rows(models.network_allocations) if row.share_server_id == server.id]
+        self.assertEqual((port.id, port.mac_address), (row.port_id, row.mac_address))
+        self.removed(network, share)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+    def test_in_a_network_that_is_shared_the_port_is_who_asked(self):
+        theirs = self.net(project_id=uuidutils.generate_uuid())
+        subnet = self.subnet(theirs, '10.1.0.0/24')
+        self.neutron.create_rbac_policy(object_type='network', object_id=theirs.id, action='access_as_shared',
+                                        target_project_id=self.project)
+        network = self.made(theirs, subnet)
+        share = self.share(network)
+        self.assertEqual([self.project], [port.project_id for port in self.ports(network_id=theirs.id)])
+        self.removed(network, share)
+
+    def test_dual_stack(self):
+        net = self.net()
+        four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64')
+        network = self.made(net, four, six)
+        share = self.share(network)
+        at = {port.fixed_ips[0]['subnet_id']: port.fixed_ips[0]['ip_address'] for port in self.ports(network_id=net.id)}
+        self.assertEqual({four.id, six.id}, set(at))
+        self.assertEqual([f'{at[four.id]}:', f'[{at[six.id]}]:'], [path.partition('/')[0] for path in self.paths(share)])
+        self.removed(network, share)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+    def test_a_subnet_that_adds_itself_to_every_port(self):
+        """Every port gets an address by SLAAC; each subnet has its own port all the same."""
+        net = self.net()
+        six = self.subnet(net, 'fd78::/64', ipv6_address_mode='slaac', ipv6_ra_mode='slaac')
+        four = self.subnet(net, '10.1.0.0/24')
+        network = self.made(net, four, six)
+        share = self.share(network)
+        self.assertEqual(2, len(self.ports(network_id=net.id)))
+        self.assertEqual(['10.1.0.', '[fd78::'], [path[:7] for path in self.paths(share)])
+        self.removed(network, share)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+    def test_a_subnet_is_added_to_one_in_use(self):
+        net = self.net()
+        four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64')
+        network = self.made(net, four)
+        share = self.share(network)
+        self.add(network, net, six)
+        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
+        self.assertEqual(2, len(self.paths(share)))
+        [server] = self.servers(network)
+        self.assertEqual({(server.id, four.id), (server.id, six.id)},
+                         {(port.device_id, port.fixed_ips[0]['subnet_id']) for port in self.ports(network_id=net.id)})
+        self.removed(network, share)
+
+    def test_several_at_once(self):
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        shares = [self.share(network, None) for _ in range(5)]
+        for share in shares:
+            self.became(share, 'available')
+        ports = self.ports(network_id=net.id)
+        self.assertEqual((5, 5), (len(ports), len({port.device_id for port in ports})))
+        self.removed(network, *shares)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+    # When it does not work
+
+    def told(self, share):
+        """Return what the owner of the share is told."""
+        return str([one['user_message'] for one in self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']])
+
+    def test_no_address_is_left(self):
+        net = self.net()
+        network = self.made(net, self.small(net, 1))
+        first = self.share(network)
+        second = self.share(network, 'error')
+        self.assertIn('has no free address left', self.told(second))
+        self.assertEqual(1, len(self.ports(network_id=net.id)))
+        self.removed(network, first, second)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+    def test_one_of_two_subnets_has_no_address_left(self):
+        net = self.net()
+        network = self.made(net, self.subnet(net, 'fd77::/64'), small := self.small(net, 1))
+        self.neutron.create_port(network_id=net.id, fixed_ips=[{'subnet_id': small.id}])
+        share = self.share(network, 'error')
+        self.assertEqual([], self.ports(network_id=net.id))
+        self.removed(network, share)
+
+    def test_no_address_for_a_subnet_that_is_added(self):
+        net = self.net()
+        small = self.small(net, 1)
+        self.neutron.create_port(network_id=net.id, fixed_ips=[{'subnet_id': small.id}])
+        network = self.made(net, self.subnet(net, 'fd77::/64'))
+        share = self.share(network)
+        self.add(network, net, small)
+        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
+        self.assertEqual(['error'], [server.status for server in self.servers(network)])
+        self.assertEqual(1, len(self.ports(network_id=net.id)))
+        self.removed(network, share)
+
+    def test_the_backend_fails(self):
+        self.knob('setup_server:fail_final')
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64'))
+        share = self.share(network, 'error')
+        self.assertEqual([], self.ports(network_id=net.id))
+        self.removed(network, share)
+
+    def test_the_backend_fails_with_a_subnet_that_is_added(self):
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        share = self.share(network)
+        self.knob('update_server_network:fail_final')
+        self.add(network, net, self.subnet(net, 'fd77::/64'))
+        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
+        self.assertEqual(1, len(self.ports(network_id=net.id)))
+        self.removed(network, share)
+
+    def test_neutron_is_down_for_a_while(self):
+        """What was accepted is done when it is back: a share, and the end of a share server."""
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        self.server.stop()
+        try:
+            share = self.share(network, None)
+            base.eventually(self.waiting, 'nothing waits for Neutron', neutron_base.PATIENCE)
+        finally:
+            self.server.start()
+        self.became(share, 'available')
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.became(share, 'gone')
+        self.server.stop()
+        try:
+            self.user.ok('DELETE', f'/share-networks/{network}')
+            base.eventually(self.waiting, 'nothing waits for Neutron', neutron_base.PATIENCE)
+        finally:
+            self.server.start()
+        base.eventually(lambda: not self.servers(network), 'a share server stays', neutron_base.PATIENCE)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+    def waiting(self):
+        """Say whether work on a share server was put off."""
+        put_off = datetime.timedelta(seconds=4)
+        return any(row.resource_type == 'share_server' and row.state == 'open' and row.next_run_at - row.created_at > put_off
+                   for row in self.rows(models.operations))
+
+    def test_patience_has_an_end(self):
+        self.set_option('patience', 0, 'network')
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        self.server.stop()
+        try:
+            share = self.share(network, 'error')
+        finally:
+            self.server.start()
+        self.removed(network, share)
+
+    def test_somebody_else_deletes_the_port(self):
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        share = self.share(network)
+        for port in self.ports(network_id=net.id):
+            self.neutron.delete_port(port)
+        self.removed(network, share)
+
+    # Afterwards
+
+    def test_a_port_for_a_server_that_is_gone(self):
+        """It goes too, if that was a server of ours, and only then."""
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        share = self.share(network)
+        [server], [row] = self.servers(network), self.rows_of(network)
+        place = self.plugin.describe(net.id, row.neutron_subnet_id, self.project)
+        self.removed(network, share)
+        stranger = uuidutils.generate_uuid()
+        for owner in (server.id, stranger):
+            self.plugin.allocate(place, 1, taken=(), owner=owner)
+        servers.free_leftovers(self.service.managers['alpha'])
+        self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
+        self.plugin.forget(stranger)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Neutron's API on loopback, in an environment of its own: SQLite, no agents, no Keystone, no bus. Everybody is admin."""
+
+import http.client
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import openstack
+
+from manila_lite.tests.services.daemon import Daemon, Missing
+
+#: Names another environment with a Neutron than the one beside ours.
+PLACE = 'MANILA_LITE_TEST_NEUTRON'
+
+_CONFIG = """
+[DEFAULT]
+auth_strategy = noauth
+core_plugin = ml2
+service_plugins = segments
+transport_url = fake://
+state_path = {home}
+api_paste_config = {place}/etc/neutron/api-paste.ini
+notify_nova_on_port_status_changes = false
+notify_nova_on_port_data_changes = false
+dhcp_agent_notification = false
+[database]
+connection = sqlite:///{home}/neutron.sqlite
+[oslo_concurrency]
+lock_path = {home}/lock
+[quotas]
+quota_driver = neutron.db.quota.driver_null.DbQuotaDriverNull
+[ml2]
+type_drivers = local,flat,vlan
+tenant_network_types = vlan
+mechanism_drivers =
+[ml2_type_flat]
+flat_networks = *
+[ml2_type_vlan]
+network_vlan_ranges = physnet1:100:199,physnet2:200:299
+[securitygroup]
+enable_security_group = false
+"""
+
+#: Its migrations cannot run on SQLite.
+_TABLES = """
+import sqlalchemy, sys
+from neutron.db.migration.models import head
+head.get_metadata().create_all(sqlalchemy.create_engine(sys.argv[1]))
+"""
+
+#: One thread: more than one and SQLite's locks make requests fail. Neutron reads the command line when it is imported.
+_SERVE = """
+import sys
+from wsgiref import simple_server
+port = int(sys.argv[1])
+sys.argv[1:] = []
+from neutron.wsgi.api import application
+simple_server.WSGIServer.request_queue_size = 128
+simple_server.make_server('127.0.0.1', port, application).serve_forever()
+"""
+
+
+class Neutron(Daemon):
+    """A Neutron with two physical networks for VLANs, and networks and ports as tests make them."""
+
+    def need(self) -> None:
+        """There is an environment with Neutron in it."""
+        self._place = Path(os.environ.get(PLACE) or f'{sys.prefix}.neutron')
+        self._python = str(self._place / 'bin' / 'python')
+        if not (self._place / 'etc' / 'neutron' / 'api-paste.ini').exists():
+            raise Missing(f'{self._place} has no Neutron (tools/setup-env --tests installs one)')
+
+    def prepare(self) -> None:
+        """Its database and its configuration are there."""
+        template = self._place / 'template.sqlite'
+        if not template.exists():
+            # Others may do the same just now; the last one wins, and all are alike.
+            self.run(self._python, '-W', 'ignore', '-c', _TABLES, f'sqlite:///{self.home}/template.sqlite')
+            shutil.copy(self.home / 'template.sqlite', f'{template}.{os.getpid()}')
+            os.replace(f'{template}.{os.getpid()}', template)
+        shutil.copy(template, self.home / 'neutron.sqlite')
+        self.write('neutron.conf', _CONFIG.format(home=self.home, place=self._place))
+
+    def command(self) -> list[str]:
+        """Return its command line."""
+        return [self._python, '-W', 'ignore', '-c', _SERVE, str(self.ports['port'])]
+
+    def environment(self) -> Mapping[str, str]:
+        """Return where its configuration is."""
+        return {'OS_NEUTRON_CONFIG_DIR': str(self.home), 'OS_NEUTRON_CONFIG_FILES': 'neutron.conf'}
+
+    def answers(self) -> bool:
+        """It tells its versions."""
+        probe = http.client.HTTPConnection('127.0.0.1', self.ports['port'], timeout=5)
+        try:
+            probe.request('GET', '/')
+            return probe.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            probe.close()
+
+    @property
+    def url(self) -> str:
+        """Where it is: its root, of which versions are told."""
+        return f'http://127.0.0.1:{self.ports["port"]}'
+
+    def client(self) -> Any:
+        """Return the calls of Neutron as openstacksdk has them."""
+        return openstack.connect(auth_type='none', auth={}, network_endpoint_override=self.url, load_yaml_config=False,
+                                 load_envvars=False).network
