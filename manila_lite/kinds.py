@@ -211,7 +211,6 @@ class Pool:
     name: str
     total_gb: float
     free_gb: float
-    allocated_gb: float = 0.0
     reserved_percentage: int = 0
     thin_provisioning: bool = False
     max_over_subscription_ratio: float = 1.0
@@ -237,3 +236,5 @@ class Ability(enum.Enum):
     SEVERAL_SUBNETS = 'share_server_multiple_subnet'
     ADD_SUBNET = 'network_allocation_update'
     SUBNET_METADATA = 'subnet_metadata_update'
+    SECURITY_SERVICES = 'security_service_update'
+    MANAGE_SERVERS = 'share_server_manage'

@@ -111,6 +111,8 @@ SHARE_SERVER = _machine('share server', 'status', (
     ('create', '',                      'creating',       'active', 'error'),
     ('change', 'active',                'network_change', 'active', 'error', Crash.RESUME),
     ('delete', 'active error inactive', 'deleting',       None,     'error'),
+    ('manage', '',                      'manage_starting', 'active', 'manage_error'),
+    ('unmanage', 'active error manage_error unmanage_error', 'unmanage_starting', None, 'unmanage_error'),
 ), resettable='active error deleting creating manage_starting manage_error unmanage_starting unmanage_error inactive '
               'server_migrating server_migrating_to network_change')
 

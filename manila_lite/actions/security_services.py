@@ -7,8 +7,9 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors
+from manila_lite.actions import server_changes
 from manila_lite.context import RequestContext
-from manila_lite.db import security_services
+from manila_lite.db import security_services, serving
 
 #: What may change while share servers use the service: nothing that they were told.
 _HARMLESS = {'name', 'description'}
@@ -47,6 +48,8 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
         if not set(values) <= _HARMLESS and security_services.count_servers(conn, ident):
             raise errors.Forbidden(f'Security service {ident} is used by share servers; only its name and description can be '
                                    'changed.', code='security_service_in_use')
+        if not set(values) <= _HARMLESS:
+            _must_be_left_alone(conn, before)
         security_services.update(conn, ident, **values)
         return security_services.get(conn, ctx, ident)
 
@@ -55,6 +58,13 @@ def _held(conn: Any, ctx: RequestContext, ident: str) -> None:
     security_services.get(conn, ctx, ident)
     if not security_services.hold(conn, ident):
         raise errors.NotFound.of('security service', ident)
+
+
+def _must_be_left_alone(conn: Any, row: Any) -> None:
+    """No share server is just leaving the service for another: its backend may need what was told of it."""
+    if serving.busy_with(conn, row.project_id, server_changes.SECURITY_SERVICE.do):
+        raise errors.Forbidden('Share servers of the project are just given another security service; wait for them.',
+                               code='security_service_in_use')
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
@@ -68,4 +78,5 @@ def delete(ctx: RequestContext, ident: str) -> None:
         if networks:
             raise errors.Forbidden(f'Security service {ident} is used by share networks {", ".join(networks)}.',
                                    code='security_service_in_use')
+        _must_be_left_alone(conn, security_services.get(conn, ctx, ident))
         security_services.delete(conn, ident)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of share networks, as long as no server has to follow."""
+"""What a user may ask of share networks, as long as no server has to follow. See ``network_security.py`` for the rest."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, states
 from manila_lite.actions import subnets as subnet_actions
 from manila_lite.context import RequestContext
-from manila_lite.db import quotas, security_services, share_networks, share_servers, subnets, transitions
+from manila_lite.db import quotas, share_networks, share_servers, subnets, transitions
 from manila_lite.operations.removal import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
@@ -49,7 +49,7 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
         share_networks.get(conn, ctx, ident)
         if move:
             subnet_actions.must_be_active(conn, ident)
-            _must_have_no_servers(conn, ident, 'only its name and description can be changed')
+            subnet_actions.must_have_no_servers(conn, ident, 'only its name and description can be changed')
             subnets.update(conn, _default_subnet(conn, ident).id, **place)
         share_networks.update(conn, ident, **{key: values[key] for key in ('name', 'description') if key in values})
         return share_networks.get(conn, ctx, ident)
@@ -61,11 +61,6 @@ def _default_subnet(conn: Any, ident: str) -> Any:
         raise errors.Invalid(f'neutron_net_id: share network {ident} has {len(found)} subnets without a zone, so none can be '
                              'changed this way; add and delete subnets instead.', code='no_default_subnet')
     return found[0]
-
-
-def _must_have_no_servers(conn: Any, ident: str, so: str) -> None:
-    if share_servers.count(conn, ident):
-        raise errors.Forbidden(f'Share network {ident} is used by share servers; {so}.', code='servers_in_use')
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
@@ -104,43 +99,3 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, ident)
         transitions.reset(conn, states.SHARE_NETWORK, ident, status)
-
-
-# Security services --------------------------------------------------------------------------------
-
-def add_security_service(ctx: RequestContext, ident: str, service_id: str) -> Any:
-    """The network uses the security service. Returns the network's row.
-
-    :raises errors.Forbidden: the network has share servers.
-    :raises errors.Conflict: it uses this one already, or another of the type.
-    """
-    with ctx.db.writer() as conn:
-        network = share_networks.get(conn, ctx, ident)
-        service = security_services.get(conn, ctx, service_id)
-        subnet_actions.must_be_still(conn, ident)
-        if service.project_id != network.project_id or not security_services.hold(conn, service_id):
-            raise errors.NotFound.of('security service', service_id)
-        _must_have_no_servers(conn, ident, 'no security service can be added')
-        for other, kind in security_services.types_of(conn, ident).items():
-            if kind == service.type:
-                raise errors.Conflict(f'security_service_id: share network {ident} uses security service {other} already, '
-                                      f'which is {kind}, too.', code='security_service_type_taken')
-        share_networks.attach(conn, ident, service_id)
-        return share_networks.get(conn, ctx, ident)
-
-
-def remove_security_service(ctx: RequestContext, ident: str, service_id: str) -> Any:
-    """The network does not use the security service any more. Returns the network's row.
-
-    :raises errors.Forbidden: the network has share servers.
-    :raises errors.Invalid: it did not use it.
-    """
-    with ctx.db.writer() as conn:
-        share_networks.get(conn, ctx, ident)
-        security_services.get(conn, ctx, service_id)
-        subnet_actions.must_be_still(conn, ident)
-        _must_have_no_servers(conn, ident, 'no security service can be removed')
-        if not share_networks.detach(conn, ident, service_id):
-            raise errors.Invalid(f'security_service_id: share network {ident} does not use security service {service_id}.',
-                                 code='security_service_not_attached')
-        return share_networks.get(conn, ctx, ident)

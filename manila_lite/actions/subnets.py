@@ -8,10 +8,9 @@ from oslo_log import log
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
-from manila_lite.actions import subnet_changes
+from manila_lite.actions import server_changes
 from manila_lite.context import RequestContext
-from manila_lite.db import pairs, services, serving, share_networks, subnets
-from manila_lite.db.models import share_network_subnet_metadata
+from manila_lite.db import services, serving, share_networks, share_servers, subnets
 from manila_lite.network import load
 from manila_lite.network.interface import overlap
 
@@ -39,14 +38,13 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     place = described(ctx, wanted, project_id)
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several)
-    if question.servers:
-        subnet_changes.must_be_possible(ctx, question)
+    server_changes.must_be_possible(ctx, question)
     with ctx.db.writer() as conn:
         must_be_active(conn, network_id)
-        if _examined(conn, ctx, network_id, wanted, place, several).servers != question.servers:
-            raise errors.WrongState('The share servers changed in the meantime; try again.')
-        ident = insert(conn, network_id, question.zone_id, place, wanted.get('metadata') or {})
-        wakes = subnet_changes.begin(conn, ctx, question, ident) if question.servers else []
+        server_changes.must_be_the_same(question, _examined(conn, ctx, network_id, wanted, place, several))
+        ident = insert(conn, network_id, zone(conn, wanted.get('availability_zone')), place, wanted.get('metadata') or {})
+        wakes = server_changes.begin(conn, ctx, question, {'subnet_id': ident})
+        serving.map_to(conn, [server.id for server in question.servers], ident)
         row = subnets.get(conn, network_id, ident)
     for wake in wakes:
         wake.send(ctx)
@@ -65,14 +63,11 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
     place = described(ctx, wanted, project_id)
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several=True)
-    if reset:
-        subnet_changes.forget(ctx, question)
-    subnet_changes.ask(ctx, question)
-    return subnet_changes.answers(ctx, question)
+    return server_changes.asked(ctx, question, reset=reset)
 
 
 def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], place: Mapping[str, Any],
-              several: bool) -> subnet_changes.Question:
+              several: bool) -> server_changes.Question:
     network = share_networks.get(conn, ctx, network_id)
     if network.status != 'active':
         raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
@@ -82,11 +77,13 @@ def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[s
         raise errors.Conflict(f'availability_zone: share network {network_id} has a subnet there already, '
                               f'{beside[0].id}; it may have several from microversion 2.70 on.', code='zone_has_subnet')
     _must_not_overlap(place, beside)
-    question = subnet_changes.Question(network_id, zone_id, place,
-                                       tuple(serving.in_subnets(conn, [subnet.id for subnet in beside])))
+    about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
+    question = server_changes.Question(server_changes.SUBNET, network_id, about,
+                                       tuple(serving.in_subnets(conn, [subnet.id for subnet in beside])),
+                                       {'network': {'subnet_id': '', **place}})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
-    subnet_changes.must_be_healthy(conn, ctx, question)
+    server_changes.must_be_healthy(conn, ctx, question)
     return question
 
 
@@ -137,6 +134,15 @@ def must_be_still(conn: Any, network_id: str) -> None:
         raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
 
 
+def must_have_no_servers(conn: Any, network_id: str, so: str) -> None:
+    """No share server is in the network. ``so``: what follows from there being one.
+
+    :raises errors.Forbidden: there is one.
+    """
+    if share_servers.count(conn, network_id):
+        raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
+
+
 def zone(conn: Any, name: str | None) -> str | None:
     """Return the id of a zone; of no name, none.
 
@@ -172,35 +178,3 @@ def delete(ctx: RequestContext, network_id: str, ident: str) -> None:
             raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
                                   code='subnet_in_use')
         subnets.delete(conn, ident)
-
-
-# Metadata ---------------------------------------------------------------------------------------
-
-def metadata(ctx: RequestContext, network_id: str, ident: str) -> dict[str, str]:
-    """Return the subnet's metadata."""
-    with ctx.db.reader() as conn:
-        _own(conn, ctx, network_id, ident)
-        return pairs.of(conn, share_network_subnet_metadata, ident)
-
-
-def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
-    """The subnet has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
-    with ctx.db.writer() as conn:
-        _own(conn, ctx, network_id, ident)
-        (pairs.replace if replace else pairs.merge)(conn, share_network_subnet_metadata, ident, values)
-        return pairs.of(conn, share_network_subnet_metadata, ident)
-
-
-def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str) -> None:
-    """The pair is gone.
-
-    :raises errors.NotFound: the subnet has no such key.
-    """
-    with ctx.db.writer() as conn:
-        _own(conn, ctx, network_id, ident)
-        pairs.remove(conn, share_network_subnet_metadata, ident, key)
-
-
-def _own(conn: Any, ctx: RequestContext, network_id: str, ident: str) -> Any:
-    share_networks.get(conn, ctx, network_id)
-    return subnets.get(conn, network_id, ident)

@@ -95,6 +95,10 @@ KNOWN: dict[str, Known] = {
     'mount_snapshot_support': _ABILITY,
     'mount_point_name_support': Known(_boolean),
     'snapshot_inherit_share_access_support': Known(_boolean),
+    # What servers of the type's shares must be able to do: matched as any capability that backends report.
+    'share_server_multiple_subnet_support': Known(_boolean, visible=False),
+    'network_allocation_update_support': Known(_boolean, visible=False),
+    'security_service_update_support': Known(_boolean, visible=False),
     'replication_type': Known(_one_of('writable', 'readable', 'dr')),
     'encryption_support': Known(_one_of('share', 'share_server')),
     'default_qos_type': Known(_name, visible=False),

@@ -10,7 +10,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from manila_lite import errors
-from manila_lite.conf import backend
+from manila_lite.conf import backend, network
 from manila_lite.drivers import load
 
 #: Names under which packages list their options, as in etc/manila_lite/config-generator.conf.
@@ -19,7 +19,7 @@ NAMESPACES = (
     'oslo.middleware.http_proxy_to_wsgi', 'oslo.middleware.sizelimit', 'oslo.policy', 'oslo.reports', 'osprofiler',
     'keystonemiddleware.auth_token')
 #: Its options depend on the kind of login chosen in it.
-_OPEN = ('keystone_authtoken',)
+_OPEN = ('keystone_authtoken', 'neutron')
 _DEFAULT = 'DEFAULT'
 
 Options = dict[str, list[cfg.Opt]]
@@ -35,6 +35,8 @@ def known(conf: cfg.ConfigOpts) -> Options:
     found.pop('backend_example', None)
     for name in conf.enabled_share_backends:
         found[name] = [*backend.BACKEND, *_driver_options(conf, name)]
+        if conf[name].admin_network_config_group:
+            found[conf[name].admin_network_config_group] = list(network.INSTEAD)
     return found
 
 

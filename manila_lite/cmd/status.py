@@ -18,6 +18,7 @@ from manila_lite.cmd import settings
 from manila_lite.db import migrate, services
 from manila_lite.db.engine import Database
 from manila_lite.manager.service import check as check_backends
+from manila_lite.network import load as plugins
 from manila_lite.operations import doctor
 from manila_lite.rpc import transport
 
@@ -150,6 +151,14 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(Code.FAILURE, str(bad))
         return Result(Code.SUCCESS)
 
+    def _network_plugin(self) -> Result:
+        """The network plugin can work as configured; whoever it asks is not asked."""
+        try:
+            plugins.make(CONF)
+        except errors.BadConfig as bad:
+            return Result(Code.FAILURE, str(bad))
+        return Result(Code.SUCCESS)
+
     def _default_type(self) -> Result:
         """Clients that name no share type get one."""
         if not CONF.default_share_type:
@@ -160,7 +169,7 @@ class Checks(upgradecheck.UpgradeCommands):
     _upgrade_checks = (
         ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
         ('services', _services), ('nothing stuck', _damage), ('policy file', _policy), ('options', _options),
-        ('share backends', _backends), ('default share type', _default_type))
+        ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type))
 
 
 def _policy_file() -> dict[str, bool]:

@@ -19,6 +19,9 @@ DEFAULT = [
                                                                  'backend says otherwise.'),
     cfg.ListOpt('admin_only_metadata', default=['__affinity_same_host', '__affinity_different_host'],
                 help='Share metadata keys that only administrators may set or delete.'),
+    cfg.ListOpt('driver_updatable_subnet_metadata', default=[],
+                help='Subnet metadata keys that mean something to drivers: when one changes, the backends of share servers '
+                     'in the subnet are told. The same on all hosts.'),
     cfg.ListOpt('admin_only_el_metadata', default=['preferred'],
                 help='Export location metadata keys that only administrators may set or delete.'),
 ]

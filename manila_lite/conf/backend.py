@@ -26,6 +26,13 @@ BACKEND = [
     cfg.BoolOpt('driver_handles_share_servers', default=False,
                 help='Whether the driver makes share servers. Must be what the driver supports.'),
     cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1, help='Shares on one share server at most; -1: any number.'),
+    cfg.StrOpt('admin_network_id', help='Network of administrators, by its id at the network plugin: where share servers have '
+                                        'addresses if the driver needs some there.'),
+    cfg.StrOpt('admin_subnet_id', help='Subnet of that network, by its id at the network plugin.'),
+    cfg.StrOpt('admin_network_project', help='Project as which it is looked up and to which its addresses belong; without '
+                                             'one it must be a network that every project may use.'),
+    cfg.StrOpt('admin_network_config_group', help='Section with "plugin" and, for the standalone one, "file", if it is not the '
+                                                  'plugin of [network] that knows this network.'),
     cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
 ]
 

@@ -13,6 +13,10 @@ from manila_lite.db import models
 _allocations = models.network_allocations
 
 
+#: Instead of the id of a share network subnet: in the network of administrators.
+ADMIN = ''
+
+
 def taken(conn: Connection, neutron_subnet_id: str) -> set[str]:
     """Return every address that is in use in a subnet of the network plugin, by whichever share network."""
     return set(conn.execute(sa.select(_allocations.c.ip_address)
@@ -31,10 +35,10 @@ def store(conn: Connection, rows: list[dict[str, Any]]) -> bool:
 
 
 def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row]:
-    """Return the addresses of a server, oldest first; with ``subnet_id`` those in that share network subnet."""
+    """Return the addresses of a server, oldest first; with ``subnet_id`` those in that share network subnet (or ADMIN)."""
     query = sa.select(_allocations).where(_allocations.c.share_server_id == server_id)
     if subnet_id is not None:
-        query = query.where(_allocations.c.share_network_subnet_id == subnet_id)
+        query = query.where(_allocations.c.share_network_subnet_id == (subnet_id or None))
     return list(conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)))
 
 

@@ -29,8 +29,12 @@ class Action(enum.Enum):
     EXTEND = ('008', 'extend')
     SHRINK = ('009', 'shrink')
     UPDATE_ACCESS_RULES = ('010', 'update access rules')
+    ADD_UPDATE_SECURITY_SERVICE = ('011', 'add or update security service')
+    UPDATE_METADATA = ('027', 'update metadata')
     # Ours, beyond those that Manila has.
     ADD_SUBNET = ('901', 'add subnet to share network')
+    MANAGE_SERVER = ('902', 'manage share server')
+    UNMANAGE_SERVER = ('903', 'unmanage share server')
 
 
 class Detail(enum.Enum):
@@ -53,10 +57,16 @@ class Detail(enum.Enum):
     DRIVER_FAILED_SHRINK = ('019', 'The backend could not shrink the share.')
     FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend does not let this client in.')
     UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule.')
-    # Ours, beyond those that Manila has.
+    SECURITY_SERVICE_DENIED = ('022', 'A backend cannot tell its share servers of this security service.')
+    # Ours, beyond those that Manila has: it tells nobody of subnets that servers could not be given, and of servers that
+    # could not be managed. Its own numbers stay far below.
     SUBNET_DENIED = ('901', 'A backend cannot give its share servers this subnet.')
     SUBNET_NOT_ADDED = ('902', 'A share server could not be given the subnet.')
+    SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be told of the security service.')
+    SERVER_NOT_MANAGED = ('904', 'The backend could not hand over the share server.')
+    SERVER_NOT_UNMANAGED = ('905', 'The backend could not let go of the share server.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
+    METADATA_NOT_PUSHED = ('030', 'A share server does not act by the metadata of its subnet.')
     SUBNET_FULL = ('033', 'The subnet of the share network has no free address left. Free some, or add a subnet.')
 
     @classmethod

@@ -81,7 +81,8 @@ def _special() -> Iterator[Orphans]:
     yield Orphans(_pools, 'no service reports them', _none(
         _services, _services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
     yield Orphans(_locks, 'their project has nothing that is counted', sa.and_(*(
-        _none(table, table.c.project_id == _locks.c.project_id) for table in (_shares, _snapshots, _quotas))),
+        _none(table, table.c.project_id == _locks.c.project_id)
+        for table in (_shares, _snapshots, _quotas, models.share_networks))),
         harmful=False)
 
 

@@ -31,6 +31,11 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     return row
 
 
+def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+    """Return these security services, whoever's they are."""
+    return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(idents)))))
+
+
 def hold(conn: Connection, ident: str) -> bool:
     """Nobody else attaches or deletes the service until this transaction ends; says whether it is there."""
     return bool(conn.execute(_services.update().where(_services.c.id == ident).values(

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.engine import insert_ignore
+from manila_lite.db.prepared import Query, Write
 
 _services = models.services
 _zones = models.availability_zones
@@ -43,9 +44,11 @@ def zones(conn: Connection) -> list[Row]:
     return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
 
 
-def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: float) -> bool:
-    """Say whether a service lives: the one place where that is decided. By the age of its heartbeat."""
-    return bool(heartbeat_at and not stopped and not timeutils.is_older_than(heartbeat_at, down_time))
+def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: float,
+          now: datetime.datetime | None = None) -> bool:
+    """Say whether a service lives: the one place where that is decided. By the age of its heartbeat, now by default."""
+    return bool(heartbeat_at and not stopped
+                and (now or timeutils.utcnow()) - heartbeat_at <= datetime.timedelta(seconds=down_time))
 
 
 def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
@@ -106,7 +109,7 @@ def pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
     return list(conn.execute(query).all())
 
 
-_BACKENDS = (
+_BACKENDS = Query(
     sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled,
               _zones.c.name.label('zone'), _zones.c.id.label('zone_id'))
     .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).where(_services.c.binary == 'manila-share'))
@@ -114,16 +117,16 @@ _BACKENDS = (
 
 def backends(conn: Connection) -> list[Row]:
     """Return host, ``heartbeat_at``, ``stopped``, ``disabled``, ``zone`` and ``zone_id`` of every backend."""
-    return list(conn.execute(_BACKENDS).all())
+    return _BACKENDS.all(conn)
 
 
-_MARKS = sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb, _pools.c.allocated_gb,
-                   _pools.c.provisioned_gb)
+_MARKS = Query(sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb,
+                         _pools.c.allocated_gb, _pools.c.provisioned_gb), named=False)
 
 
 def pool_marks(conn: Connection) -> list[tuple]:
     """Return for every pool its host string, its backend's, and values of which some differ after every change."""
-    return [tuple(row) for row in conn.execute(_MARKS).all()]
+    return _MARKS.all(conn)
 
 
 def silent(conn: Connection, down_time: float) -> list[str]:
@@ -187,15 +190,16 @@ def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]
 
 
 _MORE = sa.bindparam('more')
-_CLAIM = (_pools.update()
-          .where(_pools.c.host == sa.bindparam('pool'), _pools.c.generation == sa.bindparam('seen'),
-                 _pools.c.claimed_gb + _MORE <= sa.bindparam('most'))
-          .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE))
+_CLAIM = Write(
+    _pools.update()
+    .where(_pools.c.host == sa.bindparam('pool'), _pools.c.generation == sa.bindparam('seen'),
+           _pools.c.claimed_gb + _MORE <= sa.bindparam('most'))
+    .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE))
 
 
 def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
     """``size`` GiB more are promised on the pool, unless that would go above ``most`` since this generation's report."""
-    return bool(conn.execute(_CLAIM, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}).rowcount)
+    return bool(_CLAIM.execute(conn, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}))
 
 
 def give_back(conn: Connection, pool_host: str, size: float) -> None:

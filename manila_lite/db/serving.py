@@ -28,6 +28,8 @@ def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(idents)))))
 
 
+#: Ids in one statement; databases limit them.
+_AT_ONCE = 500
 #: Statuses of servers that clients may be using.
 RUNNING = ('active', 'network_change')
 
@@ -134,6 +136,18 @@ def unused(conn: Connection, host: str, seconds: float) -> list[str]:
         .order_by(_servers.c.id)).scalars())
 
 
+def gone(conn: Connection, idents: Iterable[str]) -> list[str]:
+    """Return which of these ids were share servers of ours, as finished operations remember, and are so no more."""
+    ops = models.operations
+    found: set[str] = set()
+    asked = sorted(idents)
+    for start in range(0, len(asked), _AT_ONCE):
+        found.update(conn.execute(sa.select(ops.c.resource_id).where(
+            ops.c.resource_type == 'share_server', ops.c.resource_id.in_(asked[start:start + _AT_ONCE]),
+            ~sa.exists().where(_servers.c.id == ops.c.resource_id)).distinct()).scalars())
+    return sorted(found)
+
+
 def shares_on(conn: Connection, ident: str) -> list[Row]:
     """Return the shares that a server exports."""
     return list(conn.execute(share_rows.select().where(
@@ -167,9 +181,18 @@ def changing(conn: Connection, network_id: str) -> bool:
                                                          _servers.c.status == 'network_change'))).scalar())
 
 
+def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
+    """Say whether an operation of that kind is under way on any server of the project."""
+    ops, networks = models.operations, models.share_networks
+    return bool(conn.execute(sa.select(sa.exists().where(
+        ops.c.kind == kind, ops.c.state == 'open', ops.c.resource_id == _servers.c.id,
+        _servers.c.share_network_id == networks.c.id, networks.c.project_id == project_id))).scalar())
+
+
 def map_to(conn: Connection, idents: Iterable[str], subnet_id: str) -> None:
     """The servers are in the subnet."""
-    conn.execute(_mappings.insert(), [{'share_server_id': ident, 'share_network_subnet_id': subnet_id} for ident in idents])
+    if rows := [{'share_server_id': ident, 'share_network_subnet_id': subnet_id} for ident in idents]:
+        conn.execute(_mappings.insert(), rows)
 
 
 def unmap(conn: Connection, ident: str, subnet_id: str) -> None:

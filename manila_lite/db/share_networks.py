@@ -98,10 +98,10 @@ def let_go(conn: Connection, ident: str) -> None:
     conn.execute(_networks.update().where(_networks.c.id == ident).values(is_going=True))
 
 
-def sweep(conn: Connection, ident: str) -> None:
-    """The network's row is gone if it was only there for its servers and has none any more."""
-    conn.execute(_networks.delete().where(_networks.c.id == ident, _networks.c.is_going,
-                                          ~sa.exists().where(_servers.c.share_network_id == ident)))
+def sweep(conn: Connection, ident: str) -> bool:
+    """The network's row is gone if it was only there for its servers and has none any more; says whether it was so."""
+    return bool(conn.execute(_networks.delete().where(_networks.c.id == ident, _networks.c.is_going,
+                                                      ~sa.exists().where(_servers.c.share_network_id == ident))).rowcount)
 
 
 def delete(conn: Connection, ident: str) -> None:

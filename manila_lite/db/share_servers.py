@@ -68,8 +68,13 @@ def details(conn: Connection, ident: str) -> dict[str, str]:
     return pairs.of(conn, models.share_server_details, ident)
 
 
-def insert(conn: Connection, values: dict[str, Any], subnet_ids: Iterable[str]) -> None:
-    """A server stands in ``creating``, in these subnets of its network."""
-    transitions.create(conn, states.SHARE_SERVER, values)
+def named(conn: Connection, identifier: str) -> Row | None:
+    """Return the server that a backend calls so, or nothing."""
+    return conn.execute(select().where(sa.or_(_servers.c.identifier == identifier, _servers.c.id == identifier))).first()
+
+
+def insert(conn: Connection, values: dict[str, Any], subnet_ids: Iterable[str], verb: str = 'create') -> None:
+    """A server is being made, or what the verb says, in these subnets of its network."""
+    transitions.create(conn, states.SHARE_SERVER, values, verb)
     conn.execute(_mappings.insert(), [{'share_server_id': values['id'], 'share_network_subnet_id': subnet_id}
                                       for subnet_id in subnet_ids])

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from manila_lite import errors, states
 from manila_lite.db import models
+from manila_lite.db.prepared import Write
 
 _TABLES = {
     states.SHARE.noun: models.share_instances,
@@ -21,13 +22,13 @@ _TABLES = {
     states.SHARE_SERVER.noun: models.share_servers,
 }
 
-_INSERTS = {noun: table.insert() for noun, table in _TABLES.items()}
+_INSERTS = {noun: Write(table.insert()) for noun, table in _TABLES.items()}
 
 
-def create(conn: Connection, machine: states.Machine, values: dict[str, Any]) -> dict[str, Any]:
-    """The row exists, in the status of the verb *create*, or that which rows are born in. Returns its values."""
-    values = values | {machine.column: machine.born or machine['create'].during}
-    conn.execute(_INSERTS[machine.noun], values)
+def create(conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create') -> dict[str, Any]:
+    """The row exists, in the status of the verb that makes it, or that which rows are born in. Returns its values."""
+    values = values | {machine.column: machine.born or machine[verb].during}
+    _INSERTS[machine.noun].execute(conn, values)
     return values
 
 

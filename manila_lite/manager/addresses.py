@@ -4,12 +4,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from oslo_log import log
 from oslo_utils import uuidutils
 
 from manila_lite import context, errors
-from manila_lite.db import allocations
+from manila_lite.db import allocations, serving, share_servers
 from manila_lite.db.engine import Connection
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
+
+LOG = log.getLogger(__name__)
 
 Hold = Callable[[Connection], None]
 
@@ -29,7 +32,8 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
     """
     if subnet.neutron_subnet_id is None:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
-    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, **{name: getattr(subnet, name) for name in _KEPT})
+    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, project_id=_owner(services, server_id, subnet),
+                   **{name: getattr(subnet, name) for name in _KEPT})
     for _ in range(_TRIES):
         with services.db.reader() as conn:
             found = allocations.of_server(conn, server_id, subnet.id)
@@ -40,16 +44,28 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
         with services.db.writer() as conn:
             if hold:
                 hold(conn)
-            stored = allocations.store(conn, [_row(server_id, subnet, address) for address in addresses])
+            stored = allocations.store(conn, [row_of(server_id, subnet, address) for address in addresses])
         if not stored:
             plugin.free(addresses)
     raise errors.Again(1, f'Subnet {place.neutron_subnet_id}: others were quicker {_TRIES} times.')
 
 
-def _row(server_id: str, subnet: Any, address: Address) -> dict[str, Any]:
-    return {'id': uuidutils.generate_uuid(), 'share_server_id': server_id, 'share_network_subnet_id': subnet.id,
+def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:
+    """Return the project whose addresses they are."""
+    if subnet.id == allocations.ADMIN:
+        project: str | None = subnet.project_id
+        return project
+    with services.db.reader() as conn:
+        owner: str = share_servers.get(conn, server_id).project_id
+    return owner
+
+
+def row_of(server_id: str, subnet: Any, address: Address) -> dict[str, Any]:
+    """Return the row of an address of a server in a subnet (its row)."""
+    return {'id': uuidutils.generate_uuid(), 'share_server_id': server_id, 'share_network_subnet_id': subnet.id or None,
             'neutron_subnet_id': subnet.neutron_subnet_id, 'ip_address': address.ip_address,
-            'mac_address': address.mac_address, 'port_id': address.port_id, 'label': 'user',
+            'mac_address': address.mac_address, 'port_id': address.port_id,
+            'label': 'admin' if subnet.id == allocations.ADMIN else 'user',
             **{name: getattr(subnet, name) for name in _KEPT}}
 
 
@@ -58,9 +74,31 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
     """The server has no addresses (``subnet_id``: in that share network subnet). May be called again."""
     with services.db.reader() as conn:
         rows = allocations.of_server(conn, server_id, subnet_id)
+        places = serving.subnets_of(conn, (server_id,)).get(server_id, [])
     # First at the plugin: what is freed there and still in a row is freed once more, and nothing leaks.
     plugin.free(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
+    _forget(plugin, server_id, subnet_id, places)
     with services.db.writer() as conn:
         if hold:
             hold(conn)
         allocations.remove(conn, [row.id for row in rows])
+
+
+def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, places: list[Any]) -> None:
+    """Who gave an address may have died before it was stored."""
+    if subnet_id is None:
+        plugin.forget(server_id)
+    for place in places:
+        if place.id == subnet_id and place.neutron_subnet_id:
+            plugin.forget(server_id, place.neutron_subnet_id)
+
+
+def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
+    """Nothing belongs to servers of ours that are gone: a process that stood still may have asked for it afterwards."""
+    # In this order: a server has its row before it has anything else.
+    owners = plugin.owners()
+    with services.db.reader() as conn:
+        gone = serving.gone(conn, owners)
+    for owner in gone:
+        LOG.warning('Share server %s is gone, and the network plugin still kept something for it', owner)
+        plugin.forget(owner)

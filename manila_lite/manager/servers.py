@@ -2,11 +2,13 @@
 """Share servers: each share in a share network gets one; they are made, and go when nobody uses them."""
 
 import concurrent.futures
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from oslo_concurrency import lockutils
 from oslo_log import log
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
 from manila_lite import context, errors, kinds, operations, states
 from manila_lite.db import pairs, serving, share_networks, share_servers, shares, transitions
@@ -14,7 +16,7 @@ from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.db.models import share_server_details
 from manila_lite.drivers.interface import abilities_of, capabilities_of
-from manila_lite.manager import addresses
+from manila_lite.manager import addresses, admin_network
 from manila_lite.manager.serving import load
 from manila_lite.manager.task import share_row, tell
 from manila_lite.network import load as plugins
@@ -25,10 +27,12 @@ LOG = log.getLogger(__name__)
 
 #: Seconds until a share looks again whether its server is there, or its network has settled.
 _SOON = 0.5
+#: Seconds until a network plugin is asked again that could not be.
+_PLUGIN_AWAY = 5.0
 #: How many servers are brought back at a time.
 _HANDS = 4
 #: Abilities that a server keeps from the day it was made, as pools call them.
-_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support')
+_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')
 
 
 # A share's way to its server ----------------------------------------------------------------------
@@ -95,14 +99,37 @@ def allocate(work: Work) -> None:
     with work.ctx.db.reader() as conn:
         places = serving.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
     plugin = plugins.make(work.ctx.conf)
-    for subnet in places:
-        addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
-                           work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+    with _patience(work):
+        for subnet in places:
+            addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
+                               work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+
+
+def allocate_all(work: Work) -> None:
+    """The server has the addresses that it needs in each of its subnets and, once, in the network of administrators."""
+    allocate(work)
+    with _patience(work):
+        admin_network.allocate(work)
 
 
 def free(work: Work, subnet_id: str | None = None) -> None:
     """The server has no address any more, or none in that subnet."""
-    addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold)
+    with _patience(work):
+        if subnet_id is None:
+            admin_network.free(work)
+        addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold)
+
+
+@contextlib.contextmanager
+def _patience(work: Work) -> Iterator[None]:
+    """What the network plugin cannot be asked now is asked later, as long as ``[network] patience`` says."""
+    try:
+        yield
+    except errors.Unavailable as away:
+        if (timeutils.utcnow() - work.op.created_at).total_seconds() > work.ctx.conf.network.patience:
+            raise
+        LOG.warning('%s: %s waits for the network plugin: %s', work.resource_id, work.op.kind, away)
+        raise errors.Again(_PLUGIN_AWAY, str(away)) from away
 
 
 def found(conn: Connection, work: Work) -> kinds.ShareServer:
@@ -152,10 +179,10 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
 
 # Taking one away ----------------------------------------------------------------------------------
 
-def removed(conn: Connection, work: Work) -> None:
+def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
     """The server's row is gone, unless an administrator gave it another status meanwhile; a deleted network's with it."""
     rows = serving.by_ids(conn, (work.resource_id,))
-    transitions.finish(conn, states.SHARE_SERVER, 'delete', work.resource_id)
+    transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
     for row in rows:
         share_networks.sweep(conn, row.share_network_id)
 
@@ -185,6 +212,12 @@ def _remove(ctx: context.RequestContext, server: Any) -> None:
         LOG.info('Share server %s stays: %s', server.id, busy)
     else:
         wake.send(ctx)
+
+
+def free_leftovers(manager: Any) -> None:
+    """The network plugin keeps nothing for servers that are gone."""
+    addresses.free_leftovers(manager.services, plugins.make(manager.services.conf))
+    admin_network.free_leftovers(manager)
 
 
 # After a restart ----------------------------------------------------------------------------------
@@ -222,6 +255,6 @@ def _restore_one(manager: Any, ident: str) -> bool:
 
 
 PLANS = [
-    Plan('share_server.create', (Step(allocate, free), Step(configure, teardown)), made, not_made),
+    Plan('share_server.create', (Step(allocate_all, free), Step(configure, teardown)), made, not_made),
     Plan('share_server.delete', (Step(teardown), Step(free)), removed, not_removed),
 ]

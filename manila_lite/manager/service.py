@@ -11,14 +11,26 @@ from manila_lite import context, errors, trace
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db import services as rows
 from manila_lite.drivers import load
-from manila_lite.manager import access, servers, shares, snapshots, startup, subnets
+from manila_lite.manager import (
+    access,
+    admin_network,
+    managing,
+    security_services,
+    servers,
+    shares,
+    snapshots,
+    startup,
+    subnet_metadata,
+    subnets,
+)
 from manila_lite.manager.tenure import Tenure
 from manila_lite.network import load as plugins
 from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
-PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS]
+PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
+         *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
@@ -26,6 +38,8 @@ _RETRY, _RETRY_MOST = 1.0, 60.0
 _WATCH, _SETTLE = 1.0, 0.2
 #: Seconds between looks for share servers that nobody uses.
 _CLEAN_EVERY = 60.0
+#: Seconds between looks for what the network plugin keeps for servers that are gone.
+_LEFTOVERS_EVERY = 600.0
 
 
 def check(conf: Any) -> None:
@@ -49,6 +63,8 @@ def _driver(conf: Any, name: str) -> Any:
     if section.driver_handles_share_servers != driver.HANDLES_SHARE_SERVERS:
         raise errors.BadConfig(f'[{name}] driver_handles_share_servers: the driver {section.driver} needs '
                                f'{driver.HANDLES_SHARE_SERVERS}')
+    if driver.HANDLES_SHARE_SERVERS:
+        admin_network.check(conf, name, driver)
     return driver
 
 
@@ -69,6 +85,7 @@ class ShareManager:
         self.worker = Worker(services, 'share', self.host, self.host, zone, PLANS, self)
         self.worker.every(conf.capability_interval, self._report)
         self.worker.every(_CLEAN_EVERY, self._remove_unused)
+        self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
         self.tenure = Tenure(services, self.host, self.worker.binary)
         self.worker.runner.may_claim = self._may_work
         self._ready_until: threading.Event | None = None    # the end of the tenure for which the backend is ready
@@ -149,7 +166,8 @@ class ShareManager:
         with self._reporting:
             with self.services.db.reader() as conn:
                 before = rows.promised(conn, self.host)
-            pools = [self._as_row(pool) for pool in self.driver.report()]
+            strays = managing.strays(self)
+            pools = [self._as_row(pool, strays) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
                 rows.report(conn, self.host, pools, before)
 
@@ -157,11 +175,15 @@ class ShareManager:
         if self._may_work():
             servers.remove_unused(self)
 
-    def _as_row(self, pool: Any) -> dict[str, Any]:
+    def _free_leftovers(self) -> None:
+        if self.driver.HANDLES_SHARE_SERVERS and self._may_work():
+            servers.free_leftovers(self)
+
+    def _as_row(self, pool: Any, more: dict[str, Any]) -> dict[str, Any]:
         capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
                         'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
                         'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
-                        **pool.capabilities}
+                        **pool.capabilities, **more}
         return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
                 'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
                 'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

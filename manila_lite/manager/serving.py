@@ -27,7 +27,7 @@ def load(conn: Connection, idents: Iterable[str]) -> dict[str, kinds.ShareServer
     addresses = serving.allocations_of(conn, found)
     return {row.id: kinds.ShareServer(
         id=row.id, share_network_id=row.share_network_id, project_id=row.project_id, details=details.get(row.id, {}),
-        security_services=tuple(_service(service) for service in services.get(row.share_network_id, ())),
+        security_services=tuple(service(used) for used in services.get(row.share_network_id, ())),
         networks=tuple(network(subnet, addresses[row.id], metadata.get(subnet.id, {})) for subnet in mapped.get(row.id, ())),
         admin_allocations=tuple(_allocation(address, None) for address in addresses[row.id]
                                 if address.share_network_subnet_id is None)) for row in rows}
@@ -50,5 +50,6 @@ def _allocation(address: Any, subnet: Any) -> kinds.Allocation:
         neutron_net_id=subnet.neutron_net_id if subnet is not None else None, mac_address=address.mac_address)
 
 
-def _service(row: Any) -> kinds.SecurityService:
+def service(row: Any) -> kinds.SecurityService:
+    """Return a security service's row as drivers see it."""
     return kinds.SecurityService(**{name: getattr(row, name) for name in _OF_SERVICE})

@@ -12,6 +12,9 @@ UPDATE = 'share_network:update'
 DELETE = 'share_network:delete'
 ADD_SECURITY_SERVICE = 'share_network:add_security_service'
 REMOVE_SECURITY_SERVICE = 'share_network:remove_security_service'
+ADD_SECURITY_SERVICE_CHECK = 'share_network:add_security_service_check'
+UPDATE_SECURITY_SERVICE = 'share_network:update_security_service'
+UPDATE_SECURITY_SERVICE_CHECK = 'share_network:update_security_service_check'
 RESET_STATUS = 'share_network:reset_status'
 SUBNET_CHECK = 'share_network:subnet_create_check'
 SHOW_DETAILS = 'share_network:show_network_details'
@@ -29,6 +32,10 @@ RULES = [
     rule(DELETE, MEMBER, 'Delete a share network.', 'DELETE /share-networks/{share_network_id}'),
     rule(ADD_SECURITY_SERVICE, MEMBER, 'Let a share network use a security service.', _ACTION),
     rule(REMOVE_SECURITY_SERVICE, MEMBER, 'Let a share network no longer use a security service.', _ACTION),
+    rule(ADD_SECURITY_SERVICE_CHECK, MEMBER, 'Ask whether a share network in use can use one more security service.', _ACTION),
+    rule(UPDATE_SECURITY_SERVICE, MEMBER, 'Let a share network use another security service in place of one.', _ACTION),
+    rule(UPDATE_SECURITY_SERVICE_CHECK, MEMBER,
+         'Ask whether a share network in use can use another security service in place of one.', _ACTION),
     rule(RESET_STATUS, ADMIN, "Set a share network's status by hand.", _ACTION),
     rule(SUBNET_CHECK, MEMBER, 'Ask whether a subnet can be added to a share network.', _ACTION),
     rule(SHOW_DETAILS, ADMIN, "See type and segmentation id of a share network's networks.",

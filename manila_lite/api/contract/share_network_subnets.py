@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from manila_lite.actions import subnets as actions
+from manila_lite.actions import subnet_metadata as actions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
@@ -58,6 +58,6 @@ OPS = [
     Op('POST', _ALL, v2.create, rules.CREATE, One(SUBNET), since='2.51',
        body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',))),
     Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, since='2.51'),
-    *metadata_ops(_ONE, Calls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id')), rules,
-                  since='2.78'),
+    *metadata_ops(_ONE, Calls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id'),
+                              v2.whether_to_push), rules, since='2.78'),
 ]

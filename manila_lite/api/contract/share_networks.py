@@ -74,9 +74,18 @@ _ONE = '/share-networks/{share_network_id}'
 _ACTION = f'{_ONE}/action'
 _SERVICE = (Field('security_service_id', shapes.UUID, required=True),)
 
+_REPLACE = (Field('current_service_id', shapes.UUID, required=True), Field('new_service_id', shapes.UUID, required=True))
+_RESET = Field('reset_operation', shapes.NULL_FLAG, parse=shapes.flag)
+
 _YES_NO = {'type': ['boolean', 'null']}
 _ANSWER = {'type': 'object', 'required': ['compatible'], 'additionalProperties': False, 'properties': {
     'compatible': _YES_NO, 'hosts_check_result': {'type': 'object', 'additionalProperties': _YES_NO}}}
+_REQUESTED = {'type': 'object', 'additionalProperties': False,
+              'required': ['operation', 'current_security_service', 'new_security_service'],
+              'properties': {'operation': {'type': 'string', 'enum': ['add_security_service', 'update_security_service']},
+                             'current_security_service': shapes.NULL_STRING, 'new_security_service': ID}}
+_SERVICE_ANSWER = {**_ANSWER, 'required': ['compatible', 'requested_operation'],
+                   'properties': {**_ANSWER['properties'], 'requested_operation': _REQUESTED}}
 
 OPS = [
     Op('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
@@ -93,10 +102,16 @@ OPS = [
     Op('POST', _ACTION, v2.remove_security_service, rules.REMOVE_SECURITY_SERVICE, One(NETWORK),
        action='remove_security_service', old_action='remove_security_service',
        body=Body('remove_security_service', _SERVICE)),
+    Op('POST', _ACTION, v2.update_security_service, rules.UPDATE_SECURITY_SERVICE, One(NETWORK), ok=202, since='2.63',
+       action='update_security_service', body=Body('update_security_service', _REPLACE)),
+    Op('POST', _ACTION, v2.check_new_security_service, rules.ADD_SECURITY_SERVICE_CHECK, Plain(_SERVICE_ANSWER), ok=202,
+       since='2.63', action='add_security_service_check', body=Body('add_security_service_check', (*_SERVICE, _RESET))),
+    Op('POST', _ACTION, v2.check_other_security_service, rules.UPDATE_SECURITY_SERVICE_CHECK, Plain(_SERVICE_ANSWER), ok=202,
+       since='2.63', action='update_security_service_check', body=Body('update_security_service_check', (*_REPLACE, _RESET))),
     Op('POST', _ACTION, v2.check_subnet, rules.SUBNET_CHECK, Plain(_ANSWER), ok=202, since='2.70',
        action='share_network_subnet_create_check', body=Body('share_network_subnet_create_check', (
            *_WHERE[:2], Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
-           Field('reset_operation', shapes.NULL_FLAG, parse=shapes.flag)), optional=True)),
+           _RESET), optional=True)),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.63',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
 ]

@@ -45,6 +45,16 @@ FILTERS = (
 
 _ONE = '/share-servers/{share_server_id}'
 
+MANAGED = (
+    Field('host', shapes.TEXT, required=True),
+    Field('share_network_id', ID, required=True),
+    Field('identifier', shapes.TEXT, required=True),
+    Field('share_network_subnet_id', shapes.NULL_ID, since='2.51'),
+    # For the driver alone: what it knows of.
+    Field('driver_options', {'type': ['object', 'null'], 'additionalProperties': {
+        'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023}}),
+)
+
 OPS = [
     Op('GET', '/share-servers', v2.index, rules.INDEX, Many(LISTED), query=FILTERS),
     Op('GET', _ONE, v2.show, rules.SHOW, One(SERVER)),
@@ -52,4 +62,10 @@ OPS = [
     Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=((errors.WrongState, 403),)),
     Op('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.49',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+    Op('POST', '/share-servers/manage', v2.manage, rules.MANAGE, One(SERVER), ok=202, since='2.49',
+       body=Body('share_server', MANAGED, missing=errors.Unprocessable),
+       states=((errors.NotFound, 400), (errors.WrongState, 400))),
+    Op('POST', f'{_ONE}/action', v2.unmanage, rules.UNMANAGE, ok=202, action='unmanage', since='2.49',
+       body=Body('unmanage', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True),
+       states=((errors.Conflict, 400),)),
 ]

@@ -14,12 +14,13 @@ class Calls:
     """The calls around the metadata of one noun.
 
     ``actions`` has ``metadata``, ``set_metadata`` and ``delete_metadata``; ``params`` are the parts of the path that
-    name the resource.
+    name the resource. ``more`` says what else the changing actions are to know of a request.
     """
 
     noun: str
     actions: Any
     params: tuple[str, ...]
+    more: Callable[[Request], dict[str, Any]] = lambda req: {}
 
     def _ids(self, req: Request) -> list[str]:
         return [req.params[name] for name in self.params]
@@ -30,11 +31,11 @@ class Calls:
 
     def merge_metadata(self, req: Request) -> dict[str, str]:
         """Set some metadata."""
-        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False)
+        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
 
     def replace_metadata(self, req: Request) -> dict[str, str]:
         """Set all metadata."""
-        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True)
+        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req))
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
         """Show one pair."""
@@ -48,12 +49,12 @@ class Calls:
         key = req.params['key']
         if set(req.body) != {key}:
             raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
-        self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False)
+        self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
         return req.body
 
     def delete_metadata(self, req: Request) -> None:
         """Delete one pair."""
-        self.actions.delete_metadata(req.ctx, *self._ids(req), req.params['key'])
+        self.actions.delete_metadata(req.ctx, *self._ids(req), req.params['key'], **self.more(req))
 
     def named(self, name: str) -> Callable[[Request], Any]:
         """Return one of the calls as a function that shows itself as the noun's."""

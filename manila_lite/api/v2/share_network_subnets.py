@@ -15,6 +15,11 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
     return req.related['metadata'].get(row.id, {})
 
 
+def whether_to_push(req: Request) -> dict[str, bool]:
+    """Say that drivers are told of changed metadata, from the version on that promises it."""
+    return {'push': req.version >= versions.SUBNET_METADATA_FOR_DRIVERS}
+
+
 def index(req: Request) -> list[Any]:
     """List the subnets of a share network."""
     network_id = req.params['share_network_id']

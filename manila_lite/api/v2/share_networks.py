@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from manila_lite.actions import network_security as service_actions
 from manila_lite.actions import share_networks as actions
 from manila_lite.actions import subnets as subnet_actions
 from manila_lite.api import versions
@@ -105,23 +106,52 @@ def reset_status(req: Request) -> None:
     actions.reset_status(req.ctx, req.params['share_network_id'], req.body['status'])
 
 
+# Asking backends first ---------------------------------------------------------------------------
+
 def check_subnet(req: Request) -> dict[str, Any]:
     """Ask whether a subnet can be added: true, false, or null while the backends have not all answered."""
     wanted = dict(req.body)
     reset = bool(wanted.pop('reset_operation', False))
-    said = subnet_actions.check(req.ctx, req.params['share_network_id'], wanted, reset=reset)
+    return _answer(req, subnet_actions.check(req.ctx, req.params['share_network_id'], wanted, reset=reset))
+
+
+def check_new_security_service(req: Request) -> dict[str, Any]:
+    """Ask whether one more security service can be used: true, false, or null while backends have not answered."""
+    return _check_service(req, 'add_security_service', req.body['security_service_id'], None)
+
+
+def check_other_security_service(req: Request) -> dict[str, Any]:
+    """Ask whether a security service can take the place of another: true, false, or null while backends have not answered."""
+    return _check_service(req, 'update_security_service', req.body['new_service_id'], req.body['current_service_id'])
+
+
+def _check_service(req: Request, operation: str, new_id: str, current_id: str | None) -> dict[str, Any]:
+    said = service_actions.check(req.ctx, req.params['share_network_id'], new_id, current_id,
+                                 reset=bool(req.body.get('reset_operation')))
+    return {**_answer(req, said), 'requested_operation': {
+        'operation': operation, 'current_security_service': current_id, 'new_security_service': new_id}}
+
+
+def _answer(req: Request, said: dict[str, bool | None]) -> dict[str, Any]:
     answers = set(said.values())
     view: dict[str, Any] = {'compatible': False if False in answers else None if None in answers else True}
     return view | ({'hosts_check_result': said} if req.ctx.is_admin else {})
 
 
+# Security services ------------------------------------------------------------------------------
+
 def add_security_service(req: Request) -> Any:
     """Let the network use a security service."""
-    return _shown(req, actions.add_security_service(req.ctx, req.params['share_network_id'],
-                                                    req.body['security_service_id']))
+    return _shown(req, service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
+                                           in_use=req.version >= versions.SECURITY_SERVICES_IN_USE))
+
+
+def update_security_service(req: Request) -> Any:
+    """Let the network use a security service in the place of another."""
+    return _shown(req, service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
+                                              req.body['new_service_id']))
 
 
 def remove_security_service(req: Request) -> Any:
     """Let the network no longer use a security service."""
-    return _shown(req, actions.remove_security_service(req.ctx, req.params['share_network_id'],
-                                                       req.body['security_service_id']))
+    return _shown(req, service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id']))

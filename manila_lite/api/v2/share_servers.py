@@ -28,6 +28,14 @@ def details_of(row: Any, req: Request) -> dict[str, str]:
     return req.related['details']
 
 
+def _shown(req: Request, ident: str) -> Any:
+    with req.ctx.db.reader() as conn:
+        row = share_servers.get(conn, ident)
+        req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
+        req.related['details'] = share_servers.details(conn, row.id)
+    return row
+
+
 def index(req: Request) -> list[Any]:
     """List share servers."""
     with req.ctx.db.reader() as conn:
@@ -38,11 +46,7 @@ def index(req: Request) -> list[Any]:
 
 def show(req: Request) -> Any:
     """Show one share server."""
-    with req.ctx.db.reader() as conn:
-        row = share_servers.get(conn, req.params['share_server_id'])
-        req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
-        req.related['details'] = share_servers.details(conn, row.id)
-    return row
+    return _shown(req, req.params['share_server_id'])
 
 
 def details(req: Request) -> dict[str, str]:
@@ -60,3 +64,13 @@ def reset_status(req: Request) -> None:
 def delete(req: Request) -> None:
     """Delete a share server that has no shares."""
     actions.delete(req.ctx, req.params['share_server_id'])
+
+
+def manage(req: Request) -> Any:
+    """Take over a share server that a backend has."""
+    return _shown(req, actions.manage(req.ctx, req.body))
+
+
+def unmanage(req: Request) -> None:
+    """Let go of a share server."""
+    actions.unmanage(req.ctx, req.params['share_server_id'], force=req.body.get('force', False))

@@ -17,15 +17,16 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.cmd import setup
-from manila_lite.cmd.manage import database, doctor, hosts, options, shares
+from manila_lite.cmd.manage import database, doctor, hosts, options, share_servers, shares
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
 from manila_lite.db.engine import Database
 
 #: Every command, as the help shows them.
-COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS, *shares.COMMANDS, *options.COMMANDS)
+COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS, *shares.COMMANDS,
+                                *share_servers.COMMANDS, *options.COMMANDS)
 
 _CATEGORIES = {'db': 'the schema and old rows', 'service': 'services and their heartbeats', 'host': 'backends',
-               'share': 'records of shares', 'config': 'the configuration'}
+               'share': 'records of shares', 'share_server': 'records of share servers', 'config': 'the configuration'}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -30,7 +30,7 @@ def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[
         allocated = float(sum(share.size for share in mine))
         taken = sum(share.used for share in mine) if thin else allocated
         answer.append(kinds.Pool(
-            name, total_gb=total, free_gb=max(total - taken, 0.0), allocated_gb=allocated,
+            name, total_gb=total, free_gb=max(total - taken, 0.0),
             reserved_percentage=conf.dummy_reserved_percentage, thin_provisioning=thin,
             max_over_subscription_ratio=conf.dummy_max_over_subscription_ratio if thin else 1.0,
             capabilities=capabilities(driver)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers of the dummy: a file each, with the addresses that the server would have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface, networks
@@ -10,11 +10,16 @@ from manila_lite.drivers.dummy.knobs import Knobs, knobbed
 from manila_lite.drivers.dummy.store import ServerRecord, Store
 
 
-class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata):
+class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
+                   interface.UpdatesSecurityServices):
     """The part of the driver that is about share servers, wherever its shares are."""
 
     store: Store
     knobs: Knobs
+
+    def held_servers(self) -> Collection[str]:
+        with self.store.locked():
+            return [record.id for record in self.store.servers.all() if record.ours]
 
     @knobbed
     def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
@@ -58,21 +63,54 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             record.metadata[network.subnet_id] = dict(metadata)
             self.store.servers.put(record)
 
+    @knobbed
+    def check_update_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                                             current: kinds.SecurityService | None,
+                                             targets: Sequence[kinds.EnsureTarget]) -> None:
+        with self.store.locked():
+            self._must_fit(server, new, current)
+
+    @knobbed
+    def update_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                                       current: kinds.SecurityService | None,
+                                       targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
+        with self.store.locked():
+            record = self._must_fit(server, new, current)
+            record.services[new.type] = new.id
+            self.store.servers.put(record)
+        return kinds.ServerUpdate(lost={target.share.id: 'The data of the share is missing.' for target in targets
+                                        if self.store.shares.get(target.share.id) is None})
+
+    def _must_fit(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                  current: kinds.SecurityService | None) -> ServerRecord:
+        """:raises errors.Final: the server uses another service of the type than the one that is to give place."""
+        record = self.store.server(server.id)
+        used = record.services.get(new.type)
+        if used not in (None, new.id, current.id if current else None):
+            raise errors.Final(f'Share server {server.id} knows its users by the {new.type} security service {used}.')
+        return record
+
     def _set_up(self, server: kinds.ShareServer) -> dict[str, str]:
         networks.vet(server)
         with self.store.locked():
             known = self.store.servers.get(server.id)
-            record = ServerRecord(server.id, addresses_of(server))
+            record = ServerRecord(server.id, addresses_of(server), name=known.name if known else '')
+            record.services = {service.type: service.id for service in server.security_services}
             record.metadata = {subnet: pairs for subnet, pairs in (known.metadata if known else {}).items()
                                if subnet in record.addresses}
             self.store.servers.put(record)
-        return {'server_name': f'dummy-{server.id}', 'subnets': ','.join(network.subnet_id for network in server.networks)}
+        return details_of(server)
 
     def _ensure_server(self, server: kinds.ShareServer) -> kinds.ServerResult:
         try:
             return kinds.ServerResult(self._set_up(server))
         except errors.Final as bad:
             return kinds.ServerResult(error=str(bad))
+
+
+def details_of(server: kinds.ShareServer) -> dict[str, str]:
+    """Return what is to be found again of the server."""
+    return {'server_name': f'dummy-{server.id}', 'subnets': ','.join(network.subnet_id for network in server.networks)}
 
 
 def addresses_of(server: kinds.ShareServer) -> dict[str, list[str]]:

@@ -51,15 +51,20 @@ class SnapshotRecord:
 
 @dataclasses.dataclass
 class ServerRecord:
-    """A share server: its addresses by subnet, with '' for those of administrators, and the metadata of each subnet.
+    """A share server: its addresses by subnet, with '' for those of administrators, and the metadata of each subnet;
+    its security services by type.
 
-    ``running`` is what a reboot would lose.
+    ``running`` is what a reboot would lose. ``name`` is what the backend calls it, if that is not its id. One that
+    is not ``ours`` is only there to be taken over.
     """
 
     id: str
     addresses: dict[str, list[str]]
     metadata: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     running: bool = True
+    services: dict[str, str] = dataclasses.field(default_factory=dict)
+    name: str = ''
+    ours: bool = True
 
 
 Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord)
@@ -192,7 +197,7 @@ class Store:
         :raises errors.Final: it is not.
         """
         found = self.servers.get(ident)
-        if found is None or not found.running:
+        if found is None or not (found.running and found.ours):
             raise errors.Final(f'Share server {ident} does not run on this backend.')
         return found
 

@@ -3,13 +3,16 @@
 
 from manila_lite import kinds
 from manila_lite.drivers.interface.base import Backend, ShareDriver
+from manila_lite.drivers.interface.managing import ManagesServers
 from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets, TakesSubnetMetadata
 from manila_lite.drivers.interface.resize import Resizes
+from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
 from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.snapshots import Clones, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'MakesServers', 'Resizes', 'Reverts',
-           'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'abilities_of', 'capabilities_of']
+__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'MakesServers', 'ManagesServers', 'Resizes',
+           'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices',
+           'abilities_of', 'capabilities_of']
 
 #: Which abstract class gives which ability.
 ABILITIES: dict[type, kinds.Ability] = {
@@ -21,6 +24,8 @@ ABILITIES: dict[type, kinds.Ability] = {
     SpansSubnets: kinds.Ability.SEVERAL_SUBNETS,
     AddsSubnets: kinds.Ability.ADD_SUBNET,
     TakesSubnetMetadata: kinds.Ability.SUBNET_METADATA,
+    ManagesServers: kinds.Ability.MANAGE_SERVERS,
+    UpdatesSecurityServices: kinds.Ability.SECURITY_SERVICES,
 }
 
 #: The capability of a pool that says whether its driver has an ability.
@@ -31,6 +36,7 @@ CAPABILITIES: dict[kinds.Ability, str] = {
     kinds.Ability.SHARE_SERVERS: 'driver_handles_share_servers',
     kinds.Ability.SEVERAL_SUBNETS: 'share_server_multiple_subnet_support',
     kinds.Ability.ADD_SUBNET: 'network_allocation_update_support',
+    kinds.Ability.SECURITY_SERVICES: 'security_service_update_support',
 }
 
 

@@ -2,7 +2,7 @@
 """The ability to make share servers: file servers inside a user's own network."""
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from manila_lite import kinds
 
@@ -20,6 +20,10 @@ class MakesServers(abc.ABC):
     ALLOCATIONS_PER_SUBNET: int = 1
     #: How many it needs in the network of administrators besides.
     ADMIN_ALLOCATIONS: int = 0
+
+    def held_servers(self) -> Collection[str]:
+        """Return the ids of the servers that the backend holds and takes for ours, whether they run or not. Quick."""
+        return ()
 
     @abc.abstractmethod
     def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A transient status that no operation will end gets its operation again, or ends as failed; so do parked operations."""
 
-import json
 from typing import Any
 
 from manila_lite import context, states
@@ -9,12 +8,9 @@ from manila_lite.db import doctor, messages, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Detail
 from manila_lite.operations.begin import begin
-from manila_lite.operations.doctor import grants
-from manila_lite.operations.doctor.finding import Desk, Mend
-from manila_lite.operations.doctor.redo import REDO, Redo
-
-#: Set in the data of an operation that was begun again after it was parked: the second time it ends as failed.
-_BEFORE = 'begun_again'
+from manila_lite.operations.doctor import grants, servers
+from manila_lite.operations.doctor.finding import BEFORE, Desk, Mend
+from manila_lite.operations.doctor.redo import REDO, Redo, readable
 
 _ROW = {states.SHARE.noun: doctor.share, states.SNAPSHOT.noun: doctor.snapshot}
 _MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
@@ -33,10 +29,12 @@ def parked(op: Any) -> Mend:
     def mend(conn: Connection, desk: Desk) -> str | None:
         if not doctor.forget_parked(conn, op.id):
             return None
-        data = _readable(op)
-        first = not (data or {}).get(_BEFORE)
+        data = readable(op)
+        first = not (data or {}).get(BEFORE)
         if op.kind == grants.SYNC:
-            said = grants.sync(conn, desk, op.resource_id, once_more=first, data={_BEFORE: True})
+            said = grants.sync(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
+        elif op.resource_type == 'share_server':
+            said = servers.replace(conn, desk, op, data, first)
         else:
             said = _replace(conn, desk, op, data, first)
         return f'{said or "nothing waits for it"}; the parked operation is gone'
@@ -53,7 +51,7 @@ def _replace(conn: Connection, desk: Desk, op: Any, data: dict[str, Any] | None,
         return _end(conn, desk, noun, row, op, once_more=first)
     desk.wakes.append(begin(
         conn, context.behind(op, desk.services), op.kind, noun, row.id, topic=op.topic, host=op.host, lane=op.lane,
-        data={**data, _BEFORE: True}, serial=op.serial, open_key=f'{noun}:{row.id}'))
+        data={**data, BEFORE: True}, serial=op.serial, open_key=f'{noun}:{row.id}'))
     return f'{op.kind} was begun again'
 
 
@@ -76,7 +74,7 @@ def _end(conn: Connection, desk: Desk, noun: str, row: Any, last: Any, *, once_m
         # A snapshot whose share is not being reverted to it any more.
         transitions.fail(conn, states.SNAPSHOT, 'restore', row.id)
         return f'its share is not being reverted: {states.SNAPSHOT["restore"].fail}'
-    data = redo.data(conn, row, _readable(last) or {})
+    data = redo.data(conn, row, readable(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
         return _begin(conn, desk, noun, row, redo, last, data)
     return _fail(conn, desk, noun, row, redo)
@@ -104,11 +102,3 @@ def _fail(conn: Connection, desk: Desk, noun: str, row: Any, redo: Redo) -> str:
     messages.create(conn, desk.owner(row), _MESSAGES[noun], row.id, redo.action, Detail.UNKNOWN_ERROR,
                     'It was interrupted and could not be taken up again.')
     return f'it cannot be taken up again: {machine[redo.verb].fail}'
-
-
-def _readable(op: Any) -> dict[str, Any] | None:
-    try:
-        data = json.loads(op.text) if op is not None else None
-    except (TypeError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None

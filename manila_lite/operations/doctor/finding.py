@@ -30,6 +30,9 @@ class Desk:
             roles=['admin', 'member', 'reader'], services=self.services, overwrite=False)
 
 
+#: Set in the data of an operation that was begun again after it was parked: the second time it ends as failed.
+BEFORE = 'begun_again'
+
 #: Mends it in the transaction given; returns what was done in words, or nothing if it moved by itself meanwhile.
 Mend = Callable[[Connection, Desk], str | None]
 

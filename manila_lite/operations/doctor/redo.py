@@ -6,6 +6,7 @@ operation of the resource was just that, and a share that was there once is not 
 """
 
 import dataclasses
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -76,3 +77,12 @@ REDO: dict[str, dict[str, Redo]] = {
                          placeless=True),
     },
 }
+
+
+def readable(op: Any) -> dict[str, Any] | None:
+    """Return the data of an operation as ``doctor.last_of`` reads it; nothing if there is none, or nobody can read them."""
+    try:
+        data = json.loads(op.text) if op is not None else None
+    except (TypeError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None

@@ -156,6 +156,132 @@ class UpdateSubnetMetadata(_ServerCase):
                                self.test.subnet('more'), {})
 
 
-SERVER_CASES = (SetupServer, TeardownServer, EnsureServers, UpdateNetwork, UpdateSubnetMetadata)
+class _SecurityService(_ServerCase):
+    """Of two servers that know their users by the same service one gets another."""
+
+    ABILITY = interface.UpdatesSecurityServices
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.current, self.wanted = self.test.service(), self.test.service()
+        self.server, self.other = (self.test.made_server(security_services=(self.current,)) for _ in range(2))
+        self.share = self.test.a_share(server=self.server)
+        self.locations = self.test.driver.create_share(self.share)
+        self.test.driver.update_access(self.share, self.test.rules(self.test.GOOD))
+        self.told = dataclasses.replace(self.server, security_services=(self.wanted,))
+        targets = [kinds.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
+        self.args = (self.told, self.wanted, self.current, targets)
+
+    def verify_kept(self) -> None:
+        self.test.assertEqual({self.current.id}, self.test.services(self.other))
+        self.test.assertEqual(self.test.planned(self.server), self.test.addresses(self.server))
+        self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
+
+
+class CheckSecurityService(_SecurityService):
+    METHOD = 'check_update_server_security_service'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        self.test.assertEqual({self.current.id}, self.test.services(self.server))
+
+
+class UpdateSecurityService(_SecurityService):
+    METHOD = 'update_server_security_service'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
+        self.test.assertEqual({}, dict(answer.lost))
+        self.test.assert_serves(self.told, answer.export_locations.get(self.share.id, self.locations))
+        self.test.driver.ensure_servers([self.told])
+        self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
+        self.test.driver.update_server_security_service(self.server, self.current, self.wanted, self.args[3])
+        self.test.assertEqual({self.current.id}, self.test.services(self.server))
+        self.test.driver.update_server_security_service(*self.args)
+
+
+class AddSecurityService(_SecurityService):
+    METHOD = 'update_server_security_service'
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.wanted = self.test.service('kerberos')
+        told = dataclasses.replace(self.server, security_services=(self.current, self.wanted))
+        self.args = (told, self.wanted, None, self.args[3])
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual({self.current.id, self.wanted.id}, self.test.services(self.server))
+
+
+class UnmanageServer(_ServerCase):
+    """A server of ours is let go of."""
+
+    METHOD = 'unmanage_server'
+    ABILITY = interface.ManagesServers
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.old = self.test.made_server('four')
+        self.args = (self.old,)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        self.test.assertEqual(self.test.planned(self.old), self.test.left_there(self.old))
+        self.test.assertRaises(errors.Final, self.test.driver.create_share, self.test.a_share(server=self.old))
+        found = self.test.driver.find_server(self.test.a_server(), self.old.id, {})
+        self.test.assertEqual(self.test.planned(self.old), set(found))
+
+
+class ManageServer(UnmanageServer):
+    """A server that is not ours any more is ours again, under another id."""
+
+    METHOD = 'manage_server'
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.driver.unmanage_server(self.old)
+        self.server = self.test.a_server(networks=self.old.networks)
+        self.args = (self.server, self.old.id, {})
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertTrue(all(isinstance(text, str) for pair in answer.items() for text in pair))
+        self.test.assertEqual(set(), self.test.addresses(self.old))
+        self.test.assertEqual(self.test.planned(self.server), self.test.addresses(self.server))
+        self.test.assertIsNone(self.test.driver.ensure_servers([self.server])[self.server.id].error)
+        share = self.test.a_share(server=self.server)
+        self.test.assert_serves(self.server, self.test.driver.create_share(share))
+        self.test.assertRaises(errors.Final, self.test.driver.unmanage_server, self.server)
+        self.test.driver.delete_share(share)
+        for driver_call in (self.test.driver.find_server, self.test.driver.manage_server):
+            self.test.assertRaises(errors.Final, driver_call, self.test.a_server(), self.old.id, {})
+
+
+class FindServer(ManageServer):
+    METHOD = 'find_server'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual(self.test.planned(self.old), set(answer))
+        self.test.assertEqual(set(), self.test.addresses(self.server))
+
+
+class FindUnknown(FindServer):
+    RAISES = errors.Final
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.server, 'unknown', {})
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual(set(), self.test.addresses(self.server))
+
+
+class FindOurs(FindUnknown):
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (self.server, self.test.server.id, {})
+
+
+SERVER_CASES = (SetupServer, TeardownServer, EnsureServers, UpdateNetwork, UpdateSubnetMetadata, UpdateSecurityService,
+                AddSecurityService, UnmanageServer, ManageServer)
 #: Those that change nothing, whatever happens to them.
-QUESTIONS = (CheckUpdate, CheckDenied, UpdateDenied)
+QUESTIONS = (CheckUpdate, CheckDenied, UpdateDenied, CheckSecurityService, FindServer, FindUnknown, FindOurs)

@@ -42,6 +42,10 @@ class OnServers:
         """Return the addresses at which the server answers now, as the backend itself has it; none if it does not run."""
         raise NotImplementedError
 
+    def left_there(self, server: kinds.ShareServer) -> set[str]:
+        """Return the addresses of a server that we let go of, as the backend itself has it."""
+        return self.addresses(server)
+
     def subnet(self, name: str, *, allocated: bool = True) -> kinds.ServerNetwork:
         """Return a subnet with addresses for one more server, or as one that might be added."""
         about = self.SUBNETS[name]
@@ -69,10 +73,19 @@ class OnServers:
         """Call the driver that the test has by then."""
         return getattr(self.driver, method)(*args)
 
-    def made_server(self, *names: str) -> kinds.ShareServer:
+    def made_server(self, *names: str, **changes) -> kinds.ShareServer:
         """Return a server that runs."""
-        server = self.a_server(*names)
+        server = self.a_server(*names, **changes)
         return dataclasses.replace(server, details=dict(self.driver.setup_server(server)))
+
+    def services(self, server: kinds.ShareServer) -> set[str]:
+        """Return the ids of the security services by which the server knows its users now, as the backend itself has it."""
+        raise NotImplementedError
+
+    def service(self, kind: str = 'ldap') -> kinds.SecurityService:
+        """Return a security service that no server has heard of."""
+        return kinds.SecurityService(uuidutils.generate_uuid(), kind, server='10.77.1.2', domain='example.org',
+                                     user='admin', password='secret')
 
     def planned(self, server: kinds.ShareServer) -> set[str]:
         """Return the addresses that a server is to have."""

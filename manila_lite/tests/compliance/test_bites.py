@@ -101,8 +101,8 @@ class OrdersAtWill(DummyDriver):
 
 class Boasts(DummyDriver):
     def report(self):
-        return [kinds.Pool(pool.name, pool.total_gb, pool.free_gb, allocated_gb=7.0, capabilities={
-            **pool.capabilities, 'revert_to_snapshot_support': False}) for pool in super().report()]
+        return [dataclasses.replace(pool, capabilities={**pool.capabilities, 'revert_to_snapshot_support': False})
+                for pool in super().report()]
 
 
 class LeavesTheServerRunning(DummyDriver):
@@ -138,6 +138,19 @@ class KeepsWhatWasGivenUp(DummyDriver):
         return super().ensure_servers([server for server in servers if self.store.servers.get(server.id) is None])
 
 
+class KeepsTheOldService(DummyDriver):
+    def update_server_security_service(self, server, new, current, targets):
+        record = self.store.server(server.id)
+        record.services['old'] = current.id if current else ''
+        self.store.servers.put(record)
+        return super().update_server_security_service(server, new, current, targets)
+
+
+class TellsWhenAsked(DummyDriver):
+    def check_update_server_security_service(self, server, new, current, targets):
+        self.update_server_security_service(server, new, current, targets)
+
+
 class PutsSharesAnywhere(DummyDriver):
     def _server_of(self, share):
         return share.server and share.server.id
@@ -152,6 +165,8 @@ SERVER_PLANTS = (
     (ReplacesTheNetwork, server_cases.UpdateNetwork, 'test_once'),
     (AgreesToEverything, None, 'test_questions_change_nothing'),
     (KeepsWhatWasGivenUp, server_cases.EnsureServers, 'test_once'),
+    (KeepsTheOldService, server_cases.UpdateSecurityService, 'test_once'),
+    (TellsWhenAsked, None, 'test_questions_change_nothing'),
     (PutsSharesAnywhere, None, 'test_share_without_a_server_or_on_an_unknown_one'),
 )
 PLANTS = (
@@ -172,7 +187,6 @@ PLANTS = (
     (AddsRules, None, 'test_rules_are_exactly_those_given'),
     (GivesUpAtABadRule, None, 'test_each_bad_rule_harms_no_good_one'),
     (Boasts, None, 'test_report_is_honest'),
-    (Boasts, None, 'test_report_follows_the_shares'),
 )
 
 

@@ -80,6 +80,9 @@ class DummyServersBinding(servers.OnServers, DummyBinding):
         record = self.driver.store.servers.get(server.id)
         return {address for found in record.addresses.values() for address in found} if record and record.running else set()
 
+    def services(self, server):
+        return set(self.driver.store.server(server.id).services.values())
+
 
 class DummyServersEveryCallTest(calls.EveryCall, DummyServersBinding):
     pass

@@ -138,8 +138,9 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
             outlet = self.driver._servers.outlet(server.id)
         except errors.Final:
             return set()
-        if not outlet.nfs.running:
-            return set()
+        return self.left_there(server) if outlet.nfs.running else set()
+
+    def left_there(self, server):
         links = json.loads(self._run('ip', '-n', f'manila-{server.id}', '-json', 'address', 'show', 'scope', 'global'))
         return {address['local'] for link in links for address in link.get('addr_info', ()) if address}
 

@@ -29,6 +29,7 @@ state_path = {state}
 host = test
 auth_strategy = noauth
 default_share_type = default
+driver_updatable_subnet_metadata = quality
 enabled_share_backends = {backends}
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = {port}
@@ -218,7 +219,7 @@ class Deployment(fixtures.Fixture):
         request = urllib.request.Request(
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={'X-Auth-Token': f'u:{project}:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.82',
+            headers={'X-Auth-Token': f'u:{project}:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.99',
                      'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:

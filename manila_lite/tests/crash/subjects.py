@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 
 from manila_lite.db import models
+from manila_lite.drivers.dummy.store import ServerRecord, Store
 from manila_lite.tests.crash import places
 
 
@@ -19,7 +20,7 @@ class Cell:
     def __init__(self, deployment: Any, project: str):
         self.deployment = deployment
         self.project = project
-        self.share = self.snapshot = self.rule = self.network = self.server = ''
+        self.share = self.snapshot = self.rule = self.network = self.server = self.service = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request that must work."""
@@ -102,6 +103,40 @@ class Cell:
         """Another subnet was asked for."""
         self.ok('POST', f'/share-networks/{self.network}/subnets', {'share-network-subnet': {
             'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})
+
+    def with_security_service(self) -> None:
+        """There is a share on a share server, and a security service that its network does not use."""
+        self.with_server()
+        self.service = self.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
+
+    def use_security_service(self) -> None:
+        """The network was asked to use it."""
+        self.ok('POST', f'/share-networks/{self.network}/action', {
+            'add_security_service': {'security_service_id': self.service}})
+
+    def change_metadata(self) -> None:
+        """The subnet was asked to have metadata that means something to drivers."""
+        [subnet] = self.ok('GET', f'/share-networks/{self.network}/subnets')['share_network_subnets']
+        self.ok('POST', f'/share-networks/{self.network}/subnets/{subnet["id"]}/metadata', {'metadata': {'quality': 'good'}})
+
+    def with_foreign_server(self) -> None:
+        """There is a share network, and its backend has a server that is not ours, with an address of its own."""
+        self.with_network()
+        number = int(self.project[1:])
+        self.server = f'nas-{self.project}'
+        store = Store(self.deployment.state / 'gamma')
+        with store.locked():
+            store.servers.put(ServerRecord(
+                self.server, {'lan': [f'10.16.{128 + number // 250}.{number % 250 + 1}']}, ours=False))
+
+    def manage(self) -> None:
+        """That server was asked for."""
+        self.ok('POST', '/share-servers/manage', {'share_server': {
+            'host': 'test@gamma', 'share_network_id': self.network, 'identifier': self.server}})
+
+    def unmanage(self) -> None:
+        """It was asked to let go of the server."""
+        self.ok('POST', f'/share-servers/{self.server}/action', {'unmanage': {}})
 
     def act(self, action: str, body: Any) -> Any:
         """The action was asked for on the share."""
@@ -193,9 +228,19 @@ SUBJECTS = (
             'subnet', 'active', 'check_update_server_network', makes=True, asks=True),
     Subject('add a subnet', Cell.with_server, Cell.add_subnet, _here('share_server.add_subnet'),
             'server', 'active', 'update_server_network', asks=True, method_step=1),
+    Subject('ask for a security service', Cell.with_security_service, Cell.use_security_service,
+            _here('security_service.check'), 'network', 'active', 'check_update_server_security_service', asks=True),
+    Subject('use a security service', Cell.with_security_service, Cell.use_security_service,
+            _here('share_server.update_security_service'), 'server', 'active', 'update_server_security_service', asks=True),
+    Subject('tell of the metadata of a subnet', Cell.with_server, Cell.change_metadata,
+            _here('share_server.push_metadata'), 'server', 'active', 'update_subnet_metadata'),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),
+    Subject('manage a share server', Cell.with_foreign_server, Cell.manage, _here('share_server.manage'),
+            'server', 'active', 'manage_server', makes=True, method_step=1),
+    Subject('unmanage a share server', Cell.with_idle_server, Cell.unmanage, _here('share_server.unmanage'),
+            'server', 'gone', 'unmanage_server'),
     Subject('delete a share', Cell.with_rule, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
             _here('share.delete'), 'share', 'gone', 'delete_share'),
 )

@@ -84,6 +84,8 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
         inner = sa.select(sa.func.count()).where(models.network_allocations.c.share_server_id == servers.c.id)
         mapped = sa.select(sa.func.count()).where(
             models.share_server_share_network_subnet_mappings.c.share_server_id == servers.c.id)
+        used = sa.select(sa.func.count()).where(
+            models.share_network_security_services.c.share_network_id == servers.c.share_network_id)
         for row in conn.execute(sa.select(networks)):
             found[row.project_id].networks.append(row)
         for row in conn.execute(sa.select(subnets, networks.c.project_id, networks.c.status).join(
@@ -91,7 +93,8 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
             found[row.project_id].subnets.append(row)
         for row in conn.execute(sa.select(
                 servers, networks.c.project_id, inner.scalar_subquery().label('addresses'),
-                mapped.scalar_subquery().label('places')).join(networks, networks.c.id == servers.c.share_network_id)):
+                mapped.scalar_subquery().label('places'), used.scalar_subquery().label('services')).join(
+                networks, networks.c.id == servers.c.share_network_id)):
             found[row.project_id].servers.append(row)
         for name, table in (('operations', models.operations), ('messages', models.messages)):
             for row in conn.execute(sa.select(table)):
@@ -112,7 +115,8 @@ class Backends:
                 for kind, found in ((store.shares, self.shares), (store.snapshots, self.snapshots),
                                     (store.servers, self.servers)):
                     for record in kind.all():
-                        found[record.id][name] = record
+                        if getattr(record, 'ours', True):       # others are to stay
+                            found[record.id][name] = record
 
     def differences(self, rows: Rows) -> Iterator[str]:
         """Yield where backends and the project's rows differ."""
@@ -142,6 +146,8 @@ class Backends:
             yield f'lost: server {server.id} is active, and not on its backend {home}'
         elif server.status == 'active' and sum(map(len, held[home].addresses.values())) != server.addresses:
             yield f'wrong: server {server.id} has {server.addresses} addresses, and {held[home].addresses} at its backend'
+        elif server.status == 'active' and len(held[home].services) != server.services:
+            yield f'wrong: server {server.id} has {server.services} security services, and {held[home].services} at its backend'
         elif server.status == 'error' and not server.addresses and held:
             yield f'orphan: server {server.id} has no address, and is on the backends {sorted(held)}'
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A subnet for share servers in use: every backend is asked first; one "no" means that nothing changes."""
+"""A change for share servers in use: every backend is asked first; one "no" means that nothing changes."""
 
 import dataclasses
 import time
@@ -16,19 +16,45 @@ from manila_lite.db.engine import retry
 
 LOG = log.getLogger(__name__)
 
-_ASK, _ADD = 'subnet.check', 'share_server.add_subnet'
 #: Seconds between looks for the backends' answers.
 _LOOK = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
-class Question:
-    """Can the servers (rows) of the network get this place (see ``subnets.described``) in this zone?"""
+class Change:
+    """A way to change servers: the operations that ask a backend and that do it, and what a server must be capable of.
 
+    ``what``: the change in words, after "cannot be".
+    """
+
+    ask: str
+    do: str
+    capability: str
+    what: str
+    denied: str
+
+
+SUBNET = Change('subnet.check', 'share_server.add_subnet', 'network_allocation_update_support', 'given the subnet',
+                'subnet_denied')
+SECURITY_SERVICE = Change('security_service.check', 'share_server.update_security_service',
+                          'security_service_update_support', 'told of the security service', 'security_service_denied')
+
+#: What may be under way on a server because its network changes; an administrator's reset ends it.
+DOING = tuple(change.do for change in (SUBNET, SECURITY_SERVICE))
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """Can the servers (rows) of the network be changed so?
+
+    ``about`` tells one question from all others of the kind; ``data`` is what the backends have to know.
+    """
+
+    change: Change
     network_id: str
-    zone_id: str | None
-    place: Mapping[str, Any]
+    about: str
     servers: tuple[Any, ...]
+    data: Mapping[str, Any]
 
     @property
     def hosts(self) -> list[str]:
@@ -37,20 +63,21 @@ class Question:
 
     def key(self, host: str) -> str:
         """What marks the question to one backend, and its answer."""
-        place = f'{self.place["neutron_net_id"]}/{self.place["neutron_subnet_id"]}'
-        return f'{self.network_id}/{self.zone_id or "any"}/{place}@{host}'[:255]
+        return f'{self.network_id}/{self.about}@{host}'[:255]
 
 
 def must_be_healthy(conn: Any, ctx: RequestContext, question: Question) -> None:
-    """Every server, share and backend that a new subnet touches is well.
+    """Every server, share and backend that the change touches is well.
 
     :raises errors.Conflict: one is not; the message names it.
     """
+    change = question.change
     for server in question.servers:
         if server.status != 'active':
             raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
-        if not server.network_allocation_update_support:
-            raise errors.Conflict(f'Share server {server.id} cannot be given another subnet.', code='servers_in_use')
+        if not getattr(server, change.capability):
+            raise errors.Conflict(f'Share server {server.id} cannot be {change.what}: it has no {change.capability}.',
+                                  code='servers_in_use')
     for host in question.hosts:
         row = services.get(conn, host, 'manila-share')
         if not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
@@ -78,15 +105,16 @@ def ask(ctx: RequestContext, question: Question) -> None:
 
 def _ask_one(conn: Any, ctx: RequestContext, question: Question, host: str) -> operations.Wake:
     return operations.begin(
-        conn, ctx, _ASK, 'share_network', question.network_id, topic='share', host=host, lane=operations.FAST,
-        open_key=question.key(host),
-        data={'key': question.key(host), 'network': {'subnet_id': '', **question.place},
+        conn, ctx, question.change.ask, 'share_network', question.network_id, topic='share', host=host,
+        lane=operations.FAST, open_key=question.key(host),
+        data={**question.data, 'key': question.key(host),
               'servers': [server.id for server in question.servers if server.host == host]})
 
 
 def _asked(conn: Any, question: Question) -> dict[str, Any]:
     keys = {question.key(host): host for host in question.hosts}
-    return {keys[row.data['key']]: row for row in rows.of(conn, question.network_id, _ASK) if row.data.get('key') in keys}
+    return {keys[row.data['key']]: row for row in rows.of(conn, question.network_id, question.change.ask)
+            if row.data.get('key') in keys}
 
 
 @retry
@@ -96,6 +124,14 @@ def answers(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
         found = _asked(conn, question)
     return {host: None if host not in found or found[host].state == rows.OPEN else found[host].state == rows.DONE
             for host in question.hosts}
+
+
+def asked(ctx: RequestContext, question: Question, *, reset: bool) -> dict[str, bool | None]:
+    """Return what each backend says, as ``answers``, after they were asked; ``reset``: asked anew."""
+    if reset:
+        forget(ctx, question)
+    ask(ctx, question)
+    return answers(ctx, question)
 
 
 @retry
@@ -110,6 +146,8 @@ def must_be_possible(ctx: RequestContext, question: Question) -> None:
 
     :raises errors.Conflict: one said no, or nothing for ``[api] subnet_check_timeout`` seconds.
     """
+    if not question.servers:
+        return
     forget(ctx, question)
     ask(ctx, question)
     end = time.monotonic() + ctx.conf.api.subnet_check_timeout
@@ -121,22 +159,32 @@ def must_be_possible(ctx: RequestContext, question: Question) -> None:
     for host, answer in said.items():
         if answer is not True:
             reason = why.get(host) if answer is False else 'its backend did not answer in time'
-            LOG.warning('%s: no subnet for share servers on %s: %s', question.network_id, host, reason)
-            raise errors.Conflict(f'Share servers {_on(question, host)} cannot be given the subnet: {reason}.',
-                                  code='subnet_denied')
+            LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)
+            raise errors.Conflict(f'Share servers {_on(question, host)} cannot be {question.change.what}: {reason}.',
+                                  code=question.change.denied)
 
 
-def begin(conn: Any, ctx: RequestContext, question: Question, subnet_id: str) -> list[operations.Wake]:
-    """Network and servers stand in ``network_change``, and each server will be given the subnet.
+def begin(conn: Any, ctx: RequestContext, question: Question, data: Mapping[str, Any]) -> list[operations.Wake]:
+    """Network and servers stand in ``network_change``, and each server will be changed. Without servers nothing is.
 
     :raises errors.WrongState: one of them is not active any more.
     """
+    if not question.servers:
+        return []
     idents = [server.id for server in question.servers]
     transitions.begin(conn, states.SHARE_NETWORK, 'change', question.network_id)
     if transitions.begin_many(conn, states.SHARE_SERVER, 'change', idents) != len(idents):
         raise errors.WrongState('The share servers changed in the meantime; try again.')
-    serving.map_to(conn, idents, subnet_id)
-    return [operations.begin(conn, ctx, _ADD, 'share_server', server.id, topic='share', host=server.host,
+    return [operations.begin(conn, ctx, question.change.do, 'share_server', server.id, topic='share', host=server.host,
                              serial=f'server:{server.id}', open_key=f'server:{server.id}',
-                             data={'subnet_id': subnet_id, 'network_id': question.network_id})
+                             data={'network_id': question.network_id, **data})
             for server in question.servers]
+
+
+def must_be_the_same(question: Question, now: Question) -> None:
+    """The servers are those that the backends were asked about.
+
+    :raises errors.WrongState: they are not.
+    """
+    if now.servers != question.servers:
+        raise errors.WrongState('The share servers changed in the meantime; try again.')

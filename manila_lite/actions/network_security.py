@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which security services a share network uses. Share servers in use follow; their backends are asked first."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import server_changes
+from manila_lite.actions import subnets as subnet_actions
+from manila_lite.context import RequestContext
+from manila_lite.db import security_services, share_networks, share_servers
+
+
+def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Any:
+    """The network uses the security service, and its share servers are being told. Returns the network's row.
+
+    ``in_use``: a network with share servers may be changed.
+
+    :raises errors.Forbidden: it has share servers, and may not be changed.
+    :raises errors.Conflict: it uses this service already or another of the type, it is not active, or a share server
+        is not well or cannot be told of the service.
+    """
+    if not in_use:
+        with ctx.db.reader() as conn:
+            share_networks.get(conn, ctx, network_id)
+            subnet_actions.must_have_no_servers(conn, network_id, 'no security service can be added')
+    return _change(ctx, network_id, service_id, None)
+
+
+def update(ctx: RequestContext, network_id: str, current_id: str, service_id: str) -> Any:
+    """The network uses the security service in the place of the current one. Returns the network's row.
+
+    :raises errors.Conflict: as ``add``, and if it does not use the current one or that is of another type.
+    """
+    return _change(ctx, network_id, service_id, current_id)
+
+
+def check(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None = None, *,
+          reset: bool) -> dict[str, bool | None]:
+    """Every backend of the network's share servers is asked whether it can tell them of the security service.
+
+    Returns what each says: yes, no or nothing yet; to be called again. ``reset``: they are asked anew.
+
+    :raises: as ``add`` and ``update``.
+    """
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, service_id, current_id)
+    return server_changes.asked(ctx, question, reset=reset)
+
+
+def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None) -> Any:
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, service_id, current_id)
+    server_changes.must_be_possible(ctx, question)
+    with ctx.db.writer() as conn:
+        subnet_actions.must_be_active(conn, network_id)
+        # In one order, so that two who want each other's service do not wait for each other.
+        for ident in sorted(filter(None, (service_id, current_id))):
+            if not security_services.hold(conn, ident):
+                raise errors.NotFound.of('security service', ident)
+        server_changes.must_be_the_same(question, _examined(conn, ctx, network_id, service_id, current_id))
+        if current_id:
+            share_networks.detach(conn, network_id, current_id)
+        share_networks.attach(conn, network_id, service_id)
+        wakes = server_changes.begin(conn, ctx, question, {'new_id': service_id, 'current_id': current_id})
+        row = share_networks.get(conn, ctx, network_id)
+    for wake in wakes:
+        wake.send(ctx)
+    return row
+
+
+def _examined(conn: Any, ctx: RequestContext, network_id: str, service_id: str,
+              current_id: str | None) -> server_changes.Question:
+    network = share_networks.get(conn, ctx, network_id)
+    service = security_services.get(conn, ctx, service_id)
+    if service.project_id != network.project_id:
+        raise errors.NotFound.of('security service', service_id)
+    current = security_services.get(conn, ctx, current_id) if current_id else None
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    _must_fit(network_id, service, current, security_services.types_of(conn, network_id))
+    question = server_changes.Question(
+        server_changes.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
+        tuple(share_servers.list_servers(conn, {'share_network_id': network_id})),
+        {'new_id': service_id, 'current_id': current_id})
+    server_changes.must_be_healthy(conn, ctx, question)
+    return question
+
+
+def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str]) -> None:
+    """A network has one service of each type, and one takes the place of its own type only."""
+    if current is not None and current.id not in used:
+        raise errors.Conflict(f'current_service_id: share network {network_id} does not use security service {current.id}.',
+                              code='security_service_not_attached')
+    if current is not None and current.type != service.type:
+        raise errors.Conflict(f'new_service_id: security service {service.id} is {service.type}, and {current.id} is '
+                              f'{current.type}.', code='security_service_type_differs')
+    for other, kind in used.items():
+        if kind == service.type and (current is None or other != current.id or other == service.id):
+            raise errors.Conflict(f'security_service_id: share network {network_id} uses security service {other} already, '
+                                  f'which is {kind}, too.', code='security_service_type_taken')
+
+
+def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:
+    """The network does not use the security service any more. Returns the network's row.
+
+    :raises errors.Forbidden: the network has share servers.
+    :raises errors.Invalid: it did not use it.
+    """
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, network_id)
+        security_services.get(conn, ctx, service_id)
+        subnet_actions.must_be_still(conn, network_id)
+        subnet_actions.must_have_no_servers(conn, network_id, 'no security service can be removed')
+        if not share_networks.detach(conn, network_id, service_id):
+            raise errors.Invalid(f'security_service_id: share network {network_id} does not use security service '
+                                 f'{service_id}.', code='security_service_not_attached')
+        return share_networks.get(conn, ctx, network_id)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of the metadata of subnets. Some keys mean something to drivers: ``driver_updatable_subnet_metadata``."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from manila_lite import operations
+from manila_lite.context import RequestContext
+from manila_lite.db import pairs, serving, share_networks, subnets
+from manila_lite.db.models import share_network_subnet_metadata
+
+
+def metadata(ctx: RequestContext, network_id: str, ident: str) -> dict[str, str]:
+    """Return the subnet's metadata."""
+    with ctx.db.reader() as conn:
+        _own(conn, ctx, network_id, ident)
+        return pairs.of(conn, share_network_subnet_metadata, ident)
+
+
+def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[str, str], *, replace: bool,
+                 push: bool = False) -> dict[str, str]:
+    """The subnet has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+
+    ``push``: the backends of share servers in the subnet are told, if they act by what changed.
+    """
+    with ctx.db.writer() as conn:
+        _own(conn, ctx, network_id, ident)
+        before = pairs.of(conn, share_network_subnet_metadata, ident)
+        (pairs.replace if replace else pairs.merge)(conn, share_network_subnet_metadata, ident, values)
+        now = pairs.of(conn, share_network_subnet_metadata, ident)
+        changed = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
+        wakes = _push(conn, ctx, ident, changed) if push else []
+    for wake in wakes:
+        wake.send(ctx)
+    return now
+
+
+def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str, *, push: bool = False) -> None:
+    """The pair is gone. ``push``: as with ``set_metadata``.
+
+    :raises errors.NotFound: the subnet has no such key.
+    """
+    with ctx.db.writer() as conn:
+        _own(conn, ctx, network_id, ident)
+        pairs.remove(conn, share_network_subnet_metadata, ident, key)
+        wakes = _push(conn, ctx, ident, [key]) if push else []
+    for wake in wakes:
+        wake.send(ctx)
+
+
+def _own(conn: Any, ctx: RequestContext, network_id: str, ident: str) -> Any:
+    share_networks.get(conn, ctx, network_id)
+    return subnets.get(conn, network_id, ident)
+
+
+def _push(conn: Any, ctx: RequestContext, ident: str, changed: Iterable[str]) -> list[operations.Wake]:
+    """Each running server in the subnet will be told what the subnet has when it is its turn; once, however often asked."""
+    if not set(changed) & set(ctx.conf.driver_updatable_subnet_metadata):
+        return []
+    return [operations.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',
+                                  host=server.host, serial=f'server:{server.id}', open_key=f'metadata:{server.id}:{ident}',
+                                  data={'subnet_id': ident})
+            for server in serving.in_subnets(conn, (ident,)) if server.status in serving.RUNNING]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage share_server``: what share servers are known to be able to do. No backend is touched."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from oslo_utils import strutils
+
+from manila_lite import errors
+from manila_lite.cmd.manage.command import FORMAT, GOOD, Call, Command, argument
+from manila_lite.db import server_abilities
+from manila_lite.db.engine import Connection
+
+
+def update_capabilities(call: Call) -> int:
+    """Say of share servers that they can, or cannot, do something: after an update of their driver, which is not asked.
+
+    A server keeps what its backend could do when it was made. All servers named are changed, or none if one is not there.
+    Exit status 1: no server was found, or one of those named was not.
+    """
+    if not (call.args.share_servers or call.args.host):
+        raise errors.Invalid('Name share servers with --share_servers, or their host with --host.')
+    with call.db.writer() as conn:
+        found = _found(conn, call.args.share_servers, call.args.host)
+        changes = [_as_shown(row, call.args) for row in found]
+        if not call.args.dry_run:
+            server_abilities.write(conn, [row.id for row in found], call.args.capabilities, call.args.value)
+    call.show(('id', 'host', 'result'), changes)
+    if call.args.format == 'table':
+        count = sum(one['changed'] for one in changes)
+        print(f'{count} of {len(found)} share servers {"would be" if call.args.dry_run else "were"} changed.')
+    return GOOD
+
+
+def _found(conn: Connection, idents: Sequence[str] | None, host: str | None) -> list[Any]:
+    """:raises errors.NotFound: one of those named is not there, or there is none."""
+    found = server_abilities.find(conn, idents, host)
+    if missing := sorted(set(idents or ()) - {row.id for row in found}):
+        raise errors.NotFound(f'There are no share servers {", ".join(missing)}{f" on {host}" if host else ""}; '
+                              'nothing was changed.')
+    if not found:
+        raise errors.NotFound(f'There are no share servers on {host}; nothing was changed.')
+    return found
+
+
+def _as_shown(row: Any, args: Any) -> dict[str, Any]:
+    differs = [name for name in args.capabilities if getattr(row, name) != args.value]
+    result = f'{", ".join(differs)}: {not args.value} -> {args.value}' if differs else 'is so already'
+    return {'id': row.id, 'host': row.host, 'result': result, 'changed': bool(differs), 'dry_run': args.dry_run}
+
+
+def id_list(text: str) -> list[str]:
+    """Return the names in a list with commas, each once, for argparse."""
+    found = list(dict.fromkeys(part.strip() for part in text.split(',') if part.strip()))
+    if not found:
+        raise ValueError(text)
+    return found
+
+
+def capability_list(text: str) -> list[str]:
+    """Return the capabilities in a list with commas, each once, for argparse."""
+    found = id_list(text)
+    if set(found) - set(server_abilities.NAMES):
+        raise ValueError(text)
+    return found
+
+
+def boolean(text: str) -> bool:
+    """Return what the word means, for argparse; ``bool`` would take "False" for true."""
+    return strutils.bool_from_string(text, strict=True)
+
+
+COMMANDS: Sequence[Command] = (
+    Command('share_server', 'update_share_server_capabilities', update_capabilities, [
+        argument('--share_servers', type=id_list, metavar='ID,ID', help='ids with commas between'),
+        argument('--host', metavar='HOST', help='all those, or only those, of a host or host@backend'),
+        argument('--capabilities', type=capability_list, required=True, metavar='NAME,NAME',
+                 help=f'any of {", ".join(server_abilities.NAMES)}'),
+        argument('--value', type=boolean, required=True, metavar='BOOLEAN', help='True or False'),
+        argument('--dry-run', action='store_true', help='only say what would be changed'), FORMAT]),
+)

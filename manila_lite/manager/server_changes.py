@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers in use change: what is the same whatever changes. First every backend is asked, then each server follows."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from manila_lite import errors, kinds, states
+from manila_lite.db import access, pairs, serving, share_networks, shares, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.db.models import share_server_details
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager import servers
+from manila_lite.manager.serving import load
+from manila_lite.manager.task import plain, tell, to_kind
+from manila_lite.operations import Plan, Step, Work
+
+#: Asks the driver about one server with its shares.
+Ask = Callable[[Work, kinds.ShareServer, list[kinds.EnsureTarget]], None]
+
+
+def question(kind: str, ability: kinds.Ability, cannot: str, ask: Ask, action: Action, detail: Detail) -> Plan:
+    """Return the plan of a question to a backend about some of its servers: done means yes, failed means no.
+
+    ``cannot``: what a backend without the ability cannot do.
+    """
+    def check(work: Work) -> None:
+        if ability not in abilities_of(work.service.driver):
+            raise errors.Final(f'Backend {work.service.host} cannot {cannot}.')
+        with work.ctx.db.reader() as conn:
+            found = load(conn, work.data['servers'])
+            on_them = {ident: targets(conn, found[ident]) for ident in found}
+        for ident, server in found.items():
+            ask(work, server, on_them[ident])
+
+    def denied(conn: Connection, work: Work, error: Exception) -> None:
+        tell(conn, work, 'SHARE_NETWORK', action, detail, error)
+
+    return Plan(kind, (Step(check),), answered, denied)
+
+
+def answered(conn: Connection, work: Work) -> None:
+    """That the operation is done is the answer: yes."""
+
+
+def targets(conn: Connection, server: kinds.ShareServer) -> list[kinds.EnsureTarget]:
+    """Return the shares of a server with their rules."""
+    rows = serving.shares_on(conn, server.id)
+    rules = access.granted(conn, [row.id for row in rows])
+    return [kinds.EnsureTarget(as_share(row, server, ()), tuple(rules.get(row.id, ()))) for row in rows]
+
+
+def as_share(row: Any, server: kinds.ShareServer, exports: Iterable[Any]) -> kinds.Share:
+    """Return a share of the server as drivers see it."""
+    return to_kind(row, {}, exports, server=server)
+
+
+def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -> Plan:
+    """Return the plan of a change of one server; its last step calls ``keep`` with what the driver did."""
+    def failed(conn: Connection, work: Work, error: Exception) -> None:
+        share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
+        transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
+        for row in serving.shares_on(conn, work.resource_id):
+            transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
+        tell(conn, work, 'SHARE_NETWORK', action, detail, error, resource_id=work.data['network_id'])
+        _settle(conn, work)
+
+    return Plan(kind, steps, changed, failed)
+
+
+def alone(do: Callable[[Work], None]) -> Callable[[Work], None]:
+    """Return ``do`` as a step that runs while no other driver call for the server does."""
+    def step(work: Work) -> None:
+        with servers.alone(work.resource_id):
+            do(work)
+    return step
+
+
+def keep(work: Work, result: kinds.ServerUpdate) -> None:
+    """What the driver did to the server will be stored when the operation ends."""
+    work.data['details'] = dict(result.details)
+    work.data['lost'] = dict(result.lost)
+    work.data['exports'] = {ident: [plain(location) for location in locations]
+                            for ident, locations in result.export_locations.items()}
+
+
+def changed(conn: Connection, work: Work) -> None:
+    """The server is active, its shares have their new export locations; the network is active if this was the last one."""
+    share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
+    on_it = {row.instance_id for row in serving.shares_on(conn, work.resource_id)}
+    for ident, locations in work.data['exports'].items():
+        if ident in on_it:
+            shares.set_exports(conn, ident, [kinds.ExportLocation(**location) for location in locations])
+    for ident in on_it & work.data['lost'].keys():
+        transitions.rules_status(conn, ident, states.Rules.ERROR)
+    if work.data['details']:
+        pairs.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)
+    _settle(conn, work)
+
+
+def _settle(conn: Connection, work: Work) -> None:
+    """Behind the hold on the network, so that of two servers that end together the later one sees the other."""
+    if not serving.changing(conn, work.data['network_id']):
+        transitions.finish(conn, states.SHARE_NETWORK, 'change', work.data['network_id'])

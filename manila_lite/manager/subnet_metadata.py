@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metadata of a subnet changed: each share server in it acts by what it means to its driver."""
+
+from manila_lite import errors, kinds
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager import servers
+from manila_lite.manager.serving import load
+from manila_lite.manager.task import tell
+from manila_lite.operations import Plan, Step, Work
+
+
+def push(work: Work) -> None:
+    """The server acts by what its subnet has now of the keys that are for drivers.
+
+    :raises errors.Final: the backend cannot; the server acts as before.
+    """
+    if kinds.Ability.SUBNET_METADATA not in abilities_of(work.service.driver):
+        raise errors.Final(f'Backend {work.service.host} does not act by the metadata of subnets.')
+    with servers.alone(work.resource_id):
+        # Read only now: whoever changes it later asks once more.
+        with work.ctx.db.reader() as conn:
+            server = load(conn, (work.resource_id,)).get(work.resource_id)
+        for network in server.networks if server else ():
+            if network.subnet_id == work.data['subnet_id']:
+                keys = work.ctx.conf.driver_updatable_subnet_metadata
+                work.service.driver.update_subnet_metadata(
+                    server, network, {key: network.metadata[key] for key in keys if key in network.metadata})
+
+
+def pushed(conn: Connection, work: Work) -> None:
+    """Nothing is to be written: the metadata was there before."""
+
+
+def not_pushed(conn: Connection, work: Work, error: Exception) -> None:
+    """Who changed the metadata can read why the server does not act by it. The server goes on as it was."""
+    tell(conn, work, 'SHARE_NETWORK_SUBNET', Action.UPDATE_METADATA, Detail.METADATA_NOT_PUSHED, error,
+         resource_id=work.data['subnet_id'])
+
+
+PLANS = [Plan('share_server.push_metadata', (Step(push),), pushed, not_pushed)]

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests share that are about share servers in use: a backend that makes them, networks, shares in them."""
+
+from oslo_utils import uuidutils
+
+from manila_lite.db import share_servers
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import base
+
+
+class ServedTest(base.ServiceTest):
+    """The networks of ``factories/networks.py``; each test has a user of a project of its own."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served',
+                                                       'extra_specs': {'driver_handles_share_servers': 'True'}}})
+
+    def setUp(self):
+        super().setUp()
+        self.user = self.caller(uuidutils.generate_uuid())
+
+    def network(self, subnet='blue-v4'):
+        """A share network of the user with one subnet. Returns its id."""
+        return self.user.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}})['share_network']['id']
+
+    def share(self, network, **more):
+        """A share in the network. Returns it."""
+        return self.user.share(share_type='served', share_network_id=network, **more)
+
+    def servers(self, network):
+        """Return the rows of the network's servers."""
+        with self.service.services.db.reader() as conn:
+            return share_servers.list_servers(conn, {'share_network_id': network})
+
+    def shown(self, network):
+        """Return the network as its owner sees it."""
+        return self.user.ok('GET', f'/share-networks/{network}')['share_network']
+
+    def settled(self, network):
+        """The network is active again."""
+        self.user.wait(f'/share-networks/{network}', 'share_network', 'active')
+
+    def act(self, network, action, body, caller=None, **more):
+        """Send an action of the network. Returns (status, document)."""
+        return (caller or self.user).call('POST', f'/share-networks/{network}/action', {action: body}, **more)[:2]
+
+    def fault(self, text, backend='alpha'):
+        """The backend has this fault until the test ends."""
+        self.service.knob(backend, text)
+        self.addCleanup(self.service.knob, backend, '')
+
+    def calls(self, method, backend='alpha'):
+        """Return the ids that calls of the driver's method were about, oldest first."""
+        return [ident for _, ident in self.service.managers[backend].driver.store.calls(method)]
+
+    def record(self, server_id, backend='alpha'):
+        """Return what the backend knows of a server."""
+        return self.service.managers[backend].driver.store.servers.get(server_id)
+
+    def messages(self, resource_id):
+        """Return what the user was told about the resource."""
+        return self.user.ok('GET', f'/messages?resource_id={resource_id}')['messages']

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage doctor`` finds share servers and networks that are stuck, and mends them beside a running service."""
+
+import types
+
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import states
+from manila_lite.db import allocations, models, transitions
+from manila_lite.db import operations as rows
+from manila_lite.drivers.dummy.store import ServerRecord
+from manila_lite.operations import doctor
+from manila_lite.tests.functional import base, manage, served
+
+
+class ServersTest(served.ServedTest, manage.ManageTest):
+    """On damage made by SQL. Each test has a project and a network of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.network_id = self.network()
+        self.store = self.service.managers['alpha'].driver.store
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        """What a test left does not trouble the next."""
+        with self.service.services.db.writer() as conn:
+            for table in (models.operations, models.shares, models.network_allocations, models.share_servers,
+                          models.share_networks, models.quota_locks):
+                conn.execute(table.delete())
+        with self.store.locked():
+            for record in self.store.servers.all():
+                self.store.servers.drop(record.id)
+
+    def server(self, *, idle=True):
+        """A server in the network is there; returns its row."""
+        share = self.share(self.network_id)
+        if idle:
+            self.user.ok('DELETE', f'/shares/{share["id"]}')
+            self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        [server] = self.servers(self.network_id)
+        return server
+
+    def put(self, server, status, **values):
+        self.write(models.share_servers, server.id, status=status, **values)
+
+    def ended(self, server, kind, **data):
+        """The last operation of the server was this one, and it ended."""
+        with self.service.services.db.writer() as conn:
+            rows.insert(conn, kind=kind, resource_type='share_server', resource_id=server.id, topic='share', host=server.host,
+                        lane='work', data=data, project_id='p', user_id='u', state='failed', error='x',
+                        finished_at=timeutils.utcnow())
+
+    def found(self, status=1):
+        return {one['id']: one for one in self.listed('doctor', status=status)}
+
+    def mend(self, *idents):
+        """Each is found wrong, and mended; what is left is nothing wrong."""
+        found = self.found()
+        for ident in idents:
+            self.assertTrue(found[ident]['wrong'] and found[ident]['mendable'], found[ident])
+        _, said = self.manage('doctor', '--fix')
+        for ident in idents:
+            self.assertIn(ident, said)
+        base.eventually(lambda: not any(one.wrong for one in doctor.look(self.service.services)), 'something is wrong still')
+        return said
+
+    def ends(self, server, status):
+        return self.admin.wait(f'/share-servers/{server.id}', 'share_server', status)
+
+    def network_is(self, status):
+        return self.admin.wait(f'/share-networks/{self.network_id}', 'share_network', status)
+
+    def test_nothing_is_wrong(self):
+        self.server(idle=False)
+        self.assertIn('0 of 0 are wrong', self.manage('doctor')[0])
+
+    def test_what_was_begun_is_done_again(self):
+        for status, kind, end in (('creating', 'share_server.create', 'active'), ('deleting', 'share_server.delete', 'gone')):
+            server = self.server()
+            self.ended(server, kind)
+            self.put(server, status)
+            self.assertIn(f'{kind} was begun again', self.mend(server.id))
+            self.ends(server, end)
+
+    def test_one_that_was_being_managed_or_unmanaged(self):
+        with self.store.locked():
+            self.store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.99']}, ours=False))
+        ident = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
+            'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'}})['share_server']['id']
+        server = types.SimpleNamespace(id=ident, host='test@alpha')
+        self.ends(server, 'active')
+        self.put(server, 'manage_starting')
+        self.assertIn('share_server.manage was begun again', self.mend(ident))
+        self.ends(server, 'active')
+        self.ended(server, 'share_server.unmanage', force=False)
+        self.put(server, 'unmanage_starting')
+        self.assertIn('share_server.unmanage was begun again', self.mend(ident))
+        self.ends(server, 'gone')
+
+    def test_what_nothing_proves_ends_as_failed(self):
+        """A server in use is neither deleted nor made again for a status that somebody set by hand."""
+        server = self.server(idle=False)
+        for status, kind, end in (('deleting', 'share_server.create', 'error'), ('deleting', 'share_server.delete', 'error'),
+                                  ('creating', 'share_server.create', 'error'),
+                                  ('network_change', 'share_server.create', 'error'),
+                                  ('manage_starting', 'share_server.create', 'manage_error'),
+                                  ('unmanage_starting', 'share_server.unmanage', 'unmanage_error')):
+            with self.service.services.db.writer() as conn:
+                conn.execute(models.operations.delete())
+            self.ended(server, kind)
+            self.put(server, status)
+            self.assertIn(end, self.mend(server.id))
+            self.ends(server, end)
+        messages = self.admin.ok('GET', f'/messages?resource_id={server.id}')['messages']
+        self.assertIn('could not be taken up again', messages[0]['user_message'])
+        self.assertIsNotNone(self.store.servers.get(server.id))
+
+    def test_a_network_that_says_that_it_changes(self):
+        self.server()
+        self.write(models.share_networks, self.network_id, status='network_change')
+        self.mend(self.network_id)
+        self.network_is('active')
+
+    def test_a_subnet_was_being_added(self):
+        server = self.server(idle=False)
+        subnet = self.forgotten_subnet(server)
+        self.write(models.share_networks, self.network_id, status='network_change')
+        self.put(server, 'network_change')
+        self.ended(server, 'share_server.add_subnet', subnet_id=subnet, network_id=self.network_id)
+        found = self.found()
+        self.assertIn('share servers change', found[self.network_id]['why'])
+        self.assertFalse(found[self.network_id]['wrong'])
+        self.mend(server.id)
+        self.has_both(server)
+
+    def forgotten_subnet(self, server):
+        """The network has another subnet, and the server is in it and has no address there; returns its id."""
+        ident = uuidutils.generate_uuid()
+        self.add(models.share_network_subnets, id=ident, share_network_id=self.network_id, neutron_net_id='blue',
+                 neutron_subnet_id='blue-v6', cidr='fd10::/64', ip_version=6, created_at=timeutils.utcnow())
+        self.add(models.share_server_share_network_subnet_mappings, share_server_id=server.id,
+                 share_network_subnet_id=ident, created_at=timeutils.utcnow())
+        return ident
+
+    def has_both(self, server):
+        self.ends(server, 'active')
+        self.network_is('active')
+        with self.service.services.db.reader() as conn:
+            self.assertEqual([4, 6], sorted(row.ip_version for row in allocations.of_server(conn, server.id)))
+        self.assertEqual(2, len(self.store.servers.get(server.id).addresses))
+
+    def test_a_subnet_without_address_gets_one(self):
+        server = self.server()
+        subnet = self.forgotten_subnet(server)
+        self.mend(subnet)
+        self.has_both(server)
+
+    def test_an_address_that_leaked(self):
+        server = self.server()
+        table = models.share_server_share_network_subnet_mappings
+        self.drop(table, table.c.share_server_id == server.id)
+        with self.service.services.db.reader() as conn:
+            [address] = allocations.of_server(conn, server.id)
+        found = self.found()[address.id]
+        self.assertEqual((True, False, address.ip_address), (found['wrong'], found['mendable'], found['state']))
+        self.admin.ok('DELETE', f'/share-servers/{server.id}')
+        self.ends(server, 'gone')
+        self.manage('doctor')
+
+    def test_a_network_that_is_gone_for_its_owner(self):
+        server = self.server()
+        self.service.knob('alpha', 'teardown_server:delay=0.1')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.write(models.share_networks, self.network_id, is_going=True)
+        self.assertEqual((False, 'going'), tuple(self.found(0)[self.network_id][key] for key in ('wrong', 'state')))
+        self.drop(models.network_allocations, models.network_allocations.c.share_server_id == server.id)
+        table = models.share_server_share_network_subnet_mappings
+        self.drop(table, table.c.share_server_id == server.id)
+        self.drop(models.share_server_details, models.share_server_details.c.owner_id == server.id)
+        self.drop(models.share_servers, models.share_servers.c.id == server.id)
+        self.mend(self.network_id)
+        usage = self.user.ok('GET', f'/quota-sets/{self.user.token.split(":")[1]}/detail')['quota_set']
+        self.assertEqual(0, usage['share_networks']['in_use'])
+
+    def test_a_parked_operation_of_a_server(self):
+        server = self.server()
+        with self.service.services.db.writer() as conn:
+            transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
+            rows.insert(conn, kind='share_server.delete', resource_type='share_server', resource_id=server.id, topic='share',
+                        host=server.host, lane='work', data={}, project_id='p', user_id='u', state='parked', error='odd')
+        [parked] = [ident for ident, one in self.found().items() if one['what'] == 'operation']
+        self.mend(parked)
+        self.ends(server, 'gone')
+
+    def test_a_server_that_only_the_backend_knows(self):
+        with self.store.locked():
+            self.store.servers.put(ServerRecord('stray', {'lan': ['10.10.0.7']}))
+            self.store.servers.put(ServerRecord('not-ours', {'lan': ['10.10.0.8']}, ours=False))
+        self.service.managers['alpha']._report()
+        found = self.found()
+        self.assertTrue(found['stray']['wrong'])
+        self.assertNotIn('not-ours', found)
+        with self.store.locked():
+            self.store.servers.drop('stray')
+        self.service.managers['alpha']._report()
+        self.manage('doctor')

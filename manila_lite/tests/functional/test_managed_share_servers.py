@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers that a backend has already are taken over, and let go of again."""
+
+from manila_lite.db import allocations, models, serving
+from manila_lite.drivers.dummy.store import ServerRecord
+from manila_lite.manager import servers
+from manila_lite.tests.functional import base, served
+
+
+class ManagedServers(served.ServedTest):
+    """A backend alpha that makes servers, and beta that makes none, in another zone."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nbackend_availability_zone = here\n',
+                'beta': 'backend_availability_zone = there\n'}
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
+        self.network_id = self.network()
+        self.store = self.service.managers['alpha'].driver.store
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        """No server is left, also none that is not ours, and no network."""
+        for server in self.servers(self.network_id):
+            self.admin.call('POST', f'/share-servers/{server.id}/action', {'unmanage': {'force': True}})
+        base.eventually(lambda: not self.servers(self.network_id), 'a server stays')
+        with self.store.locked():
+            for record in self.store.servers.all():
+                self.store.servers.drop(record.id)
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_networks.delete())
+
+    def there(self, name='nas1', *addresses):
+        """The backend has a server that nobody knows of."""
+        with self.store.locked():
+            self.store.servers.put(ServerRecord(name, {'lan': list(addresses or ('10.10.0.77',))}, ours=False))
+        return name
+
+    def ask(self, expected=202, caller=None, version=None, **changes):
+        """Ask to manage a server; returns the server, or the fault."""
+        body = {'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'} | changes
+        status, document, _ = (caller or self.admin).call('POST', '/share-servers/manage', {'share_server': body},
+                                                          version=version)
+        self.assertEqual(expected, status, document)
+        return next(iter(document.values()))
+
+    def managed(self, status='active', **changes):
+        """Manage a server; returns it when it has come to this status."""
+        return self.ends(self.ask(**changes)['id'], status)
+
+    def ends(self, ident, status):
+        return self.admin.wait(f'/share-servers/{ident}', 'share_server', status)
+
+    def unmanage(self, ident, expected=202, **body):
+        status, document, _ = self.admin.call('POST', f'/share-servers/{ident}/action', {'unmanage': body or None})
+        self.assertEqual(expected, status, document)
+        return document
+
+    def addresses(self, ident):
+        with self.service.services.db.reader() as conn:
+            return [row.ip_address for row in allocations.of_server(conn, ident)]
+
+    def told(self, ident):
+        """Return what the administrator was told of a server."""
+        return ' '.join(found['user_message'] for found in
+                        self.admin.ok('GET', f'/messages?resource_id={ident}')['messages'])
+
+    def test_a_server_is_taken_over_used_and_let_go_of(self):
+        self.there()
+        asked = self.ask(driver_options={'hint': 1, 'none': None})
+        self.assertEqual('manage_starting', asked['status'])
+        self.assertEqual(('nas1', False), (asked['identifier'], asked['is_auto_deletable']))
+        server = self.ends(asked['id'], 'active')
+        self.assertTrue(server['network_allocation_update_support'])
+        self.assertEqual(f'dummy-{server["id"]}', server['backend_details']['server_name'])
+        self.assertEqual(['10.10.0.77'], self.addresses(server['id']))
+        share = self.share(self.network_id)
+        self.assertEqual([server['id']], [row.id for row in self.servers(self.network_id)], 'the share got another server')
+        [export] = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        self.assertIn('10.10.0.77', export['path'])
+        fault = self.unmanage(server['id'], 400)['badRequest']
+        self.assertEqual('share_server_in_use', fault['reason'])
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.unmanage(server['id'])
+        self.ends(server['id'], 'gone')
+        self.assertEqual([], self.addresses(server['id']))
+        self.assertFalse(self.store.servers.get(server['id']).ours)
+        again = self.managed()
+        self.assertNotEqual(server['id'], again['id'])
+        self.assertEqual(['10.10.0.77'], self.addresses(again['id']))
+
+    def test_one_that_we_made_can_go_and_come_back_under_its_id(self):
+        share = self.share(self.network_id)
+        [made] = self.servers(self.network_id)
+        before = self.addresses(made.id)
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual('identifier_in_use', self.ask(400, identifier=made.id)['reason'])
+        self.unmanage(made.id, force=False)
+        self.ends(made.id, 'gone')
+        back = self.managed(identifier=made.id)
+        self.assertEqual(before, self.addresses(back['id']))
+
+    def test_nobody_uses_it_and_it_stays(self):
+        self.there()
+        server = self.managed()
+        self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
+        with self.service.services.db.reader() as conn:
+            self.assertEqual([], serving.unused(conn, 'test@alpha', -60))
+        servers.remove_unused(self.service.managers['alpha'])
+        self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
+        self.assertEqual(409, self.admin.call('DELETE', f'/share-networks/{self.network_id}')[0])
+
+    def test_after_a_restart_it_is_served_again(self):
+        self.there()
+        server = self.managed()
+        self.service.managers['alpha'].driver.lose_exports()
+        self.assertTrue(servers.restore(self.service.managers['alpha']))
+        record = self.store.servers.get(server['id'])
+        self.assertEqual((True, True, 'nas1'), (record.running, record.ours, record.name))
+
+    def test_what_the_backend_refuses(self):
+        self.there('elsewhere', '192.0.2.1')
+        self.there('odd', '10.10.0.80', '192.0.2.1')
+        self.there('bare')
+        with self.store.locked():
+            self.store.servers.put(ServerRecord('bare', {}, ours=False))
+        for identifier, why in (('unknown', 'no share server unknown'), ('elsewhere', '192.0.2.1, which are not in subnet'),
+                                ('odd', '192.0.2.1, which are not'), ('bare', 'has 0 addresses')):
+            server = self.managed('manage_error', identifier=identifier)
+            self.assertIn(why, self.told(server['id']))
+            self.assertEqual([], self.addresses(server['id']))
+            self.unmanage(server['id'])
+            self.ends(server['id'], 'gone')
+
+    def test_an_address_that_another_server_has(self):
+        self.there('one')
+        self.there('two')
+        first = self.managed(identifier='one')
+        second = self.managed('manage_error', identifier='two')
+        self.assertIn('in use by another', self.told(second['id']))
+        self.assertEqual((['10.10.0.77'], []), (self.addresses(first['id']), self.addresses(second['id'])))
+
+    def test_a_backend_that_fails_half_way(self):
+        self.there()
+        self.fault('manage_server:fail_final_after')
+        server = self.managed('manage_error')
+        self.assertEqual([], self.addresses(server['id']))
+        self.assertFalse(self.store.servers.get(server['id']).ours)
+        self.service.knob('alpha', '')
+        self.assertEqual('identifier_in_use', self.ask(400)['reason'])
+        self.unmanage(server['id'])
+        self.ends(server['id'], 'gone')
+        self.managed()
+
+    def test_a_backend_that_does_not_let_go(self):
+        self.there()
+        server = self.managed()
+        self.fault('unmanage_server:fail_final')
+        self.unmanage(server['id'])
+        self.ends(server['id'], 'unmanage_error')
+        self.assertIn('could not let go', self.told(server['id']))
+        self.assertEqual(['10.10.0.77'], self.addresses(server['id']))
+        self.unmanage(server['id'], force='true')
+        self.ends(server['id'], 'gone')
+        self.assertEqual([], self.addresses(server['id']))
+
+    def test_a_driver_that_cannot(self):
+        server = self.managed('manage_error', host='test@beta')
+        self.assertIn('can neither take over', self.told(server['id']))
+        self.unmanage(server['id'])
+        self.ends(server['id'], 'unmanage_error')
+        self.unmanage(server['id'], force=True)
+        self.ends(server['id'], 'gone')
+
+    def test_what_cannot_be_asked_for(self):
+        other = self.admin.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4', 'availability_zone': 'there'}})['share_network']
+        [away] = other['share_network_subnets']
+        nothing = '00000000-0000-4000-8000-000000000000'
+        for change, word in (({'host': 'test@gamma'}, 'test@gamma'), ({'host': 'test@alpha#pool1'}, 'pool'),
+                             ({'host': ''}, 'host'), ({'identifier': ''}, 'identifier'), ({'identifier': None}, 'identifier'),
+                             ({'share_network_id': nothing}, nothing), ({'share_network_id': other['id']}, 'has 0 subnets'),
+                             ({'share_network_subnet_id': nothing}, nothing),
+                             ({'share_network_id': other['id'], 'share_network_subnet_id': away['id']}, 'zone here'),
+                             ({'driver_options': 'x'}, 'driver_options'), ({'driver_options': {'a': []}}, 'driver_options')):
+            self.assertIn(word, self.ask(400, **change)['message'], change)
+        self.assertEqual(422, self.admin.call('POST', '/share-servers/manage', {})[0])
+        self.admin.ok('POST', f'/share-networks/{self.network_id}/action', {'reset_status': {'status': 'error'}})
+        self.assertIn('not active', self.ask(400)['message'])
+        self.assertEqual([], self.servers(self.network_id))
+
+    def test_several_subnets_in_the_zone(self):
+        path = f'/share-networks/{self.network_id}/subnets'
+        [first] = self.admin.ok('GET', path)['share_network_subnets']
+        self.admin.ok('POST', path, {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        for more in ({}, {'share_network_subnet_id': first['id']}):
+            self.assertEqual('not_one_subnet', self.ask(400, **more)['reason'])
+
+    def test_the_subnet_can_be_named(self):
+        self.there()
+        [subnet] = self.admin.ok('GET', f'/share-networks/{self.network_id}/subnets')['share_network_subnets']
+        server = self.managed(share_network_subnet_id=subnet['id'])
+        self.assertEqual([subnet['id']], server['share_network_subnet_ids'])
+
+    def test_who_may_and_since_when(self):
+        self.there()
+        user = self.caller('p', roles='member,reader')
+        self.ask(403, caller=user)
+        self.ask(404, version='2.48')
+        self.ask(400, version='2.50', share_network_subnet_id='x')
+        server = self.managed()
+        path = f'/share-servers/{server["id"]}/action'
+        self.assertEqual(403, user.call('POST', path, {'unmanage': {}})[0])
+        self.assertEqual(404, self.admin.call('POST', path, {'unmanage': {}}, version='2.48')[0])
+        self.assertEqual(400, self.admin.call('POST', path, {'unmanage': {'force': 'perhaps'}})[0])
+        nothing = '00000000-0000-4000-8000-000000000000'
+        self.assertEqual(404, self.admin.call('POST', f'/share-servers/{nothing}/action', {'unmanage': {}})[0])
+
+    def test_statuses_that_it_cannot_be_let_go_of_in(self):
+        self.there()
+        server = self.managed()
+        for status in ('creating', 'network_change', 'deleting', 'manage_starting'):
+            self.admin.ok('POST', f'/share-servers/{server["id"]}/action', {'reset_status': {'status': status}})
+            self.unmanage(server['id'], 400)
+        self.admin.ok('POST', f'/share-servers/{server["id"]}/action', {'reset_status': {'status': 'active'}})

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that writes without a pause, while something happens to its server."""
+
+import threading
+
+from manila_lite.tests import nfs_client
+
+
+class Writer(threading.Thread):
+    """A client that stays mounted and writes one file after the other until it is told to end."""
+
+    def __init__(self, address, export, netns):
+        super().__init__(daemon=True)
+        self.session = nfs_client.Session(address, export, netns=netns)
+        self.ending = threading.Event()
+        self.written, self.failed = [], []
+        self.busy = threading.Condition()
+        self.start()
+
+    def run(self):
+        while not self.ending.is_set() and not self.failed:
+            name = f'file{len(self.written)}'
+            worked, said = self.session.call('write', name, name)
+            with self.busy:
+                (self.written if worked else self.failed).append(name if worked else said)
+                self.busy.notify_all()
+
+    def goes_on(self, more=3):
+        """Some more files were written after this was called, or it failed.
+
+        :raises TimeoutError: neither; it hangs.
+        """
+        with self.busy:
+            wanted = len(self.written) + more
+            if not self.busy.wait_for(lambda: len(self.written) >= wanted or self.failed, 60):
+                raise TimeoutError(f'a client hangs after {len(self.written)} files')
+
+    def end(self):
+        """No more is written; returns what failed."""
+        self.ending.set()
+        self.join(60)
+        self.session.close()
+        return self.failed
