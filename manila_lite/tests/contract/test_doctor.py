@@ -4,8 +4,9 @@
 import testtools
 
 from manila_lite import states
+from manila_lite.actions import server_changes
 from manila_lite.manager import service as manager
-from manila_lite.operations.doctor import grants
+from manila_lite.operations.doctor import grants, servers
 from manila_lite.operations.doctor.redo import REDO
 from manila_lite.scheduler import service as scheduler
 
@@ -38,3 +39,18 @@ class RedoTest(testtools.TestCase):
                 if redo.verb == 'delete':
                     self.assertIn(status, states.MACHINES[noun].resettable)
                     self.assertFalse(redo.proof(None, None))
+
+
+class RedoServersTest(testtools.TestCase):
+
+    def test_every_transient_status_has_an_end(self):
+        self.assertEqual(states.SHARE_SERVER.transient, set(servers.REDO))
+
+    def test_the_verb_is_that_of_the_status_and_workers_know_the_operations(self):
+        known = {plan.kind for plan in manager.PLANS}
+        for status, redo in servers.REDO.items():
+            self.assertEqual(status, states.SHARE_SERVER[redo.verb].during)
+            self.assertTrue(set(redo.kinds) <= known, redo.kinds)
+
+    def test_what_changes_servers_is_what_ends_their_change(self):
+        self.assertEqual(set(server_changes.DOING), set(servers.REDO['network_change'].kinds))

@@ -12,7 +12,7 @@ from manila_lite.tests.factories import networks
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
-API_STATEMENTS, API_TRANSACTIONS = 12, 2
+API_STATEMENTS, API_TRANSACTIONS = 10, 1
 #: With a look at what has changed of the pools, which under load is much rarer than decisions.
 WORKER_STATEMENTS = 24
 LIST_STATEMENTS = 6

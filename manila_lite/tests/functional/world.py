@@ -82,8 +82,9 @@ def _network(owner):
     subnet = owner.ok('POST', f'{path}/subnets', {'share-network-subnet': {'metadata': {'key': 'value'}}})
     service = owner.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})['security_service']
     owner.ok('POST', f'{path}/action', {'add_security_service': {'security_service_id': service['id']}})
+    other = owner.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})['security_service']
     return {'share_network_id': network['id'], 'share_network_subnet_id': subnet['share_network_subnet']['id'],
-            'security_service_id': service['id']}
+            'security_service_id': service['id'], 'current_service_id': service['id'], 'new_service_id': other['id']}
 
 
 def _server(service, project):

@@ -153,18 +153,17 @@ class PoolsTest(DummyCase):
         driver.create_share(a_share('s2', size=1, pool='pool2'))
         driver.write('s1', 'x', used=3)
         one, two = driver.report()
-        self.assertEqual(('pool1', 10, 6, 4, 5, False, 1.0),
-                         (one.name, one.total_gb, one.free_gb, one.allocated_gb, one.reserved_percentage,
+        self.assertEqual(('pool1', 10, 6, 5, False, 1.0),
+                         (one.name, one.total_gb, one.free_gb, one.reserved_percentage,
                           one.thin_provisioning, one.max_over_subscription_ratio))
-        self.assertEqual(('pool2', 9, 1), (two.name, two.free_gb, two.allocated_gb))
+        self.assertEqual(('pool2', 9), (two.name, two.free_gb))
 
     def test_thin_pools_lose_what_was_written(self):
         driver = self.make(dummy_pool_size_gb=10, dummy_thin_provisioning=True, dummy_max_over_subscription_ratio=2)
         driver.create_share(a_share(size=15))
         driver.write('s1', 'x', used=3)
         pool, = driver.report()
-        self.assertEqual((7, 15, True, 2.0), (pool.free_gb, pool.allocated_gb, pool.thin_provisioning,
-                                              pool.max_over_subscription_ratio))
+        self.assertEqual((7, True, 2.0), (pool.free_gb, pool.thin_provisioning, pool.max_over_subscription_ratio))
         self.assertRaises(errors.Final, driver.create_share, a_share('s2', size=6))
         self.assertTrue(driver.create_share(a_share('s2', size=5)))
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share server that was let go of is taken over under another id, with its address, and serves clients."""
+
+import dataclasses
+import itertools
+
+from oslo_utils import uuidutils
+
+from manila_lite.tests.functional.linux import server_base
+
+
+class Managed(server_base.ServerTest):
+    #: Each test has an address of its own: clients remember for a while where one was.
+    HOSTS = itertools.count(6)
+
+    def setUp(self):
+        super().setUp()
+        host = next(self.HOSTS)
+        self.address = server_base.address('four', host)
+        self.old = self.machine.server('four', host=host)
+        self.driver.setup_server(self.old)
+        self.new = dataclasses.replace(self.old, id=uuidutils.generate_uuid())
+        self.machine.spaces.append(f'manila-{self.new.id}')
+        for server in (self.old, self.new):
+            self.addCleanup(self.torn_down, server)
+
+    def torn_down(self, server):
+        """The driver that there is by then has torn it down."""
+        self.driver.teardown_server(server)
+
+    def take_over(self):
+        """The server is ours, and serves at its address."""
+        asking = dataclasses.replace(self.new, networks=())
+        self.assertEqual([self.address], list(self.driver.find_server(asking, self.old.id, {})))
+        self.driver.manage_server(self.new, self.old.id, {})
+        self.assertIn(f'manila-{self.new.id}', self.machine.traces())
+        self.assertNotIn(f'manila-{self.old.id}', self.machine.traces())
+        share = self.share(self.new)
+        self.grant(share, (server_base.address('four', 101), 'rw'))
+        self.works('one4', self.address, share, 'write', 'f', 'hello')
+        self.refused('NOENT', 'two4', self.address, share, 'list')
+
+    def test_while_it_runs(self):
+        self.driver.unmanage_server(self.old)
+        self.assertIn(f'manila-{self.old.id}', self.machine.traces())
+        self.assertNotIn(self.old.id, self.driver.held_servers())
+        self.take_over()
+        self.assertIn(self.new.id, self.driver.held_servers())
+
+    def test_after_a_reboot(self):
+        self.driver.unmanage_server(self.old)
+        self.driver.teardown()
+        type(self).driver = self.machine.driver()
+        self.driver.setup()
+        self.assertIsNone(self.driver.ensure_servers([self.server])[self.server.id].error)
+        self.assertNotIn(f'manila-{self.old.id}', self.machine.traces())
+        self.take_over()
