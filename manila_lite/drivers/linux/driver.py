@@ -16,6 +16,7 @@ from manila_lite.drivers.linux import check, clients, locations
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ganesha import Ganesha
+from manila_lite.drivers.linux.managing import LinuxManaging
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.pool import GIB, Pool
@@ -31,7 +32,7 @@ _NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert
 _LOCKS = 64
 
 
-class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers):
+class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers, LinuxManaging):
     """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
     Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mounts and loop devices, each step done only if it is not so yet."""
 
+import time
 from pathlib import Path
 
 from manila_lite.drivers.linux.run import CommandFailed, run
+
+#: How long whoever looks at devices (udev, an unmount that the kernel still works at) is given to be done with one.
+_IN_USE_SECONDS = 5
 
 
 def is_mounted(path: Path) -> bool:
@@ -46,8 +50,16 @@ def attach(image: Path) -> str:
 
 
 def detach(image: Path) -> None:
-    """The image file has no loop device."""
-    while device := loop_of(image):
-        run('losetup', '--detach', device)
-        if loop_of(image) == device:
-            return      # still in use; the kernel detaches it when its last user ends
+    """The image file has no loop device. One that is in use for seconds goes by itself when its last user ends."""
+    told = set()
+    end = time.monotonic() + _IN_USE_SECONDS
+    while (device := loop_of(image)) and time.monotonic() < end:
+        if device in told:
+            time.sleep(0.02)
+            continue
+        told.add(device)
+        try:
+            run('losetup', '--detach', device)
+        except CommandFailed:
+            if loop_of(image) == device:
+                raise

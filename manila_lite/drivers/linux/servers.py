@@ -5,7 +5,7 @@ import concurrent.futures
 import re
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from oslo_log import log
 from manila_lite import errors, kinds
 from manila_lite.drivers import networks
 from manila_lite.drivers.interface import AddsSubnets, SpansSubnets
-from manila_lite.drivers.linux import locations
+from manila_lite.drivers.linux import locations, notes
 from manila_lite.drivers.linux.fabric import Fabric
 from manila_lite.drivers.linux.namespace import Namespace
 from manila_lite.drivers.linux.outlet import Outlet, Source
@@ -56,11 +56,27 @@ class Servers:
         """Return the NFS servers of all share servers that run."""
         return list(self._running.values())
 
-    def _lock(self, ident: str) -> threading.Lock:
+    def held(self) -> list[str]:
+        """Return the ids of all servers of ours that were set up, or half so, and not torn down."""
+        return [folder.name for folder in self.folders() if not notes.of(folder)]
+
+    def folders(self) -> list[Path]:
+        """Return the folders of all servers, also of those that we let go of."""
+        return sorted(self._state.glob('*'))
+
+    def folder(self, ident: str) -> Path:
+        """Return the folder that the server has while it is set up.
+
+        :raises errors.Final: that is no id.
+        """
         if not SAFE_ID.fullmatch(ident):
             raise errors.Final(f'{ident!r} is no id of a share server.')
+        return self._state / ident
+
+    def _lock(self, ident: str) -> threading.Lock:
+        name = self.folder(ident).name
         with self._guard:
-            return self._locks.setdefault(ident, threading.Lock())
+            return self._locks.setdefault(name, threading.Lock())
 
     def _namespace(self, ident: str) -> Namespace:
         return Namespace(ident, self._fabric)
@@ -77,9 +93,9 @@ class Servers:
 
     def adopt(self) -> None:
         """Servers that still have their networks are served again; the others wait for ``have``."""
-        for folder in sorted(self._state.glob('*')):
+        for folder in self.folders():
             with self._lock(folder.name):
-                if self._namespace(folder.name).is_there:
+                if self._namespace(folder.name).is_there and not notes.of(folder):
                     try:
                         self._start(folder.name)
                     except (CommandFailed, OSError) as bad:
@@ -115,10 +131,30 @@ class Servers:
         """
         with self._lock(ident):
             folder = self._state / ident
-            if left := sorted(file.stem for place in ('exports.d', 'held') for file in (folder / place).glob('*.conf')):
-                raise errors.Final(f'Share server {ident} still exports {", ".join(left)}.')
+            self._must_export_nothing(folder)
             self._halt(ident)
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _must_export_nothing(self, folder: Path) -> None:
+        if left := sorted(file.stem for place in ('exports.d', 'held') for file in (folder / place).glob('*.conf')):
+            raise errors.Final(f'Share server {folder.name} still exports {", ".join(left)}.')
+
+    def leave(self, ident: str) -> None:
+        """Nobody finds the server's NFS server any more, which goes on.
+
+        :raises errors.Final: it still exports shares.
+        """
+        with self._lock(ident):
+            self._must_export_nothing(self._state / ident)
+            self._running.pop(ident, None)
+
+    def move(self, old: str, new: str) -> None:
+        """What the folder of one id was is that of another; nothing runs under either."""
+        if old == new:
+            return
+        with self._lock(old), self._lock(new):
+            self._halt(old)
+            (self._state / old).rename(self._state / new)
 
     def _halt(self, ident: str) -> None:
         folder = self._state / ident
@@ -139,6 +175,10 @@ class LinuxServers(SpansSubnets, AddsSubnets):
     """The part of the driver that is about share servers, whatever they export."""
 
     _servers: Servers
+
+    def held_servers(self) -> Collection[str]:
+        """Every server whose folder is there."""
+        return self._servers.held()
 
     def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
         """A namespace with the server's addresses is there, and an NFS server in it."""

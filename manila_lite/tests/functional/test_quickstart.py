@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The front door, as a newcomer uses it: it works, twice, and leaves nothing behind."""
 
+import hashlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import fixtures
@@ -21,10 +22,11 @@ def _lines(*command):
 
 
 def traces(state):
-    """Return what a run left: mounts, loop devices and processes that name its state directory."""
+    """Return what a run left: mounts, loop devices, processes that name its state directory, and its network namespaces."""
     found = [*Path('/proc/self/mounts').read_text().splitlines(), *_lines('losetup', '-a'), *_lines('ip', 'netns'),
              *_lines('ps', '-eo', 'args')]
-    return [line for line in found if str(state) in line]
+    mark = f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}-'
+    return [line for line in found if str(state) in line or line.startswith(mark)]
 
 
 class Quickstart(testtools.TestCase):
@@ -38,7 +40,7 @@ class Quickstart(testtools.TestCase):
 
     def run_tool(self, *words, ok=True):
         done = subprocess.run([*_TOOL, '--state', str(self.state), *words], env=self.env, capture_output=True, text=True,
-                              timeout=300, stdin=subprocess.DEVNULL)
+                              timeout=600, stdin=subprocess.DEVNULL)
         self.assertEqual(ok, done.returncode == 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -53,7 +55,7 @@ class Quickstart(testtools.TestCase):
         self.assertIn('--down', done.stdout)
 
 
-class RealStorage(Quickstart):
+class WithRoot(Quickstart):
     """With root and the packages of bindep.txt: real btrfs, real NFS."""
 
     test_dummy = None
@@ -64,6 +66,27 @@ class RealStorage(Quickstart):
                 'mkfs.btrfs', path='/sbin:/usr/sbin'):
             self.skipTest('needs root, nfs-ganesha and btrfs-progs')
         super().setUp()
+
+    def stay(self, *words, until='Staying'):
+        """A walk goes on; returns its process, and what it said up to a word."""
+        process = subprocess.Popen([*_TOOL, '--state', str(self.state), '--stay', *words], env=self.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.kill)
+        guard = threading.Timer(600, process.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
+        said = ''
+        for line in process.stdout:
+            said += line
+            if until in line:
+                break
+        self.assertIn(until, said)
+        self.assertNotEqual([], traces(self.state))
+        return process, said
+
+
+class RealStorage(WithRoot):
+    """The life of a share."""
 
     def test_walk_stay_and_down(self):
         self.addCleanup(self.run_tool, '--down')
@@ -79,17 +102,7 @@ class RealStorage(Quickstart):
 
     def _stay(self):
         """A second run works over the first, stays until it is told to end, and can be used meanwhile."""
-        process = subprocess.Popen([*_TOOL, '--state', str(self.state), '--stay'], env=self.env, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.addCleanup(process.kill)
-        said = ''
-        end = time.monotonic() + 240
-        for line in process.stdout:
-            said += line
-            if 'Staying' in line or time.monotonic() > end:
-                break
-        self.assertIn('Staying', said)
-        self.assertNotEqual([], traces(self.state))
+        process, said = self.stay()
         exported = dict(
             word.split('=', 1) for line in said.splitlines() if 'export OS_' in line for word in line.split()[1:])
         done = subprocess.run(['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'], env=self.env | exported,
@@ -97,3 +110,33 @@ class RealStorage(Quickstart):
         self.assertEqual('demo', done.stdout.strip(), done.stderr)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(timeout=80))
+
+
+class DualStack(WithRoot):
+    """A share server in three subnets."""
+
+    def test_walk(self):
+        self.addCleanup(self.run_tool, '--down')
+        said = self.run_tool('--dual-stack')
+        for part in ("fd77:2::101 reads: 'hello from IPv4'", "10.77.1.101 reads: 'hello from IPv6'", 'none failed',
+                     "10.77.3.101 reads through 10.77.3.10: 'hello from IPv4'", 'namespaces left: 0', 'It works.',
+                     'share network demo', '✓ fd77:2::101', '✗ 10.77.3.102', '━ green'):
+            self.assertIn(part, said)
+        self.assertEqual(3, said.count('was granted nothing and is refused on'), said)
+        self.assertEqual([], traces(self.state))
+        self.run_tool('--down')
+        self.assertFalse(self.state.exists())
+
+    def test_down_after_it_was_killed(self):
+        self.addCleanup(self.run_tool, '--down')
+        process, _ = self.stay('--dual-stack', until='A third subnet')
+        process.kill()
+        process.wait()
+        server, = (self.state / 'lib' / 'storage' / 'servers').iterdir()
+        spaces = _lines('ip', 'netns')
+        self.assertTrue([line for line in spaces if line.startswith(f'manila-{server.name}')], spaces)
+        self.assertEqual(5, len([line for line in traces(self.state) if line.startswith('mlq-')]), spaces)
+        self.run_tool('--down')
+        self.assertFalse(self.state.exists())
+        self.assertEqual([], traces(self.state))
+        self.assertFalse([line for line in _lines('ip', 'netns') if line.startswith(f'manila-{server.name}')])

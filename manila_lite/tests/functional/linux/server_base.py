@@ -116,6 +116,17 @@ class Machine:
         return found
 
 
+class MachineTest(testtools.TestCase):
+    """A machine for each test."""
+
+    def setUp(self):
+        super().setUp()
+        if lacks := base.missing():
+            raise unittest.SkipTest(f'real storage needs {lacks}')
+        self.machine = Machine()
+        self.addCleanup(self.machine.clear)
+
+
 class ServerTest(testtools.TestCase):
     """One backend with one server in two subnets, and two clients in each, for the class."""
 

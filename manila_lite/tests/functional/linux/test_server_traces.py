@@ -4,9 +4,6 @@
 import json
 import os
 import subprocess
-import unittest
-
-import testtools
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.linux.fabric import bridge_of
@@ -14,13 +11,9 @@ from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import base, server_base
 
 
-class ServerTraces(testtools.TestCase):
+class ServerTraces(server_base.MachineTest):
     def setUp(self):
         super().setUp()
-        if lacks := base.missing():
-            raise unittest.SkipTest(f'real storage needs {lacks}')
-        self.machine = server_base.Machine()
-        self.addCleanup(self.machine.clear)
         self.driver = self.machine.driver()
         self.addCleanup(lambda: self.driver.teardown(remove_data=True))
         self.driver.setup()

@@ -1,46 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients in the subnets of a share network see of its share server: both families, a new subnet, strangers."""
 
-import threading
-
 from manila_lite import kinds
-from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import base, server_base
+from manila_lite.tests.nfs_writer import Writer
 
 FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
-
-
-class Writer(threading.Thread):
-    """A client that stays mounted and writes one file after the other until it is told to end."""
-
-    def __init__(self, share, netns):
-        super().__init__(daemon=True)
-        self.session = nfs_client.Session(FOUR, f'/shares/{share.id}', netns=netns)
-        self.ending = threading.Event()
-        self.written, self.failed = [], []
-        self.busy = threading.Condition()
-        self.start()
-
-    def run(self):
-        while not self.ending.is_set() and not self.failed:
-            name = f'file{len(self.written)}'
-            worked, said = self.session.call('write', name, name)
-            with self.busy:
-                (self.written if worked else self.failed).append(name if worked else said)
-                self.busy.notify_all()
-
-    def goes_on(self, more=3):
-        """Some more files were written after this was called, or it failed."""
-        with self.busy:
-            wanted = len(self.written) + more
-            self.busy.wait_for(lambda: len(self.written) >= wanted or self.failed, 60)
-
-    def end(self):
-        """No more is written; returns what failed."""
-        self.ending.set()
-        self.join(60)
-        self.session.close()
-        return self.failed
 
 
 class Families(server_base.ServerTest):
@@ -112,7 +77,7 @@ class Growth(server_base.ServerTest):
         share = self.share()
         new = server_base.network('more', 5)
         self.grant(share, (server_base.address('four', 101), 'rw'), ('10.66.3.101', 'ro'))
-        writer = Writer(share, self.machine.space('one4'))
+        writer = Writer(FOUR, f'/shares/{share.id}', self.machine.space('one4'))
         self.addCleanup(writer.end)
         writer.goes_on()
         self.assertIsNone(self.driver.check_update_server_network(self.server, new, []))

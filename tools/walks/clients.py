@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts in the networks of share servers: each a network namespace with one interface on a bridge of the fabric."""
+
+import os
+
+from manila_lite.drivers.linux.ip import add, delete, ip, links
+from manila_lite.tests import nfs_client, nfs_writer
+
+_PORT = 'eth0'
+
+
+class Host:
+    """A client with one address; it is there once made."""
+
+    def __init__(self, prefix, name, bridge, address, length):
+        self.netns = f'{prefix}-{name}'
+        self.name = name
+        self.address = address
+        fabric = f'{prefix}-fabric'
+        add(self.netns)
+        ip(self.netns, 'link', 'set', 'lo', 'up')
+        ip(self.netns, 'link', 'add', _PORT, 'type', 'veth', 'peer', 'name', name, 'netns', fabric)
+        ip(fabric, 'link', 'set', name, 'master', bridge, 'up')
+        ip(self.netns, 'address', 'add', f'{address}/{length}', 'dev', _PORT, *(('nodad',) if ':' in address else ()))
+        ip(self.netns, 'link', 'set', _PORT, 'up')
+
+    def nfs(self, address, path, action, *words):
+        """Mount a share, do something on it, unmount; returns (worked, what the client says)."""
+        return nfs_client.call(address, path, action, *words, netns=self.netns)
+
+    def writer(self, address, path):
+        """Return a client that writes until it is told to end."""
+        return nfs_writer.Writer(address, path, self.netns)
+
+
+def spaces(prefix):
+    """Return the network namespaces of a walk."""
+    return sorted(name for name in os.listdir('/run/netns') if name.startswith(prefix)) if os.path.isdir('/run/netns') else []
+
+
+def gone(prefix):
+    """No host of the walk is left, nor its port on a bridge: that of a namespace that only lost its name would go later."""
+    for netns in spaces(prefix):
+        if netns.endswith('-fabric'):
+            continue
+        if any(link['ifname'] == _PORT for link in links(netns)):
+            ip(netns, 'link', 'delete', _PORT)
+        delete(netns)

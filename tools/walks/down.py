@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes down what a run left."""
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from manila_lite.cmd import setup
+from manila_lite.drivers import load
+from walks import clients, settings
+
+
+def down(state):
+    """No trace of an earlier run is left."""
+    if not state.exists():
+        print('Nothing to take down.')
+        return
+    pid = state / 'pid'
+    if pid.exists():
+        end_process(int(pid.read_text()))
+    release(state, remove_data=True)
+    shutil.rmtree(state)
+    print(f'Processes, mounts, loop devices and {state} are gone.')
+
+
+def release(state, *, remove_data):
+    """The NFS server has ended, and shares and pool are unmounted."""
+    config = state / 'manila_lite.conf'
+    if not config.exists() or 'driver = linux' not in config.read_text():
+        return
+    clients.gone(settings.prefix(state))
+    conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
+    load.make('linux', 'storage', 'quickstart@storage', conf, Path(conf.state_path) / 'storage').teardown(
+        remove_data=remove_data)
+    conf.reset()
+    conf.clear()
+
+
+def end_process(pid):
+    """The service of an earlier run has ended; a stranger that has its pid now is let be."""
+    with contextlib.suppress(OSError):
+        if b'manila-lite' not in Path(f'/proc/{pid}/cmdline').read_bytes():
+            return
+        os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + 70
+        while time.monotonic() < end and Path(f'/proc/{pid}').exists():
+            time.sleep(0.1)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share server in an IPv4 and an IPv6 subnet, and then in a third one while a client writes."""
+
+import ipaddress
+
+from manila_lite import kinds
+from manila_lite.drivers.linux.fabric import bridge_of
+from walks import clients, picture, settings
+from walks.nfs import must, refused, split
+from walks.service import Trouble
+
+
+class Wire:
+    """One subnet, with a friend who is granted access and a stranger who is not."""
+
+    def __init__(self, walk, subnet, path):
+        self.name = subnet['neutron_net_id']
+        self.cidr = ipaddress.ip_network(subnet['cidr'])
+        self.added = ''
+        self.server, self.path = split(path)
+        bridge = bridge_of(kinds.ServerNetwork(
+            subnet['id'], str(self.cidr), self.cidr.version, network_type=subnet['network_type'],
+            segmentation_id=subnet['segmentation_id']))
+        self.friend, self.stranger = (
+            clients.Host(settings.prefix(walk.state), f'{self.name}-{who}', bridge, str(self.cidr[host]), self.cidr.prefixlen)
+            for who, host in (('friend', 0x101 if self.cidr.version == 6 else 101),
+                              ('stranger', 0x102 if self.cidr.version == 6 else 102)))
+        self.stories = {self.friend: [], self.stranger: ['refused: no rule']}
+
+    def read(self, name):
+        """Return what the friend reads."""
+        self.stories[self.friend].append(f'reads {name}')
+        return must(self.friend.nfs(self.server, self.path, 'read', name))
+
+    def write(self, name, text):
+        """The friend wrote a file."""
+        self.stories[self.friend].append(f'writes {name}')
+        must(self.friend.nfs(self.server, self.path, 'write', name, text))
+
+    def refuse(self, walk):
+        """The stranger is refused."""
+        said = refused(self.stranger.nfs(self.server, self.path, 'list'))
+        walk.say(f'{self.stranger.address} was granted nothing and is refused on {self.server}: {said}')
+
+    def column(self, height):
+        """Return how the subnet is drawn, with so many lines for the longest story."""
+        hosts = []
+        for host, story in self.stories.items():
+            hosts += ['|', f'{"✓" if host is self.friend else "✗"} {host.address}', *story]
+            hosts += [''] * (height - len(story))
+        return {'above': ['|', self.server, '|'], 'network': self.name, 'below': [str(self.cidr), self.added, *hosts]}
+
+
+class DualStack:
+    """The walk, its steps in their order."""
+
+    def __init__(self, walk):
+        self.walk = walk
+        self.wires = []
+        self.network = self.share = self.server = self.path = ''
+
+    def through(self):
+        """Everything is shown but the end. Returns how to mount the share by hand."""
+        self._network()
+        self._share()
+        self._families()
+        self._third()
+        return f'ip netns exec {self.wires[0].friend.netns} mount -t nfs4 {self.path} /mnt'
+
+    def _network(self):
+        walk = self.walk
+        with walk.step('A share network with an IPv4 and an IPv6 subnet'):
+            walk.show('share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True')
+            walk.say('The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:')
+            self.network = walk.ask('POST', '/share-networks', {'share_network': {
+                'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
+            self._add_subnet('blue', 'blue-v6')
+
+    def _add_subnet(self, net, subnet):
+        self.walk.ask('POST', f'/share-networks/{self.network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': net, 'neutron_subnet_id': subnet}})
+
+    def _about(self):
+        return self.walk.api('GET', f'/share-networks/{self.network}')[1]['share_network']
+
+    def _share(self):
+        walk = self.walk
+        with walk.step('A share in it, on a server with an address in each subnet'):
+            self.share = walk.show('share', 'create', 'NFS', '1', '--name', 'demo', '--share-network', 'demo', '--wait')['id']
+            self.server = walk.show('share', 'server', 'list')[0]['ID']
+            self._wire_up()
+            for wire in self.wires:
+                walk.say(f'{wire.server} is its address in {wire.name} ({wire.cidr})')
+
+    def _wire_up(self):
+        """Each subnet that has no hosts yet gets them."""
+        paths = [place['Path'] for place in self.walk.show('share', 'export', 'location', 'list', self.share)]
+        self.path = paths[0]
+        there = {wire.cidr for wire in self.wires}
+        for subnet in self._about()['share_network_subnets']:
+            cidr = ipaddress.ip_network(subnet['cidr'])
+            path = next(path for path in paths if ipaddress.ip_address(split(path)[0]) in cidr)
+            if cidr not in there:
+                self.wires.append(Wire(self.walk, subnet, path))
+
+    def _grant(self, wire):
+        self.walk.show('share', 'access', 'create', self.share, 'ip', wire.friend.address, '--wait')
+
+    def _families(self):
+        walk, (red, blue) = self.walk, self.wires
+        with walk.step('Written over IPv4, read over IPv6, and the other way round'):
+            for wire in self.wires:
+                self._grant(wire)
+            red.write('four.txt', 'hello from IPv4')
+            walk.say(f'{blue.friend.address} reads: {blue.read("four.txt")!r}')
+            blue.write('six.txt', 'hello from IPv6')
+            walk.say(f'{red.friend.address} reads: {red.read("six.txt")!r}')
+            for wire in self.wires:
+                wire.refuse(walk)
+
+    def _third(self):
+        walk, red = self.walk, self.wires[0]
+        with walk.step('A third subnet, while a client writes'):
+            writer = red.friend.writer(red.server, red.path)
+            try:
+                writer.goes_on()
+                before = len(writer.written)
+                self._add_subnet('green', 'green-v4')
+                walk.wait('the network is active again', lambda: self._about()['status'] == 'active')
+                meanwhile = len(writer.written) - before
+                writer.goes_on()
+            finally:
+                failed = writer.end()
+            if failed:
+                raise Trouble(f'a client that wrote meanwhile was told: {failed[0]}')
+            walk.say(f'{red.friend.address} wrote {len(writer.written)} files, {meanwhile} of them meanwhile; none failed')
+            red.stories[red.friend].append(f'wrote {len(writer.written)} files')
+            self._wire_up()
+            self._read_back(writer.written)
+
+    def _read_back(self, written):
+        walk, green = self.walk, self.wires[-1]
+        green.added = 'added in use'
+        self._grant(green)
+        walk.say(f'{green.friend.address} reads through {green.server}: {green.read("four.txt")!r}')
+        found = must(green.friend.nfs(green.server, green.path, 'list')).split()
+        if lost := set(written) - set(found):
+            raise Trouble(f'these files are not there: {", ".join(sorted(lost))}')
+        green.refuse(walk)
+
+    def picture(self):
+        """Return lines that show who reached what."""
+        height = max(len(story) for wire in self.wires for story in wire.stories.values())
+        return picture.draw('share network demo', [
+            f'share server {self.server}', 'a network namespace with an NFS server', f'share {self.share}'],
+            [wire.column(height) for wire in self.wires])
+
+    def delete(self):
+        """The share, the network, its server and all hosts are gone."""
+        walk = self.walk
+        with walk.step('Delete: share, network, server and addresses'):
+            clients.gone(settings.prefix(walk.state))
+            walk.run('share', 'delete', self.share, '--wait')
+            walk.run('share', 'server', 'delete', self.server, '--wait')
+            for subnet in self._about()['share_network_subnets'][1:]:
+                walk.run('share', 'network', 'subnet', 'delete', 'demo', subnet['id'])
+            walk.run('share', 'network', 'delete', 'demo')
+            left = clients.spaces(settings.prefix(walk.state))
+            if left:
+                raise Trouble(f'network namespaces are left: {", ".join(left)}')
+            walk.say('shares, share servers, network namespaces left: 0')

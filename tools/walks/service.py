@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service that the walks start: everything in one process, on SQLite."""
+
+import base64
+import contextlib
+import json
+import os
+import secrets
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import bcrypt
+
+from walks import down, settings
+
+
+class Trouble(Exception):
+    """A step did not do what it should; the message says what to look at."""
+
+
+class Service:
+    """One service, its configuration and logs below a directory; and how to ask it."""
+
+    def __init__(self, state, backend):
+        self.state = state
+        self.backend = backend
+        self.process = None
+        self.port = 8786
+        self.password = secrets.token_urlsafe(12)
+
+    @property
+    def config(self):
+        """The configuration file."""
+        return self.state / 'manila_lite.conf'
+
+    @property
+    def url(self):
+        """Where the API is."""
+        return f'http://{settings.V4}:{self.port}'
+
+    def configure(self):
+        """Everything that the service reads is written."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        (self.state / 'lib').mkdir(exist_ok=True)
+        self.port = free_port(8786)
+        hashed = bcrypt.hashpw(self.password.encode(), bcrypt.gensalt(10)).decode()
+        write_private(self.state / 'htpasswd', f'{settings.USER}:{hashed}\n')
+        for name, text in settings.files(self.state, self.backend, self.port, self.url, self.password).items():
+            write_private(self.state / name, text)
+
+    def start(self):
+        """The service answers and its backend has reported."""
+        with (self.state / 'console.log').open('ab') as log:
+            self.process = subprocess.Popen(['manila-lite', f'--config-file={self.config}'], stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, start_new_session=True)
+        (self.state / 'pid').write_text(f'{self.process.pid}\n')
+        self.wait('the API answers', self._answers)
+        self.wait('the backend is ready', lambda: json.loads(self.openstack('share', 'pool', 'list', '-f', 'json')))
+
+    def _answers(self):
+        if self.process.poll() is not None:
+            raise Trouble(f'manila-lite ended with status {self.process.returncode}:\n{self.logs()}')
+        try:
+            with urllib.request.urlopen(f'{self.url}/healthcheck', timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def stop(self):
+        """Nothing runs and nothing is mounted any more; what was stored is kept until --down."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=70)
+        (self.state / 'pid').unlink(missing_ok=True)
+        down.release(self.state, remove_data=False)
+
+    def logs(self):
+        """The last lines of the logs."""
+        found = []
+        for name in ('console.log', 'manila-lite.log'):
+            with contextlib.suppress(OSError):
+                found += (self.state / name).read_text(errors='replace').splitlines()[-15:]
+        return '\n'.join(found)
+
+    def wait(self, what, ready, patience=60):
+        """Wait until ``ready`` gives something true; returns it. ``patience`` in seconds."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            if found := ready():
+                return found
+            time.sleep(0.2)
+        raise Trouble(f'not within {patience} s: {what}\n{self.logs()}')
+
+    # Asking -------------------------------------------------------------------------------
+
+    def openstack(self, *words, check=True):
+        """Run the openstack client; returns what it prints."""
+        env = {**os.environ, 'OS_CLIENT_CONFIG_FILE': str(self.state / 'clouds.yaml'), 'OS_CLOUD': 'manila-lite'}
+        done = subprocess.run(['openstack', *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=120)
+        if check and done.returncode:
+            raise Trouble(f'openstack {" ".join(words)}: {done.stderr.strip() or done.stdout.strip()}')
+        return done.stdout
+
+    def api(self, method, path, body=None):
+        """Send a request of the demo user to the API; returns (status, document)."""
+        request = urllib.request.Request(
+            f'{self.url}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
+            headers={'Authorization': f'Basic {base64.b64encode(f"{settings.USER}:{self.password}".encode()).decode()}',
+                     'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.loads(answer.read() or b'null')
+        except urllib.error.HTTPError as refused:
+            return refused.code, json.loads(refused.read() or b'null')
+
+
+def free_port(wanted):
+    """Return the port, or another if somebody listens on it."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind((settings.V4, port))
+                return probe.getsockname()[1]
+    raise Trouble('no free port')
+
+
+def write_private(path, text):
+    """The file holds the text, and only its owner reads it."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w') as out:
+        out.write(text)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the walks write down before the service starts."""
+
+import hashlib
+
+V4, V6 = '127.0.0.1', '::1'
+USER, PROJECT = 'demo', 'demo'
+
+CONFIG = """# Written by tools/quickstart. A real installation looks much the same.
+[DEFAULT]
+state_path = {state}/lib
+log_file = {state}/manila-lite.log
+host = quickstart
+auth_strategy = http_basic
+default_share_type = default
+enabled_share_protocols = NFS
+enabled_share_backends = storage
+osapi_share_listen = {v4}
+osapi_share_listen_port = {port}
+report_interval = 2
+capability_interval = 10
+
+[api]
+http_basic_auth_user_file = {state}/htpasswd
+http_basic_accounts = {user}:{project}:admin+member+reader
+
+[storage]
+driver = {driver}
+{options}
+"""
+
+#: The linux backend with share servers.
+DUAL_STACK = 'dual-stack'
+#: What a backend is called, and the options in its section.
+OPTIONS = {
+    'linux': 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
+             'linux_graceless = true\n',
+    'directory': 'linux_pool_path = {state}/pool\nlinux_pool_type = directory\nlinux_export_ips = {v4},{v6}\n'
+                 'linux_graceless = true\n',
+    'dummy': '',
+    DUAL_STACK: 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
+                  'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
+                  '\n[standalone_network]\nfile = {state}/networks.yaml\n',
+}
+
+#: Where --dual-stack finds its networks, in place of Neutron.
+NETWORKS = """networks:
+- id: red
+  network_type: vlan
+  segmentation_id: 10
+  subnets:
+  - {id: red-v4, cidr: 10.77.1.0/24, gateway: 10.77.1.1, ranges: [[10.77.1.10, 10.77.1.99]]}
+- id: blue
+  network_type: vlan
+  segmentation_id: 20
+  subnets:
+  - {id: blue-v6, cidr: 'fd77:2::/64', gateway: 'fd77:2::1', ranges: [['fd77:2::10', 'fd77:2::99']]}
+- id: green
+  network_type: vlan
+  segmentation_id: 30
+  subnets:
+  - {id: green-v4, cidr: 10.77.3.0/24, gateway: 10.77.3.1, ranges: [[10.77.3.10, 10.77.3.99]]}
+"""
+
+CLOUDS = """clouds:
+  manila-lite:
+    auth_type: http_basic
+    auth:
+      endpoint: {url}/identity
+      username: {user}
+      password: {password}
+    shared_file_system_endpoint_override: {url}/v2
+    shared_file_system_default_microversion: '2.82'
+"""
+
+
+def prefix(state):
+    """Return how the names of the network namespaces of a walk begin."""
+    return f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}'
+
+
+def files(state, backend, port, url, password):
+    """Return the text of each file by its name; all for their owner alone."""
+    names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'user': USER, 'project': PROJECT, 'prefix': prefix(state),
+             'driver': 'dummy' if backend == 'dummy' else 'linux'}
+    return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
+            'clouds.yaml': CLOUDS.format(url=url, user=USER, password=password),
+            **({'networks.yaml': NETWORKS} if backend == DUAL_STACK else {})}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all walks share: steps that are timed and shown, and commands shown as a person would type them."""
+
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+
+from walks.service import Service, Trouble
+
+TOP = Path(__file__).resolve().parents[2]
+BOLD, GREEN, RED, DIM, PLAIN = ('\033[1m', '\033[32m', '\033[31m', '\033[2m', '\033[0m') if sys.stdout.isatty() else [''] * 5
+
+
+class Walk(Service):
+    """One walk through a service of its own, and how long each step took."""
+
+    def __init__(self, state, backend):
+        super().__init__(state, backend)
+        self.timings = []
+
+    @contextlib.contextmanager
+    def step(self, title):
+        """Time one step and say how it went."""
+        print(f'{BOLD}==> {title}{PLAIN}', flush=True)
+        began = time.monotonic()
+        yield
+        took = time.monotonic() - began
+        self.timings.append((title, took))
+        print(f'    {GREEN}done{PLAIN} {DIM}in {took:.1f} s{PLAIN}', flush=True)
+
+    def say(self, text):
+        """Show a line of a step."""
+        print(f'    {text}', flush=True)
+
+    def show(self, *words):
+        """Run the openstack client, shown as a person would type it; returns the object it prints."""
+        self.say(f'{DIM}$ openstack {" ".join(words)}{PLAIN}')
+        return json.loads(self.openstack(*words, '-f', 'json') or 'null')
+
+    def run(self, *words):
+        """Run a command of the openstack client that prints nothing."""
+        self.say(f'{DIM}$ openstack {" ".join(words)}{PLAIN}')
+        self.openstack(*words)
+
+    def ask(self, method, path, body):
+        """Send a request that must work, shown; returns the object in the answer."""
+        self.say(f'{DIM}$ {method} /v2{path} {json.dumps(body)}{PLAIN}')
+        status, document = self.api(method, path, body)
+        if status >= 400:
+            raise Trouble(f'{method} {path}: {status} {document}')
+        return next(iter(document.values()))
