@@ -193,6 +193,64 @@ class ServerUpdate:
 
 
 @dataclasses.dataclass(frozen=True)
+class ServerMigration:
+    """A share server that moves to another backend, as the driver there sees it.
+
+    ``source`` is at ``source_host`` (``host@backend``) and may be in use; ``target`` shall take its place, in the same
+    subnets or in others. A target that takes over the source's addresses has them from the cut-over on only
+    (``keeps_addresses``). ``shares`` (with the source as their server) and ``snapshots`` are all that moves, to ``pool``.
+    """
+
+    source: ShareServer
+    source_host: str
+    target: ShareServer
+    pool: str
+    shares: tuple[Share, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+    rules: Mapping[str, tuple[AccessRule, ...]] = dataclasses.field(default_factory=dict)
+    keeps_addresses: bool = False
+    writable: bool = False
+    nondisruptive: bool = False
+    preserve_snapshots: bool = False
+
+    @property
+    def id(self) -> str:
+        """What calls are idempotent by: the id of the target."""
+        return self.target.id
+
+
+@dataclasses.dataclass(frozen=True)
+class MigrationSupport:
+    """What a backend can do about a migration. ``reason`` says why it is not ``compatible``."""
+
+    compatible: bool
+    writable: bool = False
+    nondisruptive: bool = False
+    preserve_snapshots: bool = False
+    migration_cancel: bool = False
+    migration_get_progress: bool = False
+    reason: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class MigrationProgress:
+    """How much of a migration's data is there; ``percent`` of all."""
+
+    percent: int
+    bytes_done: int | None = None
+    bytes_total: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class MigratedServer:
+    """Where everything is after the cut-over: export locations and pool by the shares' ids."""
+
+    details: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
+    provider_locations: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class ServerResult:
     """What ``ensure_servers`` found out about one server. ``error`` set means that it does not run."""
 
@@ -238,3 +296,4 @@ class Ability(enum.Enum):
     SUBNET_METADATA = 'subnet_metadata_update'
     SECURITY_SERVICES = 'security_service_update'
     MANAGE_SERVERS = 'share_server_manage'
+    MIGRATE_SERVER = 'share_server_migration'

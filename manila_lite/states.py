@@ -83,6 +83,9 @@ SHARE = _machine('share', 'status', (
     ('extend',   'available',              'extending', 'available', 'extending_error'),
     ('shrink',   'available',              'shrinking', 'available', 'shrinking_error'),
     ('revert',   'available',              'reverting', 'available', 'reverting_error'),
+    # With the share server that it is on: until the cut-over a failure leaves it where it was.
+    ('server_migrate', 'available',        'server_migrating', 'available', 'available', Crash.RESUME),
+    ('server_cut_over', 'error',           'server_migrating', 'available', 'error', Crash.RESUME),
 ), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating')
 
 SNAPSHOT = _machine('snapshot', 'status', (
@@ -91,6 +94,8 @@ SNAPSHOT = _machine('snapshot', 'status', (
     ('force_delete', 'available error error_deleting creating deleting restoring',
      'deleting', None, 'error_deleting'),
     ('restore',  'available',                        'restoring', 'available', 'available'),
+    ('server_migrate', 'available',                  'server_migrating', 'available', 'available', Crash.RESUME),
+    ('server_cut_over', 'error',                     'server_migrating', 'available', 'error', Crash.RESUME),
 ), resettable='available creating deleting error error_deleting')
 
 ACCESS = _machine('access rule', 'state', (
@@ -113,6 +118,11 @@ SHARE_SERVER = _machine('share server', 'status', (
     ('delete', 'active error inactive', 'deleting',       None,     'error'),
     ('manage', '',                      'manage_starting', 'active', 'manage_error'),
     ('unmanage', 'active error manage_error unmanage_error', 'unmanage_starting', None, 'unmanage_error'),
+    # The source of a migration, and what takes its place. "cut_over": once more, after that failed.
+    ('migrate', 'active',               'server_migrating', 'inactive', 'active', Crash.RESUME),
+    ('cut_over', 'error',               'server_migrating', 'inactive', 'error', Crash.RESUME),
+    ('receive', '',                     'server_migrating_to', 'active', 'error', Crash.RESUME),
+    ('cut_over_to', 'error',            'server_migrating_to', 'active', 'error', Crash.RESUME),
 ), resettable='active error deleting creating manage_starting manage_error unmanage_starting unmanage_error inactive '
               'server_migrating server_migrating_to network_change')
 
@@ -126,3 +136,35 @@ class Rules(enum.StrEnum):
     ACTIVE = 'active'
     SYNCING = 'syncing'
     ERROR = 'error'
+
+
+class Migration(enum.StrEnum):
+    """``task_state`` of a share server: how far its migration is. Names as clients know them."""
+
+    STARTING = 'migration_starting'
+    IN_PROGRESS = 'migration_in_progress'
+    DRIVER_STARTING = 'migration_driver_starting'
+    COPYING = 'migration_driver_in_progress'
+    COPIED = 'migration_driver_phase1_done'
+    COMPLETING = 'migration_completing'
+    CANCELLING = 'migration_cancel_in_progress'
+    SUCCESS = 'migration_success'
+    CANCELLED = 'migration_cancelled'
+    ERROR = 'migration_error'
+
+    @property
+    def may_be_cancelled(self) -> bool:
+        """Whether it can still be called off: before the cut-over."""
+        return self in (Migration.STARTING, Migration.IN_PROGRESS, Migration.DRIVER_STARTING, Migration.COPYING,
+                        Migration.COPIED)
+
+
+#: What the specification calls them, where that differs: understood wherever a task state is given.
+MIGRATION_ALIASES: dict[str, Migration] = {
+    'server_migration_starting': Migration.STARTING,
+    'server_migrating': Migration.COPYING,
+    'server_migrating_phase1_done': Migration.COPIED,
+    'server_migration_completed': Migration.SUCCESS,
+    'server_migration_error': Migration.ERROR,
+    'server_migration_cancelled': Migration.CANCELLED,
+}

@@ -10,7 +10,7 @@ from manila_lite import errors, operations, states
 from manila_lite.actions import server_changes, subnets
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
-from manila_lite.db import services, serving, share_networks, share_servers, transitions
+from manila_lite.db import server_migrations, services, serving, share_networks, share_servers, transitions
 from manila_lite.operations.removal import remove_server
 
 #: Work on a server's life; an administrator's reset ends it.
@@ -109,8 +109,8 @@ def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
         share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
             raise errors.Conflict(f'Share server {ident} is encrypted with a key of ours.', code='share_server_encrypted')
-        if serving.used(conn, ident):
-            raise errors.Conflict(f'Share server {ident} has shares.', code='share_server_in_use')
+        if serving.used(conn, ident) or server_migrations.is_half_moved(conn, ident):
+            raise errors.Conflict(f'Share server {ident} has shares, or is being given some.', code='share_server_in_use')
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', ident)
         wake = _begin(conn, ctx, 'share_server.unmanage', ident, server.host, {'force': force})
     wake.send(ctx)

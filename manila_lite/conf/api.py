@@ -29,6 +29,8 @@ DEFAULT = [
 API = [
     cfg.FloatOpt('subnet_check_timeout', default=30.0, min=1.0, help='Seconds that the request for a subnet waits for the '
                  'backends whose share servers would be in it.'),
+    cfg.FloatOpt('migration_check_timeout', default=30.0, min=1.0, help='Seconds that a request to migrate waits for the '
+                 'backend that shall take it in.'),
     cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in the built-in server.'),
     cfg.IntOpt('max_request_body_size', default=114688, help='Largest request body in bytes.'),
     cfg.StrOpt('http_basic_auth_user_file', default='/etc/manila_lite/htpasswd',

@@ -33,6 +33,8 @@ BACKEND = [
                                              'one it must be a network that every project may use.'),
     cfg.StrOpt('admin_network_config_group', help='Section with "plugin" and, for the standalone one, "file", if it is not the '
                                                   'plugin of [network] that knows this network.'),
+    cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1,
+                 help='Seconds between looks at how far a migration to this backend is.'),
     cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
 ]
 

@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
-from manila_lite.db import models
+from manila_lite.db import models, server_migrations
 
 _operations = models.operations
 _shares = models.shares
@@ -98,8 +98,15 @@ def _shares_with_work() -> sa.Select:
             .order_by(_shares.c.created_at, _shares.c.id))
 
 
+def _moving(status: Any, machine: states.Machine) -> sa.ColumnElement[bool]:
+    """What moves with its share server is ended by the operation of that."""
+    return _work_on(_instances.c.share_server_id, _operations.c.kind == server_migrations.KIND,
+                    status == machine['server_migrate'].during)
+
+
 def _with_own_work() -> sa.Select:
-    return _shares_with_work().outerjoin(_operations, _work_on(_shares.c.id, _operations.c.kind != _SYNC))
+    work = sa.or_(_work_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE))
+    return _shares_with_work().outerjoin(_operations, work)
 
 
 def shares(conn: Connection) -> list[Row]:
@@ -113,8 +120,9 @@ def share(conn: Connection, ident: str) -> Row | None:
 
 
 def _snapshots_with_work() -> sa.Select:
-    work = sa.or_(_work_on(_snapshots.c.id), _work_on(_snapshots.c.share_id, _operations.c.kind == 'share.revert',
-                                                      _snapshots.c.status == states.SNAPSHOT['restore'].during))
+    work = sa.or_(_work_on(_snapshots.c.id), _moving(_snapshots.c.status, states.SNAPSHOT),
+                  _work_on(_snapshots.c.share_id, _operations.c.kind == 'share.revert',
+                           _snapshots.c.status == states.SNAPSHOT['restore'].during))
     return (sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _snapshots.c.size,
                       _snapshots.c.share_id, _snapshots.c.status.label('state'), _instances.c.host,
                       _instances.c.id.label('instance_id'), _since(_snapshots), *_WORK)

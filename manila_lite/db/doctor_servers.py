@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
-from manila_lite.db import models
+from manila_lite.db import models, server_migrations
 from manila_lite.db.services import pools
 
 #: Under this name a backend reports the servers that it holds and that have no row.
@@ -38,7 +38,14 @@ def _servers_with_work() -> sa.Select:
     return (sa.select(_servers.c.id, _servers.c.host, _servers.c.share_network_id, _servers.c.status.label('state'),
                       _networks.c.project_id, _networks.c.user_id, _since(_servers), *_WORK)
             .join(_networks, _networks.c.id == _servers.c.share_network_id)
-            .outerjoin(_operations, _work_on(_servers.c.id)).order_by(_servers.c.created_at, _servers.c.id))
+            .outerjoin(_operations, sa.or_(_work_on(_servers.c.id), _moving_here()))
+            .order_by(_servers.c.created_at, _servers.c.id))
+
+
+def _moving_here() -> sa.ColumnElement[bool]:
+    """What takes the place of another server is brought to its end by the operation of that."""
+    return sa.and_(_work_on(_servers.c.source_share_server_id), _operations.c.kind == server_migrations.KIND,
+                   _servers.c.status == states.SHARE_SERVER['receive'].during)
 
 
 def servers(conn: Connection) -> list[Row]:

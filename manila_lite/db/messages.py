@@ -3,6 +3,7 @@
 
 import datetime
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,6 +36,7 @@ class Action(enum.Enum):
     ADD_SUBNET = ('901', 'add subnet to share network')
     MANAGE_SERVER = ('902', 'manage share server')
     UNMANAGE_SERVER = ('903', 'unmanage share server')
+    MIGRATE_SERVER = ('904', 'migrate share server')
 
 
 class Detail(enum.Enum):
@@ -80,10 +82,17 @@ class Detail(enum.Enum):
 def create(conn: Connection, ctx: context.RequestContext, resource_type: str, resource_id: str, action: Action,
            detail: Detail, text: str = '') -> None:
     """The owner of the resource can read why it failed; the message goes by itself after 30 days."""
-    conn.execute(_messages.insert().values(
-        id=uuidutils.generate_uuid(), project_id=ctx.project_id or '', request_id=ctx.request_id,
-        resource_type=resource_type, resource_id=resource_id, action_id=action.value[0], detail_id=detail.value[0],
-        message_level='ERROR', text=text, expires_at=timeutils.utcnow() + _KEEP))
+    create_many(conn, ctx, resource_type, {resource_id: ctx.project_id or ''}, action, detail, text)
+
+
+def create_many(conn: Connection, ctx: context.RequestContext, resource_type: str, owners: Mapping[str, str],
+                action: Action, detail: Detail, text: str = '') -> None:
+    """As ``create``, for resources by id with their projects; one statement for any number."""
+    same = {'request_id': ctx.request_id, 'resource_type': resource_type, 'action_id': action.value[0],
+            'detail_id': detail.value[0], 'message_level': 'ERROR', 'text': text, 'expires_at': timeutils.utcnow() + _KEEP}
+    if owners:
+        conn.execute(_messages.insert(), [{'id': uuidutils.generate_uuid(), 'resource_id': ident, 'project_id': project, **same}
+                                          for ident, project in owners.items()])
 
 
 def user_message(row: Row) -> str:

@@ -40,6 +40,19 @@ def ask_again(conn: Connection, open_key: str) -> str | None:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
 
 
+def hurry(conn: Connection, ident: str) -> None:
+    """The operation, if open, is due now, however long it wanted to wait; one that runs, once more after that."""
+    conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == OPEN)
+                 .values(next_run_at=timeutils.utcnow()))
+
+
+def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
+    """The operation, which had failed, goes on forward at ``step``; says no if it is no failed one."""
+    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == FAILED).values(
+        state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, finished_at=None,
+        next_run_at=timeutils.utcnow())).rowcount)
+
+
 def get(conn: Connection, ident: str) -> Row | None:
     """Return the operation, or nothing."""
     return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
@@ -116,11 +129,17 @@ def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
         raise errors.LostClaim(f'Operation {ident} is no longer ours.')
 
 
-def release(conn: Connection, ident: str, owner: str, /, after: float = 0.0, **values: Any) -> None:
-    """The operation is free again and due in ``after`` seconds; ``values`` (topic, host, data ...) change with it."""
-    move(conn, ident, owner, **{
-        'owner': None, 'lease_expires_at': None,
-        'next_run_at': timeutils.utcnow() + datetime.timedelta(seconds=after)} | values)
+def release(conn: Connection, ident: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
+            **values: Any) -> None:
+    """The operation is free again and due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
+
+    ``seen``: when it was due as it was claimed. If somebody was in a hurry since (``hurry``), it is due now.
+    """
+    now = timeutils.utcnow()
+    due_at: Any = now + datetime.timedelta(seconds=after)
+    if seen is not None:
+        due_at = sa.case((operations.c.next_run_at > seen, now), else_=due_at)
+    move(conn, ident, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
 
 
 def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,

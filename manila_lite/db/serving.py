@@ -31,7 +31,7 @@ def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
 #: Ids in one statement; databases limit them.
 _AT_ONCE = 500
 #: Statuses of servers that clients may be using.
-RUNNING = ('active', 'network_change')
+RUNNING = ('active', 'network_change', 'server_migrating')
 
 
 def running_on(conn: Connection, host: str) -> list[str]:

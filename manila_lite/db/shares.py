@@ -3,7 +3,7 @@
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -164,25 +164,35 @@ def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row
 
 def set_exports(conn: Connection, instance_id: str, locations: Iterable[kinds.ExportLocation]) -> None:
     """The instance has exactly these export locations; a path that stays keeps its id."""
-    old = {row.path: row for row in exports(conn, (instance_id,)).get(instance_id, [])}
-    locations = list(locations)
-    gone = [row.id for path, row in old.items() if path not in {location.path for location in locations}]
-    if gone:
-        conn.execute(_exports.delete().where(_exports.c.id.in_(gone)))
-    fresh, pairs_of = [], []
-    for position, location in enumerate(locations):
-        values = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
-        row = old.get(location.path)
-        if row is None:
-            ident = uuidutils.generate_uuid()
-            fresh.append({'id': ident, 'share_instance_id': instance_id, 'path': location.path, **values})
-            pairs_of += [{'owner_id': ident, 'key': key, 'value': value} for key, value in location.metadata.items()]
-        elif (row.position, row.preferred, row.is_admin_only) != tuple(values.values()):
-            conn.execute(_exports.update().where(_exports.c.id == row.id).values(**values))
-    if fresh:
-        conn.execute(_exports.insert(), fresh)
-    if pairs_of:
-        conn.execute(models.export_location_metadata.insert(), pairs_of)
+    set_exports_of(conn, {instance_id: locations})
+
+
+_KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('ident')).values(
+    {name: sa.bindparam(name) for name in ('position', 'preferred', 'is_admin_only')})
+
+
+def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[kinds.ExportLocation]]) -> None:
+    """As ``set_exports``, for many instances by their ids; the number of statements is the same for any number."""
+    old = {(row.share_instance_id, row.path): row for rows in exports(conn, wanted).values() for row in rows}
+    fresh: list[dict[str, Any]] = []
+    pairs_of: list[dict[str, Any]] = []
+    changed: list[dict[str, Any]] = []
+    for instance_id, locations in wanted.items():
+        for position, location in enumerate(locations):
+            values = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
+            row = old.pop((instance_id, location.path), None)
+            if row is None:
+                ident = uuidutils.generate_uuid()
+                fresh.append({'id': ident, 'share_instance_id': instance_id, 'path': location.path, **values})
+                pairs_of += [{'owner_id': ident, 'key': key, 'value': value} for key, value in location.metadata.items()]
+            elif (row.position, row.preferred, row.is_admin_only) != tuple(values.values()):
+                changed.append({'ident': row.id, **values})
+    if old:
+        conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
+    for statement, rows in ((_KEPT_EXPORT, changed), (_exports.insert(), fresh),
+                            (models.export_location_metadata.insert(), pairs_of)):
+        if rows:
+            conn.execute(statement, rows)
 
 
 def served_on(conn: Connection, backend_host: str, after: str, limit: int) -> list[Row]:

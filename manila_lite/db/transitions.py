@@ -103,6 +103,16 @@ def task_state(conn: Connection, share_id: str, value: str | None) -> None:
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
 
 
+def server_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    """The share server's task state is ``to``, if it was one of ``allowed``; says whether it was."""
+    table = models.share_servers
+    known = tuple(value for value in allowed if value is not None)
+    was = table.c.task_state.in_(known)
+    if None in allowed:
+        was = sa.or_(was, table.c.task_state.is_(None))
+    return bool(conn.execute(table.update().where(table.c.id == ident, was).values(task_state=to)).rowcount)
+
+
 def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
           values: dict[str, Any]) -> int:
     table = _TABLES[machine.noun]

@@ -16,6 +16,7 @@ from manila_lite.manager import (
     admin_network,
     managing,
     security_services,
+    server_migration,
     servers,
     shares,
     snapshots,
@@ -30,7 +31,7 @@ from manila_lite.worker import Worker
 LOG = log.getLogger(__name__)
 
 PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
-         *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS]
+         *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS, *server_migration.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0

@@ -71,7 +71,7 @@ class Executor:
 
     def _later(self, op: Any, after: float, **values: Any) -> float:
         with self.services.db.writer() as conn:
-            rows.release(conn, op.id, self.owner, after, **values)
+            rows.release(conn, op.id, self.owner, after, op.next_run_at, **values)
         return after
 
     def _delay(self, tries: int) -> float:

@@ -4,21 +4,28 @@
 from typing import Any
 
 from manila_lite import context, errors, states
-from manila_lite.db import serving, share_networks, transitions
+from manila_lite.db import server_migrations, serving, share_networks, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.operations.begin import Wake, begin
 
 
 def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) -> Wake:
-    """The server (its row) stands in ``deleting`` and will go. Returns the wake-up to send after the commit.
+    """The server (its row) stands in ``deleting`` and will go, with what a migration left on it. Returns the wake-up to
+    send after the commit.
 
     :raises errors.Conflict: it has shares.
     :raises errors.WrongState: its status is none to delete from.
     """
     # Behind the hold no share gets this server any more.
     share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
+    if server_migrations.is_half_moved(conn, server.id):
+        raise errors.Conflict(f'Share server {server.id} is the target of a migration that is not at its end.',
+                              code='share_server_in_use')
     if serving.used(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')
     transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
-    return begin(conn, ctx, 'share_server.delete', 'share_server', server.id, topic='share', host=server.host,
+    kind, data = 'share_server.delete', {}
+    if left := server_migrations.last_release(conn, server.id):
+        kind, data = left.kind, left.data
+    return begin(conn, ctx, kind, 'share_server', server.id, topic='share', host=server.host, data=data,
                  serial=f'server:{server.id}', open_key=f'server:{server.id}')

@@ -15,7 +15,7 @@ from manila_lite.db import services as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.operations import Plan, Step, Work
-from manila_lite.scheduler import filters, hosts, weighers
+from manila_lite.scheduler import filters, hosts, migrating, weighers
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import Placement, why_none
@@ -198,6 +198,7 @@ PLANS = [
     Plan('share.extend', (Step(grow),), _no_end, not_grown),
     Plan('share.delete', (Step(_nothing),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
+    *migrating.PLANS,
 ]
 
 

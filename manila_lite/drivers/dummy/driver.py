@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations, managing, options, report, servers
+from manila_lite.drivers.dummy import locations, managing, migration, options, report
 from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
@@ -15,7 +15,7 @@ _LEVELS = ('rw', 'ro')
 
 
 class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
-                  servers.DummyServers, managing.DummyManaging):
+                  migration.DummyMigration, managing.DummyManaging):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
 
     Whether they are on share servers is up to the option driver_handles_share_servers.

@@ -16,6 +16,11 @@ _ROW = {states.SHARE.noun: doctor.share, states.SNAPSHOT.noun: doctor.snapshot}
 _MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
 
 
+#: Statuses that end with the operation of something else: the verb, and what it means that there is no such operation.
+_WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
+                'server_migrating': ('server_migrate', 'its share server is not being moved')}
+
+
 def stuck(noun: str, ident: str) -> Mend:
     """Return what ends the status of a share or snapshot that has no operation."""
     def mend(conn: Connection, desk: Desk) -> str | None:
@@ -71,9 +76,10 @@ def _end(conn: Connection, desk: Desk, noun: str, row: Any, last: Any, *, once_m
     """``last``: the last operation of the resource. ``once_more``: it may be done again."""
     redo = REDO[noun].get(row.state)
     if redo is None:
-        # A snapshot whose share is not being reverted to it any more.
-        transitions.fail(conn, states.SNAPSHOT, 'restore', row.id)
-        return f'its share is not being reverted: {states.SNAPSHOT["restore"].fail}'
+        verb, why = _WITH_OTHERS[row.state]
+        machine = states.MACHINES[noun]
+        transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
+        return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, readable(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
         return _begin(conn, desk, noun, row, redo, last, data)

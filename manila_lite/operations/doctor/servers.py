@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from manila_lite import context, states
-from manila_lite.db import doctor, messages, serving, share_networks, transitions
+from manila_lite.db import doctor, messages, server_migrations, serving, share_networks, transitions
 from manila_lite.db import doctor_servers as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
@@ -49,9 +49,12 @@ def _in_subnet(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
 REDO: dict[str, Redo] = {
     'creating': Redo('create', ('share_server.create',), Action.CREATE, _without_exports),
     'network_change': Redo('change', (_ADD, 'share_server.update_security_service'), Action.UPDATE, _in_subnet),
-    'deleting': Redo('delete', ('share_server.delete',), Action.DELETE, _unused),
+    'deleting': Redo('delete', ('share_server.delete', server_migrations.RELEASE), Action.DELETE, _unused),
     'manage_starting': Redo('manage', ('share_server.manage',), Action.MANAGE_SERVER, _without_exports),
     'unmanage_starting': Redo('unmanage', ('share_server.unmanage',), Action.UNMANAGE_SERVER, _unused),
+    # Half a migration is not taken up again: the source serves as before, whatever was copied.
+    'server_migrating': Redo('migrate', (), Action.MIGRATE_SERVER),
+    'server_migrating_to': Redo('receive', (), Action.MIGRATE_SERVER),
 }
 
 

@@ -14,9 +14,11 @@ from manila_lite.scheduler import service as scheduler
 class RedoTest(testtools.TestCase):
 
     def test_every_transient_status_has_an_end(self):
-        self.assertEqual(states.SHARE.transient, set(REDO[states.SHARE.noun]))
+        ended_with_the_server = {states.SHARE['server_migrate'].during}
+        self.assertEqual(states.SHARE.transient - ended_with_the_server, set(REDO[states.SHARE.noun]))
         ended_with_the_share = {states.SNAPSHOT['restore'].during}
-        self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share, set(REDO[states.SNAPSHOT.noun]))
+        self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share - ended_with_the_server,
+                         set(REDO[states.SNAPSHOT.noun]))
 
     def test_the_verb_is_that_of_the_status(self):
         for noun, found in REDO.items():

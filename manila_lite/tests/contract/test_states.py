@@ -40,11 +40,13 @@ class Tables(testtools.TestCase):
             self.assertEqual(noun, machine.noun)
 
     def test_a_transient_status_says_which_verb_runs(self):
-        """Where two verbs share one (delete and force_delete), they end alike: what is half done is the same."""
+        """Where two verbs share one (delete and force_delete), they end alike: what is half done is the same. Unless it is
+        resumed: then its operation knows which of them it is.
+        """
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
                 for other in machine.verbs.values():
-                    if other.during == verb.during:
+                    if other.during == verb.during and not verb.crash is other.crash is states.Crash.RESUME:
                         self.assertEqual((verb.ok, verb.fail, verb.crash), (other.ok, other.fail, other.crash),
                                          f'{machine.noun}: {verb.name} and {other.name}')
 

@@ -71,6 +71,7 @@ networks:
   - {id: six, cidr: 'fd00::/64'}
 """
 _BACKEND = '[{name}]\ndriver = dummy\ndummy_pool_size_gb = 100000\ndummy_knobs = {knobs}\n'
+_SERVING = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
 _PATIENCE = 60.0
 ROLES = ('api', 'scheduler', 'share')
 
@@ -118,8 +119,9 @@ class Deployment(fixtures.Fixture):
     :class:`Orders`. A child that was killed is started again by its command, a command by ``start``.
     """
 
-    #: The last one makes share servers.
-    BACKENDS = ('alpha', 'beta', 'gamma')
+    BACKENDS = ('alpha', 'beta', 'gamma', 'delta')
+    #: Those that make share servers, and take each other's in.
+    SERVING = ('gamma', 'delta')
 
     def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
                  hands: int = 150, lease: float = 60, knobs: str = ''):
@@ -141,8 +143,8 @@ class Deployment(fixtures.Fixture):
         text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
                               backends=','.join(self.BACKENDS), **self._settings)
         (self.state / 'c.conf').write_text(text + ''.join(
-            _BACKEND.format(name=name, knobs=self._knobs) for name in self.BACKENDS)
-            + 'driver_handles_share_servers = true\n')
+            _BACKEND.format(name=name, knobs=self._knobs) + (_SERVING if name in self.SERVING else '')
+            for name in self.BACKENDS))
         (self.state / 'networks.yaml').write_text(_NETWORKS)
         self.addCleanup(self.end)
         self._run('manage', 'db', 'sync')

@@ -18,6 +18,8 @@ def _projects(args: tuple[Any, ...]) -> list[str]:
     first = args[0]
     if isinstance(first, kinds.Snapshot):
         return [first.share.project_id]
+    if isinstance(first, kinds.ServerMigration):
+        return [first.source.project_id]
     if isinstance(first, kinds.Share | kinds.ShareServer):
         return [first.project_id]
     if first and isinstance(first[0], kinds.ShareServer):

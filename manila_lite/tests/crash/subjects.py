@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How each kind of operation is brought about. A plan that no subject covers fails the tests: add its row here."""
 
+import contextlib
 import dataclasses
 import datetime
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +15,10 @@ from manila_lite.db import models
 from manila_lite.drivers.dummy.store import ServerRecord, Store
 from manila_lite.tests.crash import places
 
+#: What an operator does when a server's task state is this; and when nothing is left to do.
+_NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete'}
+_MOVES_NO_MORE = ('migration_success', 'migration_error', 'migration_cancelled')
+
 
 class Cell:
     """One resource's story: a project of its own, in which something is asked for while something dies."""
@@ -20,7 +26,7 @@ class Cell:
     def __init__(self, deployment: Any, project: str):
         self.deployment = deployment
         self.project = project
-        self.share = self.snapshot = self.rule = self.network = self.server = self.service = ''
+        self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request that must work."""
@@ -91,7 +97,9 @@ class Cell:
         self.with_network()
         self.share = self.make_served_share()
         self.settled('share')
-        self.server = self.ok('GET', f'/share-servers?share_network_id={self.network}')['share_servers'][0]['id']
+        [server] = self.ok('GET', f'/share-servers?share_network_id={self.network}')['share_servers']
+        self.server = server['id']
+        self.away = next(f'test@{name}' for name in self.deployment.SERVING if f'test@{name}' != server['host'])
 
     def with_idle_server(self) -> None:
         """There is a share server without shares."""
@@ -138,6 +146,36 @@ class Cell:
         """It was asked to let go of the server."""
         self.ok('POST', f'/share-servers/{self.server}/action', {'unmanage': {}})
 
+    def ask_to_move(self) -> None:
+        """It was asked whether the server could move to another backend."""
+        self.ok('POST', f'/share-servers/{self.server}/action', {'migration_check': self._move()})
+
+    def _move(self) -> dict[str, Any]:
+        """Return what is wanted of a migration: away from here, to the other backend that makes share servers."""
+        return {'host': self.away, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
+
+    def move(self) -> None:
+        """The server has moved to the other backend, or could not; whoever does not answer is asked again."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            # Whoever should have answered may just have been killed.
+            with contextlib.suppress(OSError, sa.exc.OperationalError):
+                if self._moved():
+                    return
+            time.sleep(0.3)
+
+    def _moved(self) -> bool:
+        """The next thing to do for that was done; says whether none is left."""
+        servers = models.share_servers
+        with self.deployment.engine.connect() as conn:
+            found = conn.execute(sa.select(servers.c.task_state).where(servers.c.id == self.server)).first()
+        if found is None or found.task_state in _MOVES_NO_MORE:
+            return True
+        if action := _NEXT.get(found.task_state):
+            self.deployment.call('POST', f'/share-servers/{self.server}/action',
+                                 {action: self._move() if action == 'migration_start' else {}}, self.project)
+        return False
+
     def act(self, action: str, body: Any) -> Any:
         """The action was asked for on the share."""
         return self.ok('POST', f'/shares/{self.share}/action', {action: body})
@@ -175,7 +213,8 @@ class Subject:
     """One kind of operation as a user knows it: it leaves a ``noun`` in the state ``good``, of ``size`` GiB if that matters.
 
     ``makes``: the resource is new. ``asks``: the request is answered only when backends were asked, and before that
-    nothing is begun. ``method``: what the driver is called for, in step ``method_step``.
+    nothing is begun. ``method``: what the driver is called for, in step ``method_step``. ``tells`` off: that it failed is
+    the answer, and no message repeats it.
     """
 
     name: str
@@ -189,6 +228,7 @@ class Subject:
     size: int | None = None
     asks: bool = False
     method_step: int = 0
+    tells: bool = True
 
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
@@ -234,6 +274,12 @@ SUBJECTS = (
             _here('share_server.update_security_service'), 'server', 'active', 'update_server_security_service', asks=True),
     Subject('tell of the metadata of a subnet', Cell.with_server, Cell.change_metadata,
             _here('share_server.push_metadata'), 'server', 'active', 'update_subnet_metadata'),
+    Subject('ask whether a server can move', Cell.with_server, Cell.ask_to_move,
+            (Way('scheduler', 'share_server.migration_check', passed_on=True), Way('share', 'share_server.migration_check')),
+            'server', 'active', 'share_server_migration_check_compatibility', asks=True, tells=False),
+    Subject('move a share server', Cell.with_server, Cell.move,
+            (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
+             Way('share', 'share_server.release')), 'server', 'gone', 'share_server_migration_complete', method_step=4),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),

@@ -22,6 +22,8 @@ CLASSES = ('stuck', 'lost', 'orphan', 'quota', 'untold', 'wrong')
 _SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error'})
 #: States that tell of a failure.
 FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error'})
+#: Task states of servers in error that may hold copies: the cut-over failed, or the source was not let go of after it.
+_HALF_MOVED = ('migration_error', 'migration_success')
 _QUEUED = frozenset({'queued_to_apply', 'queued_to_update', 'queued_to_deny'})
 
 
@@ -59,6 +61,11 @@ class Rows:
                 yield (f'operation {op.kind} of {op.resource_id} is {op.state}, step {op.step}, try {op.attempts}, '
                        f'owner {op.owner}, at {op.topic} {op.host}, error {op.error}')
 
+    def half_moved(self) -> set[str]:
+        """Return the backends on which copies may be: of a cut-over that failed, or that the source could not let go of."""
+        return {_home(row.host) for row in self.servers
+                if row.status == 'error' and row.task_state in _HALF_MOVED}
+
     def usage(self) -> dict[str, int]:
         """Return what the project uses, counted here."""
         return {'shares': len(self.shares), 'gigabytes': sum(row.size for row in self.shares),
@@ -74,6 +81,7 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
     with engine.connect().execution_options(isolation_level=level) as conn:
         for row in conn.execute(sa.select(
                 shares, instances.c.id.label('instance_id'), instances.c.host, instances.c.status,
+                instances.c.share_server_id,
                 instances.c.access_rules_status).join(instances, instances.c.share_id == shares.c.id)):
             found[row.project_id].shares.append(row)
         for row in conn.execute(sa.select(models.snapshots)):
@@ -124,15 +132,16 @@ class Backends:
         for rule in rows.rules:
             if rule.state == 'active':
                 rules[rule.share_id].add(rule.id)
+        moving = rows.half_moved()
         for share in rows.shares:
-            yield from self._share(share, rules[share.id])
+            yield from self._share(share, rules[share.id], moving)
         homes = {share.id: _home(share.host) for share in rows.shares}
         for snapshot in rows.snapshots:
             held = set(self.snapshots.get(snapshot.id, ()))
             home = {homes.get(snapshot.share_id, '')}
             if snapshot.status == 'available' and held != home:
                 yield f'lost: snapshot {snapshot.id} is available, and on the backends {sorted(held)} instead of {sorted(home)}'
-            elif held - home:
+            elif held - home - moving:
                 yield f'orphan: snapshot {snapshot.id} is on the backends {sorted(held - home)} as well'
 
         for server in rows.servers:
@@ -148,13 +157,13 @@ class Backends:
             yield f'wrong: server {server.id} has {server.addresses} addresses, and {held[home].addresses} at its backend'
         elif server.status == 'active' and len(held[home].services) != server.services:
             yield f'wrong: server {server.id} has {server.services} security services, and {held[home].services} at its backend'
-        elif server.status == 'error' and not server.addresses and held:
+        elif server.status == 'error' and not server.addresses and held and server.task_state not in _HALF_MOVED:
             yield f'orphan: server {server.id} has no address, and is on the backends {sorted(held)}'
 
-    def _share(self, share: Any, active: set[str]) -> Iterator[str]:
+    def _share(self, share: Any, active: set[str], moving: set[str]) -> Iterator[str]:
         held = self.shares.get(share.instance_id, {})
         home = _home(share.host)
-        if set(held) - {home}:
+        if set(held) - {home} - moving:
             yield f'orphan: share {share.id} of {home or "no backend"} is on the backends {sorted(set(held) - {home})} as well'
         record = held.get(home)
         if record is None:

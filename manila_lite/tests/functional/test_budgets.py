@@ -50,18 +50,22 @@ class Counter:
             self.statements.append((threading.current_thread().name, statement))
 
 
+@contextlib.contextmanager
+def counting(engine):
+    """What the engine is told meanwhile is counted."""
+    counter = Counter()
+    sa.event.listen(engine, 'before_cursor_execute', counter.saw)
+    try:
+        yield counter
+    finally:
+        sa.event.remove(engine, 'before_cursor_execute', counter.saw)
+
+
 class Budgets(base.ServiceTest):
     """The budgets of the project's goals."""
 
-    @contextlib.contextmanager
     def counting(self):
-        counter = Counter()
-        engine = self.service.services.db.engine
-        sa.event.listen(engine, 'before_cursor_execute', counter.saw)
-        try:
-            yield counter
-        finally:
-            sa.event.remove(engine, 'before_cursor_execute', counter.saw)
+        return counting(self.service.services.db.engine)
 
     def test_create_share(self):
         caller = self.caller('budget')

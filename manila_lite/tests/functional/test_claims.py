@@ -33,6 +33,20 @@ class Claims(base.ServiceTest):
         with db.reader() as conn:
             self.assertEqual('test@beta#pool1', shares.by_instance(conn, instance).host)
 
+    def test_a_hurry_is_not_lost_on_one_that_goes_to_sleep(self):
+        db = self.service.services.db
+        for hurry in (False, True):
+            with db.writer() as conn:
+                ident = rows.insert(conn, kind='test.sleeper', resource_type='none', resource_id='none', topic='nobody',
+                                    host='', data={}, lane='work')
+                op = rows.claim(conn, rows.get(conn, ident), 'me', 30)
+            if hurry:
+                with db.writer() as conn:
+                    rows.hurry(conn, ident)
+            with db.writer() as conn:
+                rows.release(conn, ident, 'me', 3600, op.next_run_at)
+                self.assertEqual(hurry, ident in [row.id for row in rows.due(conn, 'nobody', '', 10, lanes=('work',))])
+
     def test_growth_does_not_stand_in_its_own_way(self):
         admin = self.caller(roles='admin,member,reader')
         manager = self.service.managers['alpha']

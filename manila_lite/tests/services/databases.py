@@ -17,7 +17,7 @@ class PostgreSQL(Daemon):
     USER = 'postgres'
     END = signal.SIGINT         # "fast": it asks its clients to go
     ABORT = signal.SIGQUIT      # "immediate": SIGKILL would leave its children behind for a moment
-    _SETTINGS = {'listen_addresses': '127.0.0.1', 'unix_socket_directories': '', 'fsync': 'off', 'max_connections': '300',
+    _SETTINGS = {'listen_addresses': '127.0.0.1', 'unix_socket_directories': '', 'fsync': 'off', 'max_connections': '800',
                  'synchronous_commit': 'off', 'full_page_writes': 'off', 'autovacuum': 'off', 'shared_buffers': '64MB',
                  'dynamic_shared_memory_type': 'mmap', 'max_wal_size': '2GB'}
 
@@ -57,7 +57,7 @@ class MariaDB(Daemon):
 
     USER = 'mysql'
     _SETTINGS = ('bind-address=127.0.0.1', 'innodb-flush-log-at-trx-commit=0', 'innodb-flush-method=nosync',
-                 'innodb-buffer-pool-size=64M', 'innodb-doublewrite=0', 'skip-name-resolve', 'max-connections=300',
+                 'innodb-buffer-pool-size=64M', 'innodb-doublewrite=0', 'skip-name-resolve', 'max-connections=800',
                  'performance-schema=0', 'skip-log-bin', 'table-open-cache=4000', 'innodb-stats-persistent=0')
 
     def need(self) -> None:

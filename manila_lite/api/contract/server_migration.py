@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around moving a share server to another backend: actions of the server."""
+
+from manila_lite import errors, states
+from manila_lite.actions.server_migration import OPTIONS
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.op import Body, Field, Op, Plain
+from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING
+from manila_lite.api.v2 import server_migration as v2
+from manila_lite.policies import server_migration as rules
+
+_ACTION = '/share-servers/{share_server_id}/action'
+_SINCE = '2.57'
+
+_WANTED = (
+    Field('host', shapes.TEXT, required=True),
+    *(Field(name, shapes.FLAG, required=True, parse=shapes.flag) for name in OPTIONS),
+    # Of the specification; what a share's metadata is does not depend on its backend, so it is always kept.
+    Field('preserve_metadata', shapes.FLAG, parse=shapes.flag),
+    Field('new_share_network_id', shapes.NULL_UUID),
+)
+_HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}
+_CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
+            'properties': {'compatible': BOOLEAN, 'requested_capabilities': _HALF, 'supported_capabilities': _HALF}}
+_NUMBER = {'type': ['integer', 'null']}
+_PROGRESS = {'type': 'object', 'required': ['total_progress', 'task_state', 'destination_share_server_id'], 'properties': {
+    'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100}, 'task_state': NULL_STRING,
+    'destination_share_server_id': NULL_STRING,
+    **dict.fromkeys(('phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left'), _NUMBER)}}
+_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *states.MIGRATION_ALIASES]}
+
+OPS = [
+    Op('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,
+       body=Body('migration_check', _WANTED)),
+    Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE,
+       states=((errors.WrongState, 409),), body=Body('migration_start', _WANTED)),
+    Op('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
+        'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE),
+    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
+    Op('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE),
+    Op('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,
+       body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
+]

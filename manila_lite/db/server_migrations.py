@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What moves with a share server, read and written for all its shares in a fixed number of statements."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models, shares
+
+_servers = models.share_servers
+_instances = models.share_instances
+_snapshots = models.snapshots
+_allocations = models.network_allocations
+
+KIND, RELEASE = 'share_server.migrate', 'share_server.release'
+#: The step of its plan from which there is no way back.
+CUT_OVER = 4
+
+
+def shares_of(conn: Connection, server_id: str) -> list[Row]:
+    """Return every share of the server, whatever its status."""
+    return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id).order_by(_instances.c.id)))
+
+
+def snapshots_of(conn: Connection, server_id: str) -> list[Row]:
+    """Return every snapshot of the server's shares, whatever its status."""
+    mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
+    return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id.in_(mine)).order_by(_snapshots.c.id)))
+
+
+def last(conn: Connection, server_id: str) -> Row | None:
+    """Return the newest migration of the server, running or not; or of the one whose place it took or is to take."""
+    source = sa.select(_servers.c.source_share_server_id).where(_servers.c.id == server_id).scalar_subquery()
+    table = models.operations
+    return conn.execute(sa.select(table).where(table.c.kind == KIND,
+                                               sa.or_(table.c.resource_id == server_id, table.c.resource_id == source))
+                        .order_by(table.c.created_at.desc()).limit(1)).first()
+
+
+def last_release(conn: Connection, server_id: str) -> Row | None:
+    """Return the newest operation that was to clear the server away after its migration, or nothing."""
+    table = models.operations
+    return conn.execute(sa.select(table).where(table.c.kind == RELEASE, table.c.resource_id == server_id)
+                        .order_by(table.c.created_at.desc()).limit(1)).first()
+
+
+def is_half_moved(conn: Connection, server_id: str) -> bool:
+    """Say whether the server is the target of a migration that runs, or that failed and may hold the only data."""
+    source = _servers.alias()
+    return bool(conn.execute(sa.select(sa.exists().where(
+        _servers.c.id == server_id, source.c.id == _servers.c.source_share_server_id,
+        source.c.status.in_(('server_migrating', 'error'))))).scalar())
+
+
+def take_addresses(conn: Connection, source_id: str, target_id: str) -> None:
+    """What was the source's addresses are the target's."""
+    conn.execute(_allocations.update().where(_allocations.c.share_server_id == source_id)
+                 .values(share_server_id=target_id))
+
+
+def move_shares(conn: Connection, source_id: str, target_id: str, values: Mapping[str, Any]) -> None:
+    """The shares of the source are the target's; ``values``: what else changes, the same for all (host, zone, network)."""
+    conn.execute(_instances.update().where(_instances.c.share_server_id == source_id)
+                 .values(share_server_id=target_id, **values))
+
+
+def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
+    """Each snapshot, by its id, is where the backend says."""
+    if locations:
+        conn.execute(_snapshots.update().where(_snapshots.c.id == sa.bindparam('ident')).values(
+            provider_location=sa.bindparam('place')), [{'ident': ident, 'place': place} for ident, place in locations.items()])
+
+
+def types_of(rows: Iterable[Any]) -> set[str]:
+    """Return the ids of the types of shares."""
+    return {row.share_type_id for row in rows if row.share_type_id}

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the dummy takes in a share server of another dummy on the same host: a share at a time, noted on disk."""
+
+import dataclasses
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.servers import DummyServers
+from manila_lite.drivers.dummy.store import Store
+
+_GIB = 1 << 30
+
+
+class DummyMigration(DummyServers, interface.MigratesServers):
+    """Each look at the copy brings one more share over; the last words follow at the cut-over."""
+
+    backend: interface.Backend
+    store: Store
+    knobs: Knobs
+
+    @knobbed
+    def share_server_migration_check_compatibility(self, migration: kinds.ServerMigration) -> kinds.MigrationSupport:
+        reason = self._why_not(migration)
+        if reason:
+            return kinds.MigrationSupport(False, reason=reason)
+        return kinds.MigrationSupport(True, writable=True, nondisruptive=migration.keeps_addresses, preserve_snapshots=True,
+                                      migration_cancel=True, migration_get_progress=True)
+
+    def _why_not(self, migration: kinds.ServerMigration) -> str:
+        if not self._source(migration).servers.folder.is_dir():
+            return f'{migration.source_host} keeps nothing where this backend could find it.'
+        if migration.source_host == self.backend.host:
+            return 'The share server is on this backend already.'
+        return ''
+
+    @knobbed
+    def share_server_migration_start(self, migration: kinds.ServerMigration) -> None:
+        if reason := self._why_not(migration):
+            raise errors.Final(reason)
+        self._source(migration).server(migration.source.id)
+
+    @knobbed
+    def share_server_migration_continue(self, migration: kinds.ServerMigration) -> bool:
+        for share in self._missing(migration)[:1]:
+            self._copy(migration, share)
+        return not self._missing(migration)
+
+    @knobbed
+    def share_server_migration_get_progress(self, migration: kinds.ServerMigration) -> kinds.MigrationProgress:
+        missing = {share.id for share in self._missing(migration)}
+        total = sum(share.size for share in migration.shares)
+        done = sum(share.size for share in migration.shares if share.id not in missing)
+        return kinds.MigrationProgress(100 * done // max(total, 1), done * _GIB, total * _GIB)
+
+    @knobbed
+    def share_server_migration_complete(self, migration: kinds.ServerMigration) -> kinds.MigratedServer:
+        self._stop_serving(migration)
+        details = self._set_up(migration.target)
+        found = {}
+        for share in migration.shares:
+            self._copy(migration, share)
+            found[share.id] = self._serve(migration, share)
+        return kinds.MigratedServer(details, found, {snapshot.id: f'/snapshots/{snapshot.id}'
+                                                     for snapshot in migration.snapshots})
+
+    @knobbed
+    def share_server_migration_cancel(self, migration: kinds.ServerMigration) -> None:
+        with self.store.locked():
+            for snapshot in migration.snapshots:
+                self.store.snapshots.drop(snapshot.id)
+            for share in migration.shares:
+                self.store.shares.drop(share.id)
+            self.store.servers.drop(migration.target.id)
+
+    def _source(self, migration: kinds.ServerMigration) -> Store:
+        return Store(self.store.root.parent / migration.source_host.partition('@')[2])
+
+    def _missing(self, migration: kinds.ServerMigration) -> list[kinds.Share]:
+        with self.store.locked():
+            return [share for share in migration.shares if self.store.shares.get(share.id) is None]
+
+    def _copy(self, migration: kinds.ServerMigration, share: kinds.Share) -> None:
+        """The share and its snapshots are here as they are there now; nobody is let in yet."""
+        source = self._source(migration)
+        with source.locked():
+            record = source.share(share.id)
+            taken = [source.snapshot(snapshot.id) for snapshot in migration.snapshots if snapshot.share.id == share.id]
+        with self.store.locked():
+            self.store.shares.put(dataclasses.replace(record, pool=migration.pool, server=migration.target.id,
+                                                      exported=False, rules={}))
+            for snapshot in taken:
+                self.store.snapshots.put(snapshot)
+
+    def _stop_serving(self, migration: kinds.ServerMigration) -> None:
+        """Clients reach nothing at the source any more; what they wrote until now counts."""
+        source = self._source(migration)
+        with source.locked():
+            for share in migration.shares:
+                record = source.share(share.id)
+                record.exported, record.rules = False, {}
+                source.shares.put(record)
+            server = source.servers.get(migration.source.id)
+            if server is not None:
+                server.running = False
+                source.servers.put(server)
+
+    def _serve(self, migration: kinds.ServerMigration, share: kinds.Share) -> tuple[kinds.ExportLocation, ...]:
+        with self.store.locked():
+            record = self.store.share(share.id)
+            record.exported = True
+            record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules.get(share.id, ())}
+            self.store.shares.put(record)
+        return tuple(locations.on_server(migration.target, record))

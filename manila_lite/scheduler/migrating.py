@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room for a share server that moves to another backend: one pool there must take all of its shares."""
+
+from manila_lite import errors
+from manila_lite.db import operations, pairs, serving
+from manila_lite.db import services as rows
+from manila_lite.db.engine import Connection
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.operations import Plan, Step, Work, migrating
+from manila_lite.scheduler.filters.capacity import headroom
+from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.placement import why_none
+
+
+def fits(work: Work) -> None:
+    """A pool of the backend passes every filter for all that moves, and its manager is asked next. Nothing is claimed.
+
+    :raises errors.NoValidHost: none does; the message names the filter.
+    """
+    with work.ctx.db.reader() as conn:
+        chosen = _candidates(conn, work)[0][0]
+    work.data['pool'] = chosen.host.partition('#')[2]
+    work.send = ('share', chosen.host)
+
+
+def claim(work: Work) -> None:
+    """The pool's room for all that moves is claimed, and the operation goes to its backend.
+
+    :raises errors.NoValidHost: no pool of the backend passes every filter.
+    :raises errors.Again: others were faster.
+    """
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        for pool, request in _candidates(conn, work):
+            if rows.claim(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
+                work.data['pool'] = pool.host.partition('#')[2]
+                work.data['claimed'] = [pool.host, request.size]
+                work.send = ('share', pool.host)
+                work.service.hosts.claimed(pool, request.size)
+                return
+    raise errors.Again(0.2)
+
+
+def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]:
+    """Return pools that will do for the shares of every type, the best first, each with a request for all the room."""
+    left: dict[str, tuple[PoolState, Request]] | None = None
+    for request in _requests(conn, work):
+        result = work.service.placement.place(request, work.service.hosts.pools(conn))
+        if not result.candidates:
+            raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
+        found = {pool.host: (pool, request) for pool in result.candidates}
+        left = found if left is None else {host: found[host] for host in left if host in found}
+    if not left:
+        raise errors.NoValidHost('No single pool there will do for the shares of every share type.', detail='NO_VALID_HOST')
+    return list(left.values())
+
+
+def _requests(conn: Connection, work: Work) -> list[Request]:
+    specs = pairs.of_many(conn, share_type_extra_specs, work.data['types'])
+    subnets = serving.subnets_by_zone(conn, work.data['network_id'])
+    return [Request(size=work.data['size'], proto=work.data['proto'], project_id=work.op.project_id, subnets=subnets,
+                    extra_specs=specs.get(kind, {}), only_host=work.data['to']) for kind in work.data['types']]
+
+
+def _no_end(conn: Connection, work: Work) -> None:
+    """What was passed on ends elsewhere."""
+
+
+def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
+    """That is the answer, and can be read."""
+    operations.move(conn, work.op.id, work.op.owner, data=work.data | {
+        'support': {'compatible': False, 'reason': errors.told(error)}})
+
+
+PLANS = [
+    Plan('share_server.migration_check', (Step(fits),), _no_end, does_not_fit),
+    Plan('share_server.migrate', (Step(claim),), _no_end, migrating.given_up),
+]
