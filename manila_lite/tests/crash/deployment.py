@@ -40,6 +40,8 @@ capability_interval = 2
 log_file =
 [api]
 threads = {hands}
+subnet_check_timeout = 200
+migration_check_timeout = 200
 [database]
 connection = {database}
 max_retries = -1
@@ -213,7 +215,7 @@ class Deployment(fixtures.Fixture):
     # Clients
 
     def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2',
-             timeout: float = 60) -> tuple[int, Any]:
+             timeout: float = 240) -> tuple[int, Any]:
         """Send a request; returns (status, document).
 
         :raises OSError: no answer came.

@@ -17,6 +17,8 @@ from manila_lite.tests.crash import places
 
 #: What an operator does when a server's task state is this; and when nothing is left to do.
 _NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete'}
+#: Seconds for which an operator minds a migration: also while hundreds of others are brought to their places.
+_OPERATOR = 300.0
 _MOVES_NO_MORE = ('migration_success', 'migration_error', 'migration_cancelled')
 
 
@@ -156,7 +158,7 @@ class Cell:
 
     def move(self) -> None:
         """The server has moved to the other backend, or could not; whoever does not answer is asked again."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + _OPERATOR
         while time.monotonic() < end:
             # Whoever should have answered may just have been killed.
             with contextlib.suppress(OSError, sa.exc.OperationalError):
