@@ -3,7 +3,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from manila_lite.drivers.dummy.store import Store
 from manila_lite.tests.crash import faulty, places, truth
@@ -17,6 +17,23 @@ START = 'start of a backend'
 _MODES = {DROPPED: 'drop', DOUBLED: 'double'}
 
 
+#: Cells that wait side by side: with more, those that are struck last would be late for want of a processor alone.
+_ABREAST = 140
+
+
+def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
+           mend: Callable[[], None] = lambda: None) -> list[Story]:
+    """Bring the stories about, so many at a time, each lot followed by ``mend``; returns them with their ends."""
+    left = iter(stories)
+    found: list[Story] = []
+    while wave := list(itertools.islice(left, _ABREAST)):
+        try:
+            found += Wave(deployment, wave).run(strike)
+        finally:
+            mend()
+    return found
+
+
 def killed(deployment: Deployment) -> list[Story]:
     """The process that is at the place is killed."""
     def strike(wave: Wave) -> None:
@@ -25,7 +42,7 @@ def killed(deployment: Deployment) -> list[Story]:
             wave.kill(role)
     # SQLite has one lock for all: who waits with it in hand would stop everybody.
     stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.place.locks]
-    return Wave(deployment, stories).run(strike)
+    return _waves(deployment, stories, strike)
 
 
 def cut(deployment: Deployment) -> list[Story]:
@@ -37,7 +54,7 @@ def cut(deployment: Deployment) -> list[Story]:
         if not deployment.cut():
             raise AssertionError('there was no connection to cut')
         wave.release()
-    return Wave(deployment, at_places(CUT)).run(strike)
+    return _waves(deployment, at_places(CUT), strike)
 
 
 def broker(deployment: Deployment) -> list[Story]:
@@ -49,10 +66,7 @@ def broker(deployment: Deployment) -> list[Story]:
     def strike(wave: Wave) -> None:
         running.abort()
         wave.release()
-    try:
-        return Wave(deployment, at_places(BROKER)).run(strike)
-    finally:
-        running.start()
+    return _waves(deployment, at_places(BROKER), strike, running.start)
 
 
 def messages(deployment: Deployment) -> list[Story]:
