@@ -25,7 +25,7 @@ def _services(conn: Connection, work: Work) -> tuple[kinds.SecurityService, kind
 def _ask(work: Work, server: kinds.ShareServer, targets: list[kinds.EnsureTarget]) -> None:
     with work.ctx.db.reader() as conn:
         new, current = _services(conn, work)
-    work.service.driver.check_update_server_security_service(server, new, current, targets)
+    work.service.driver.check_update_share_server_security_service(server, new, current, targets)
 
 
 def _update(work: Work) -> None:
@@ -33,7 +33,7 @@ def _update(work: Work) -> None:
         server = servers.found(conn, work)
         new, current = _services(conn, work)
         targets = server_changes.targets(conn, server)
-    server_changes.keep(work, work.service.driver.update_server_security_service(server, new, current, targets))
+    server_changes.keep(work, work.service.driver.update_share_server_security_service(server, new, current, targets))
 
 
 PLANS = [

@@ -25,7 +25,7 @@ def push(work: Work) -> None:
         for network in server.networks if server else ():
             if network.subnet_id == work.data['subnet_id']:
                 keys = work.ctx.conf.driver_updatable_subnet_metadata
-                work.service.driver.update_subnet_metadata(
+                work.service.driver.update_share_network_subnet_from_metadata(
                     server, network, {key: network.metadata[key] for key in keys if key in network.metadata})
 
 

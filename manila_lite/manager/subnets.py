@@ -9,7 +9,8 @@ from manila_lite.operations import Step, Work
 
 
 def _ask(work: Work, server: kinds.ShareServer, targets: list[kinds.EnsureTarget]) -> None:
-    work.service.driver.check_update_server_network(server, kinds.ServerNetwork(**work.data['network']), targets)
+    new = kinds.ServerNetwork(**work.data['network'])
+    work.service.driver.check_update_share_server_network_allocations(server, new, targets)
 
 
 def give_back(work: Work) -> None:
@@ -29,7 +30,8 @@ def _update(work: Work) -> None:
         known = {row.id: server_changes.as_share(row, server, exports.get(row.instance_id, ())) for row in rows}
         taken = [kinds.Snapshot(id=row.id, share=known[row.share_id], size=row.size, provider_location=row.provider_location)
                  for row in serving.snapshots_of(conn, known)]
-    server_changes.keep(work, work.service.driver.update_server_network(server, new, list(known.values()), taken))
+    update = work.service.driver.update_share_server_network_allocations
+    server_changes.keep(work, update(server, new, list(known.values()), taken))
 
 
 PLANS = [

@@ -37,14 +37,15 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
         return {server.id: self._ensure_server(server) for server in servers}
 
     @knobbed
-    def check_update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                    targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                                      targets: Sequence[kinds.EnsureTarget]) -> None:
         self.store.server(server.id)
         networks.vet_new(server, new)
 
     @knobbed
-    def update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork, shares: Sequence[kinds.Share],
-                              snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+    def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                                shares: Sequence[kinds.Share],
+                                                snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
         self.store.server(server.id)
         joined = server.joined(new)
         details = self._set_up(joined)
@@ -54,8 +55,8 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             lost={ident: 'The data of the share is missing.' for ident, record in records.items() if record is None})
 
     @knobbed
-    def update_subnet_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
-                               metadata: Mapping[str, str]) -> None:
+    def update_share_network_subnet_from_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
+                                                  metadata: Mapping[str, str]) -> None:
         with self.store.locked():
             record = self.store.server(server.id)
             if network.subnet_id not in record.addresses:
@@ -64,16 +65,16 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             self.store.servers.put(record)
 
     @knobbed
-    def check_update_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                             current: kinds.SecurityService | None,
-                                             targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                                                   current: kinds.SecurityService | None,
+                                                   targets: Sequence[kinds.EnsureTarget]) -> None:
         with self.store.locked():
             self._must_fit(server, new, current)
 
     @knobbed
-    def update_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                       current: kinds.SecurityService | None,
-                                       targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
+    def update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                                             current: kinds.SecurityService | None,
+                                             targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
         with self.store.locked():
             record = self._must_fit(server, new, current)
             record.services[new.type] = new.id

@@ -16,9 +16,9 @@ class AddsSubnets(MakesServers):
     """Servers in use can get one more subnet. Does not follow from ``SpansSubnets``, nor the other way round."""
 
     @abc.abstractmethod
-    def check_update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                    targets: Sequence[kinds.EnsureTarget]) -> None:
-        """``update_server_network`` can be expected to work. Changes nothing.
+    def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                                      targets: Sequence[kinds.EnsureTarget]) -> None:
+        """``update_share_server_network_allocations`` can be expected to work. Changes nothing.
 
         ``new`` has no allocations yet; ``targets`` are all shares of the server, with their rules.
 
@@ -26,8 +26,9 @@ class AddsSubnets(MakesServers):
         """
 
     @abc.abstractmethod
-    def update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork, shares: Sequence[kinds.Share],
-                              snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+    def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                                shares: Sequence[kinds.Share],
+                                                snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
         """The server has the addresses of ``new`` too; clients of the others noticed nothing.
 
         ``server`` is as it was before, or has ``new`` already. ``shares`` and ``snapshots`` are all that it exports;
@@ -41,8 +42,8 @@ class TakesSubnetMetadata(MakesServers):
     """Metadata of a subnet means something to the servers in it."""
 
     @abc.abstractmethod
-    def update_subnet_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
-                               metadata: Mapping[str, str]) -> None:
+    def update_share_network_subnet_from_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
+                                                  metadata: Mapping[str, str]) -> None:
         """The server acts by ``metadata``, all that the subnet has now of the keys in driver_updatable_subnet_metadata.
 
         :raises errors.Final: a value makes no sense; the server acts as before.

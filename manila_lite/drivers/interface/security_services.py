@@ -12,10 +12,10 @@ class UpdatesSecurityServices(MakesServers):
     """Servers in use can be told of one more security service, or of another one in the place of the one they know."""
 
     @abc.abstractmethod
-    def check_update_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                             current: kinds.SecurityService | None,
-                                             targets: Sequence[kinds.EnsureTarget]) -> None:
-        """``update_server_security_service`` can be expected to work. Changes nothing.
+    def check_update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                                                   current: kinds.SecurityService | None,
+                                                   targets: Sequence[kinds.EnsureTarget]) -> None:
+        """``update_share_server_security_service`` can be expected to work. Changes nothing.
 
         ``current`` is of the type of ``new`` and will give place to it; without one the server gets its first of
         that type. ``targets`` are all shares of the server, with their rules.
@@ -24,9 +24,9 @@ class UpdatesSecurityServices(MakesServers):
         """
 
     @abc.abstractmethod
-    def update_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                       current: kinds.SecurityService | None,
-                                       targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
+    def update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
+                                             current: kinds.SecurityService | None,
+                                             targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
         """The server knows its users by ``new``, and by ``current`` no more; every share is served as before.
 
         ``server`` has ``new`` among its security services already. The answer has export locations only of shares

@@ -201,14 +201,15 @@ class LinuxServers(SpansSubnets, AddsSubnets):
             # The others shall not wait until this one is repaired.
             return kinds.ServerResult(error=str(bad))
 
-    def check_update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                    targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                                      targets: Sequence[kinds.EnsureTarget]) -> None:
         """The server runs, and the new subnet overlaps with none that it has."""
         self._servers.outlet(server.id)
         networks.vet_new(server, new)
 
-    def update_server_network(self, server: kinds.ShareServer, new: kinds.ServerNetwork, shares: Sequence[kinds.Share],
-                              snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+    def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
+                                                shares: Sequence[kinds.Share],
+                                                snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
         """The namespace has one interface more for each new address; the NFS server listens there already."""
         self._servers.outlet(server.id)
         joined = server.joined(new)

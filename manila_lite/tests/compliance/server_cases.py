@@ -85,7 +85,7 @@ class _Update(_ServerCase):
 
 
 class CheckUpdate(_Update):
-    METHOD = 'check_update_server_network'
+    METHOD = 'check_update_share_server_network_allocations'
 
     def arrange(self) -> None:
         super().arrange()
@@ -105,7 +105,7 @@ class CheckDenied(CheckUpdate):
 
 
 class UpdateNetwork(_Update):
-    METHOD = 'update_server_network'
+    METHOD = 'update_share_server_network_allocations'
 
     def arrange(self) -> None:
         super().arrange()
@@ -124,14 +124,14 @@ class UpdateNetwork(_Update):
         share = dataclasses.replace(self.share, server=self.joined)
         self.test.assertEqual(answer.export_locations[share.id],
                               tuple(self.test.ensured(share, self.test.GOOD).export_locations))
-        again = self.test.driver.update_server_network(self.joined, *self.args[1:])
+        again = self.test.driver.update_share_server_network_allocations(self.joined, *self.args[1:])
         self.test.assertEqual(answer, again, 'a server that has the subnet already gets another answer')
         self.test.driver.ensure_servers([self.test.server])
         self.test.assertEqual(self.test.planned(self.test.server), self.test.addresses(self.test.server))
 
 
 class UpdateDenied(_Update):
-    METHOD = 'update_server_network'
+    METHOD = 'update_share_server_network_allocations'
     RAISES = errors.Final
 
     def arrange(self) -> None:
@@ -143,7 +143,7 @@ class UpdateDenied(_Update):
 
 
 class UpdateSubnetMetadata(_ServerCase):
-    METHOD = 'update_subnet_metadata'
+    METHOD = 'update_share_network_subnet_from_metadata'
     ABILITY = interface.TakesSubnetMetadata
 
     def arrange(self) -> None:
@@ -152,7 +152,7 @@ class UpdateSubnetMetadata(_ServerCase):
 
     def verify(self, answer: Any) -> None:
         self.test.assertIsNone(answer)
-        self.test.assertRaises(errors.Final, self.test.driver.update_subnet_metadata, self.test.server,
+        self.test.assertRaises(errors.Final, self.test.driver.update_share_network_subnet_from_metadata, self.test.server,
                                self.test.subnet('more'), {})
 
 
@@ -179,7 +179,7 @@ class _SecurityService(_ServerCase):
 
 
 class CheckSecurityService(_SecurityService):
-    METHOD = 'check_update_server_security_service'
+    METHOD = 'check_update_share_server_security_service'
 
     def verify(self, answer: Any) -> None:
         self.test.assertIsNone(answer)
@@ -187,7 +187,7 @@ class CheckSecurityService(_SecurityService):
 
 
 class UpdateSecurityService(_SecurityService):
-    METHOD = 'update_server_security_service'
+    METHOD = 'update_share_server_security_service'
 
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
@@ -195,13 +195,13 @@ class UpdateSecurityService(_SecurityService):
         self.test.assert_serves(self.told, answer.export_locations.get(self.share.id, self.locations))
         self.test.driver.ensure_servers([self.told])
         self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
-        self.test.driver.update_server_security_service(self.server, self.current, self.wanted, self.args[3])
+        self.test.driver.update_share_server_security_service(self.server, self.current, self.wanted, self.args[3])
         self.test.assertEqual({self.current.id}, self.test.services(self.server))
-        self.test.driver.update_server_security_service(*self.args)
+        self.test.driver.update_share_server_security_service(*self.args)
 
 
 class AddSecurityService(_SecurityService):
-    METHOD = 'update_server_security_service'
+    METHOD = 'update_share_server_security_service'
 
     def arrange(self) -> None:
         super().arrange()

@@ -21,7 +21,7 @@ class BesideServer(testscenarios.WithScenarios):
     """A server's network changes while calls for its shares run."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in server_cases.SERVER_CASES
-                 if case.METHOD in ('update_server_network', 'ensure_servers')]
+                 if case.METHOD in ('update_share_server_network_allocations', 'ensure_servers')]
 
     def test_shares_come_and_go_beside_it(self):
         self.needs(self.case_class.ABILITY)
@@ -144,15 +144,15 @@ class ServerPromises:
     def test_network_of_a_server_that_is_not_there(self):
         self.needs(interface.AddsSubnets)
         server, new = self.a_server(), self.subnet('more')
-        self.assertRaises(errors.Final, self.driver.check_update_server_network, server, new, [])
-        self.assertRaises(errors.Final, self.driver.update_server_network, server, new, [], [])
+        self.assertRaises(errors.Final, self.driver.check_update_share_server_network_allocations, server, new, [])
+        self.assertRaises(errors.Final, self.driver.update_share_server_network_allocations, server, new, [], [])
         self.assertEqual(set(), self.addresses(server))
 
     def test_security_service_of_a_server_that_is_not_there(self):
         self.needs(interface.UpdatesSecurityServices)
         server, new = self.a_server(), self.service()
-        self.assertRaises(errors.Final, self.driver.check_update_server_security_service, server, new, None, [])
-        self.assertRaises(errors.Final, self.driver.update_server_security_service, server, new, None, [])
+        self.assertRaises(errors.Final, self.driver.check_update_share_server_security_service, server, new, None, [])
+        self.assertRaises(errors.Final, self.driver.update_share_server_security_service, server, new, None, [])
         self.assertEqual(set(), self.addresses(server))
 
     def test_questions_change_nothing(self):

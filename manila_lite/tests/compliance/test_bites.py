@@ -117,19 +117,19 @@ class TearsDownWithShares(DummyDriver):
 
 
 class AddsNoLocations(DummyDriver):
-    def update_server_network(self, server, new, shares, snapshots):
-        super().update_server_network(server, new, shares, snapshots)
+    def update_share_server_network_allocations(self, server, new, shares, snapshots):
+        super().update_share_server_network_allocations(server, new, shares, snapshots)
         return kinds.ServerUpdate(export_locations={share.id: share.export_locations for share in shares})
 
 
 class ReplacesTheNetwork(DummyDriver):
-    def update_server_network(self, server, new, shares, snapshots):
+    def update_share_server_network_allocations(self, server, new, shares, snapshots):
         alone = dataclasses.replace(server, networks=(new,))
-        super().update_server_network(alone, new, shares, snapshots)
+        super().update_share_server_network_allocations(alone, new, shares, snapshots)
 
 
 class AgreesToEverything(DummyDriver):
-    def check_update_server_network(self, server, new, targets):
+    def check_update_share_server_network_allocations(self, server, new, targets):
         pass
 
 
@@ -139,16 +139,16 @@ class KeepsWhatWasGivenUp(DummyDriver):
 
 
 class KeepsTheOldService(DummyDriver):
-    def update_server_security_service(self, server, new, current, targets):
+    def update_share_server_security_service(self, server, new, current, targets):
         record = self.store.server(server.id)
         record.services['old'] = current.id if current else ''
         self.store.servers.put(record)
-        return super().update_server_security_service(server, new, current, targets)
+        return super().update_share_server_security_service(server, new, current, targets)
 
 
 class TellsWhenAsked(DummyDriver):
-    def check_update_server_security_service(self, server, new, current, targets):
-        self.update_server_security_service(server, new, current, targets)
+    def check_update_share_server_security_service(self, server, new, current, targets):
+        self.update_share_server_security_service(server, new, current, targets)
 
 
 class PutsSharesAnywhere(DummyDriver):

@@ -183,7 +183,7 @@ class Ports(neutron_base.NeutronTest):
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         share = self.share(network)
-        self.knob('update_server_network:fail_final')
+        self.knob('update_share_server_network_allocations:fail_final')
         self.add(network, net, self.subnet(net, 'fd77::/64'))
         self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
         self.assertEqual(1, len(self.ports(network_id=net.id)))

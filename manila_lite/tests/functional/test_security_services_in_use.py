@@ -6,8 +6,8 @@ import concurrent.futures
 from manila_lite.db import operations, services, serving
 from manila_lite.tests.functional import base, served
 
-_CHECK = 'check_update_server_security_service'
-_UPDATE = 'update_server_security_service'
+_CHECK = 'check_update_share_server_security_service'
+_UPDATE = 'update_share_server_security_service'
 
 
 class InUse(served.ServedTest):

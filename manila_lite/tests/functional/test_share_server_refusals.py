@@ -174,7 +174,7 @@ class Refusals(base.ServiceTest):
         share = self.share(network)
         backend = share['host'].partition('@')[2].partition('#')[0] if 'host' in share else None
         for name in [backend] if backend else self.BACKENDS:
-            self.service.knob(name, 'check_update_server_network:hang')
+            self.service.knob(name, 'check_update_share_server_network_allocations:hang')
             self.addCleanup(self.service.knob, name, '')
         self.service.conf.set_override('subnet_check_timeout', 1, 'api')
         self.addCleanup(self.service.conf.clear_override, 'subnet_check_timeout', 'api')

@@ -111,7 +111,7 @@ class Servers(base.ServiceTest):
 
     def test_a_backend_that_says_no(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
-        self.service.knob('alpha', 'check_update_server_network:deny')
+        self.service.knob('alpha', 'check_update_share_server_network_allocations:deny')
         self.addCleanup(self.service.knob, 'alpha', '')
         status, document, _ = self.subnet(neutron_subnet_id='six')
         self.assertEqual(409, status, document)
@@ -120,7 +120,7 @@ class Servers(base.ServiceTest):
 
     def test_a_backend_that_fails(self):
         share = self.admin.share(share_type='served', share_network_id=self.network.id)
-        self.service.knob('alpha', 'update_server_network:fail_final')
+        self.service.knob('alpha', 'update_share_server_network_allocations:fail_final')
         self.addCleanup(self.service.knob, 'alpha', '')
         status, document, _ = self.subnet(neutron_subnet_id='six')
         self.assertEqual(200, status, document)
@@ -139,7 +139,7 @@ class Servers(base.ServiceTest):
 
     def test_several_who_ask_at_once_ask_the_backend_once(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
-        self.service.knob('alpha', 'check_update_server_network:delay=0.5')
+        self.service.knob('alpha', 'check_update_share_server_network_allocations:delay=0.5')
         self.addCleanup(self.service.knob, 'alpha', '')
         body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}
         with concurrent.futures.ThreadPoolExecutor(6) as hands:

@@ -3,7 +3,7 @@
 
 from manila_lite.tests.functional import base, served
 
-_METHOD = 'update_subnet_metadata'
+_METHOD = 'update_share_network_subnet_from_metadata'
 
 
 class Pushed(served.ServedTest):

@@ -80,8 +80,8 @@ class Growth(server_base.ServerTest):
         writer = Writer(FOUR, f'/shares/{share.id}', self.machine.space('one4'))
         self.addCleanup(writer.end)
         writer.goes_on()
-        self.assertIsNone(self.driver.check_update_server_network(self.server, new, []))
-        update = self.driver.update_server_network(self.server, new, [share], [])
+        self.assertIsNone(self.driver.check_update_share_server_network_allocations(self.server, new, []))
+        update = self.driver.update_share_server_network_allocations(self.server, new, [share], [])
         writer.goes_on()
         self.assertEqual([f'{FOUR}:/shares/{share.id}', f'{MORE}:/shares/{share.id}', f'[{SIX}]:/shares/{share.id}'],
                          [location.path for location in update.export_locations[share.id]])

@@ -319,19 +319,19 @@ class ServersTest(DummyCase):
                           kinds.ExportLocation('[fd01::5]:/shares/s1')], driver.create_share(a_share(server=a_server())))
 
     def test_the_check_can_be_denied(self):
-        driver = self.make(dummy_knobs=['check_update_server_network:deny@once'])
+        driver = self.make(dummy_knobs=['check_update_share_server_network_allocations:deny@once'])
         driver.setup_server(a_server())
-        call = driver.check_update_server_network, a_server(), a_server('x', '10.2.0.5').networks[0], []
+        call = driver.check_update_share_server_network_allocations, a_server(), a_server('x', '10.2.0.5').networks[0], []
         self.assertIn('told to deny', str(self.assertRaises(errors.Final, *call)))
         self.assertIsNone(call[0](*call[1:]))
 
     def test_an_update_that_failed_after_its_work_is_found_done(self):
-        driver = self.make(dummy_knobs=['update_server_network:fail_after@once'])
+        driver = self.make(dummy_knobs=['update_share_server_network_allocations:fail_after@once'])
         driver.setup_server(a_server())
         driver.create_share(a_share(server=a_server()))
         call = a_server(), a_server('x', '10.2.0.5').networks[0], [a_share(server=a_server()), a_share('gone')], []
-        self.assertRaises(ConnectionError, driver.update_server_network, *call)
-        update = driver.update_server_network(*call)
+        self.assertRaises(ConnectionError, driver.update_share_server_network_allocations, *call)
+        update = driver.update_share_server_network_allocations(*call)
         self.assertEqual(['10.1.0.5:/shares/s1', '10.2.0.5:/shares/s1', '[fd01::5]:/shares/s1'],
                          [location.path for location in update.export_locations['s1']])
         self.assertEqual(['gone'], list(update.lost))
@@ -340,8 +340,8 @@ class ServersTest(DummyCase):
     def test_metadata_of_a_subnet_outlives_an_update(self):
         driver = self.make()
         driver.setup_server(a_server())
-        driver.update_subnet_metadata(a_server(), a_server().networks[0], {'quality': 'good'})
-        driver.update_server_network(a_server(), a_server('x', '10.2.0.5').networks[0], [], [])
+        driver.update_share_network_subnet_from_metadata(a_server(), a_server().networks[0], {'quality': 'good'})
+        driver.update_share_server_network_allocations(a_server(), a_server('x', '10.2.0.5').networks[0], [], [])
         self.assertEqual({'n10.1.0.5': {'quality': 'good'}}, driver.store.server('server').metadata)
 
     def test_calls_are_noted_by_the_ids_of_servers(self):
