@@ -88,9 +88,8 @@ def changed(conn: Connection, work: Work) -> None:
     """The server is active, its shares have their new export locations; the network is active if this was the last one."""
     share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
     on_it = {row.instance_id for row in serving.shares_on(conn, work.resource_id)}
-    for ident, locations in work.data['exports'].items():
-        if ident in on_it:
-            shares.set_exports(conn, ident, [kinds.ExportLocation(**location) for location in locations])
+    shares.set_exports_of(conn, {ident: [kinds.ExportLocation(**location) for location in locations]
+                                 for ident, locations in work.data['exports'].items() if ident in on_it})
     for ident in on_it & work.data['lost'].keys():
         transitions.rules_status(conn, ident, states.Rules.ERROR)
     if work.data['details']:
