@@ -24,7 +24,7 @@ UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
 _CLI = [page.stem for page in (DOC / 'user').glob('*.rst') if '$ openstack' in page.read_text()]
 _PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
 _INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
-_MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z]+)(?: ([a-z_]+))?')
+_MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
 
 class Typed(testscenarios.WithScenarios, testtools.TestCase):
