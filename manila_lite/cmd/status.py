@@ -185,7 +185,7 @@ def main() -> int:
     """Run the command."""
     manila_lite.conf.register(CONF)
     transport.set_defaults(CONF)
-    return upgradecheck.main(CONF, project='manila_lite', upgrade_command=Checks())
+    return upgradecheck.main(CONF, project='manila_lite', upgrade_command=Checks(), argv=sys.argv[1:])
 
 
 if __name__ == '__main__':

@@ -16,6 +16,8 @@ from pathlib import Path
 import fixtures
 import psutil
 
+from manila_lite.tests import forks
+
 _CONFIG = """
 [DEFAULT]
 state_path = {state}
@@ -66,9 +68,7 @@ class Lite(fixtures.Fixture):
     def spawn(self):
         """The process was started, whatever becomes of it."""
         with self.log.open('ab') as log:
-            self.process = subprocess.Popen(
-                [sys.executable, '-m', 'manila_lite.cmd.all_in_one', f'--config-file={self.config}'],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | {'PYTHONUNBUFFERED': '1'})
+            self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}', stdout=log, stderr=log)
 
     def start(self, patience=60):
         """The process answers on its port."""
@@ -157,15 +157,19 @@ class Parts(Lite):
 
     def manage(self, *words):
         """A command of ``manila-manage`` worked; returns what it printed."""
-        return subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words],
-                              capture_output=True, text=True, timeout=120, check=True).stdout
+        done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.config}', *words)
+        done.check_returncode()
+        return done.stdout
 
     def run(self, name, *command, config=None, **env):
         """Start a part (or the command given) in a session of its own; returns its process."""
-        command = command or (sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={config or self.config}')
         with self.log.open('ab') as log:
-            started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                                       env=os.environ | {'PYTHONUNBUFFERED': '1'} | env)
+            if command:
+                started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                                           env=os.environ | {'PYTHONUNBUFFERED': '1'} | env)
+            else:
+                started = forks.start(f'manila_lite.cmd.{name}:main', f'--config-file={config or self.config}', stdout=log,
+                                      stderr=log, env=os.environ | env, new_session=True)
         self.running.append(started)
         return started
 

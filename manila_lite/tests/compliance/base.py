@@ -6,9 +6,9 @@ share, fill it, lose power. Everything else goes through the contract alone.
 """
 
 import dataclasses
+import os
 import pickle
-import subprocess
-import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable
@@ -22,6 +22,7 @@ from oslo_utils import uuidutils
 from manila_lite import kinds
 from manila_lite.drivers import load
 from manila_lite.drivers.interface.base import ShareDriver
+from manila_lite.tests import forks
 
 NAME = 'compliance'
 HOST = f'here@{NAME}'
@@ -107,19 +108,22 @@ class Binding(testtools.TestCase):
         victim = self.victim(method, args)
         time.sleep(moment)
         victim.kill()
-        victim.communicate(timeout=STUCK)
+        victim.wait(STUCK)
 
-    def victim(self, method: str, args: tuple) -> subprocess.Popen:
+    def victim(self, method: str, args: tuple) -> forks.Process:
         """Return a process of its own that has just begun the call."""
-        victim = subprocess.Popen(
-            [sys.executable, '-m', f'{__package__}.victim', self.DRIVER, str(self.config_file), str(self.state_dir)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(victim.kill)
-        victim.stdin.write(pickle.dumps((method, args)))
-        victim.stdin.close()
-        victim.stdin = None
-        if victim.stdout.readline() != b'begun\n':
-            self.fail(victim.communicate(timeout=STUCK)[1].decode())
+        told, tell = os.pipe()
+        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as err, open(told, 'rb') as out:
+            pickle.dump((method, args), asked)
+            asked.seek(0)
+            with open(tell, 'wb') as say:
+                victim = forks.start(f'{__package__}.victim:main', self.DRIVER, self.config_file, self.state_dir,
+                                     stdin=asked, stdout=say, stderr=err)
+            self.addCleanup(victim.kill)
+            if out.readline() != b'begun\n':
+                victim.wait(STUCK)
+                err.seek(0)
+                self.fail(err.read().decode())
         return victim
 
     def needs(self, ability: type | None) -> None:

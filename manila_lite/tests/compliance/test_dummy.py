@@ -5,7 +5,7 @@ import signal
 
 import testscenarios
 
-from manila_lite.tests.compliance import base, calls, cases, promises, server_promises, servers
+from manila_lite.tests.compliance import base, calls, cases, migrations, promises, server_promises, servers
 
 
 class DummyBinding(base.Binding):
@@ -41,8 +41,7 @@ class DummyBinding(base.Binding):
             return
         self.driver.knobs.turn(f'{method}:{moment}@once')
         victim = self.victim(method, args)
-        victim.communicate(timeout=base.STUCK)
-        self.assertEqual(-signal.SIGKILL, victim.returncode)
+        self.assertEqual(-signal.SIGKILL, victim.wait(base.STUCK))
 
 
 class DummyEveryCallTest(calls.EveryCall, DummyBinding):
@@ -101,6 +100,19 @@ class DummyServersPromisesTest(promises.Promises, DummyServersBinding):
 
 
 class DummyServerPromisesTest(server_promises.ServerPromises, DummyServersBinding):
+    pass
+
+
+class DummyMigrationBinding(migrations.Migrates, DummyServersBinding):
+    def left_of(self, migration):
+        return []       # it copies into the places where shares and snapshots are
+
+
+class DummyMigrationsTest(server_promises.EveryMigrationCall, DummyMigrationBinding):
+    pass
+
+
+class DummyMigrationPromisesTest(server_promises.MigrationPromises, DummyMigrationBinding):
     pass
 
 

@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 import urllib.error
@@ -18,7 +17,7 @@ from typing import Any
 import fixtures
 import sqlalchemy as sa
 
-from manila_lite.tests import process
+from manila_lite.tests import forks, process
 from manila_lite.tests.crash.orders import VARIABLE, Orders
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.services import broker, daemon, databases, places
@@ -72,8 +71,10 @@ networks:
   - {id: four, cidr: 10.16.0.0/16}
   - {id: six, cidr: 'fd00::/64'}
 """
-_BACKEND = '[{name}]\ndriver = dummy\ndummy_pool_size_gb = 100000\ndummy_knobs = {knobs}\n'
-_SERVING = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+_BACKEND = ('[{name}]\ndriver = dummy\ndummy_pool_size_gb = 100000\ndummy_knobs = {knobs}\n'
+            'migration_driver_continue_update_interval = 0.1\n')
+_SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+            'dummy_writable_migration = false\n')
 _PATIENCE = 60.0
 ROLES = ('api', 'scheduler', 'share')
 
@@ -133,7 +134,7 @@ class Deployment(fixtures.Fixture):
         self._victims = victims
         self._knobs = knobs
         self._settings = {'api_workers': api_workers, 'hands': hands, 'lease': lease}
-        self.running: dict[str, subprocess.Popen] = {}
+        self.running: dict[str, forks.Process] = {}
 
     def _setUp(self) -> None:
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
@@ -157,8 +158,7 @@ class Deployment(fixtures.Fixture):
             self.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {**DEFAULT_TYPE, **more}}})
 
     def _run(self, *words: str) -> None:
-        done = subprocess.run([sys.executable, '-m', f'manila_lite.cmd.{words[0]}', f'--config-file={self.state}/c.conf',
-                               *words[1:]], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        done = forks.run(f'manila_lite.cmd.{words[0]}:main', f'--config-file={self.state}/c.conf', *words[1:])
         if done.returncode:
             raise AssertionError(done.stdout + done.stderr)
 
@@ -167,12 +167,10 @@ class Deployment(fixtures.Fixture):
     def start(self, role: str) -> None:
         """The command of the role was started."""
         command = role.rstrip('0123456789')
-        module = ['manila_lite.tests.crash.victim', command] if self._victims else [f'manila_lite.cmd.{command}']
+        words = ['manila_lite.tests.crash.victim:main', command] if self._victims else [f'manila_lite.cmd.{command}:main']
         with (self.state / f'{role}.log').open('ab') as log:
-            self.running[role] = subprocess.Popen(
-                [sys.executable, '-m', *module, f'--config-file={self.state}/c.conf'],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                env=os.environ | {'PYTHONUNBUFFERED': '1', VARIABLE: str(self.orders.root)})
+            self.running[role] = forks.start(*words, f'--config-file={self.state}/c.conf', stdout=log, stderr=log,
+                                             new_session=True, env=os.environ | {VARIABLE: str(self.orders.root)})
 
     def children(self, role: str) -> list[int]:
         """Return the pids of the processes that do the role's work."""

@@ -105,8 +105,9 @@ def _wrap_begin(orders: Orders, role: str) -> None:
         setattr(module, name, wrapped(getattr(module, name)))
 
 
-def main(role: str, options: list[str]) -> int:
-    """Run the command of that role, wrapped."""
+def main() -> int:
+    """Run the command of a role, wrapped."""
+    _, role, *options = sys.argv
     # Whatever becomes of the test, nothing of it is left behind.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == 1:
@@ -123,4 +124,4 @@ def main(role: str, options: list[str]) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main())

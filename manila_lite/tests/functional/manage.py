@@ -2,18 +2,16 @@
 """``manila-manage`` and ``manila-status`` as processes beside a running service."""
 
 import json
-import subprocess
-import sys
 
 from manila_lite.db import models
+from manila_lite.tests import forks
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base
 
 
 def run(config, module, *words):
     """Run a command; returns its exit status, what it printed, and what it complained of."""
-    done = subprocess.run([sys.executable, '-m', f'manila_lite.cmd.{module}', f'--config-file={config}', *words],
-                          capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    done = forks.run(f'manila_lite.cmd.{module}:main', f'--config-file={config}', *words)
     if 'Traceback' in done.stderr:
         raise AssertionError(done.stderr)
     return done.returncode, done.stdout, done.stderr

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clients that people have, unchanged: the openstack command and openstacksdk, without Keystone."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import bcrypt
 import openstack
@@ -15,6 +9,7 @@ import testtools
 
 from manila_lite.tests import process
 from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import commandline
 
 _BASIC = """
 [api]
@@ -25,7 +20,7 @@ driver = dummy
 """
 
 
-class Clients(testtools.TestCase):
+class Clients(commandline.Calls, testtools.TestCase):
     """One service under noauth for all tests; the basic test has its own."""
 
     @classmethod
@@ -44,23 +39,6 @@ class Clients(testtools.TestCase):
         while not cls.lite.ok('GET', '/scheduler-stats/pools')['pools']:
             assert time.monotonic() < end, cls.lite.tail()
             time.sleep(0.05)
-
-    def env(self, **more):
-        clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-        return clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': f'{self.url}/identity',
-                        'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2',
-                        # There is no Neutron, but the client wants to find an API there, whichever; it asks for nothing more.
-                        'OS_NETWORK_ENDPOINT_OVERRIDE': self.url, **more}
-
-    def run_cli(self, *words, env=None, fails=False):
-        command = Path(sys.executable).parent / 'openstack'
-        done = subprocess.run([str(command) if command.exists() else shutil.which('openstack'), *words],
-                              env=env or self.env(), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-        self.assertEqual(fails, bool(done.returncode), f'openstack {" ".join(words)}\n{done.stdout}{done.stderr}')
-        return done.stderr if fails else done.stdout
-
-    def cli(self, *words, **more):
-        return json.loads(self.run_cli(*words, '-f', 'json', **more))
 
     def test_command_line(self):
         kind = self.cli('share', 'type', 'create', 'default', 'False', '--snapshot-support', 'True',

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands as processes of their own that need not import what they are made of: a second of work for each otherwise.
+
+A process that has imported a command's modules, and done nothing else, is forked for each run; what runs there is the
+command's ``main``, as if it had been started by its name. That it starts by its name too is what test_commands is about.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import gc
+import importlib
+import io
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+_PR_SET_PDEATHSIG = 1
+#: What is done beforehand, by the first name of a command's module: what is imported, and a run that loads the rest.
+_BEFOREHAND = {
+    'manila_lite': (
+        'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
+        'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.drivers.dummy.driver',
+        'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base', 'manila_lite.tests.crash.victim',
+        'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql'),
+    'openstackclient': ('openstackclient.shell:main complete', 'openstack.connection'),
+}
+_LONGEST = 200_000
+
+
+class Process:
+    """A command that runs, or ran. As ``subprocess.Popen``, without pipes."""
+
+    def __init__(self, args, line):
+        self.args = args
+        self.returncode = None
+        self._line = line
+        self.pid = int(line.readline())
+
+    def poll(self):
+        """Return the exit status, or nothing while it runs."""
+        if self.returncode is None and select.select([self._line], [], [], 0)[0]:
+            self._end()
+        return self.returncode
+
+    def wait(self, timeout=None):
+        """Return the exit status once it has ended."""
+        if self.returncode is None:
+            if not select.select([self._line], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            self._end()
+        return self.returncode
+
+    def _end(self):
+        self.returncode = os.waitstatus_to_exitcode(int(self._line.readline() or signal.SIGKILL))
+        self._line.close()
+
+    def send_signal(self, signo):
+        """It has the signal, if it still runs."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signo)
+
+    def kill(self):
+        """It has got SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self):
+        """It has got SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+
+class _Mould:
+    """The process that is forked."""
+
+    def __init__(self, *modules):
+        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._process = subprocess.Popen([sys.executable, '-m', __name__, *modules], stdin=theirs)
+        theirs.close()
+        self._guard = threading.Lock()
+        atexit.register(self._process.wait)
+        atexit.register(self._line.close)
+
+    def start(self, command, args, files, env, new_session):
+        """A copy runs ``command``; returns it."""
+        told, tell = os.pipe()
+        asked = {'command': command, 'args': list(map(str, args)), 'cwd': os.getcwd(), 'new_session': new_session,
+                 'env': dict(os.environ if env is None else env)}
+        with self._guard:
+            socket.send_fds(self._line, [json.dumps(asked).encode()], [tell, *files])
+        os.close(tell)
+        return Process([command, *args], os.fdopen(told))
+
+
+_moulds = {}
+_guard = threading.Lock()
+
+
+def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=False):
+    """A command (``module:function``) runs with these arguments, and files for what it says; returns its process."""
+    kind = command.partition('.')[0]
+    with _guard:
+        if kind not in _moulds:
+            _moulds[kind] = _Mould(*_BEFOREHAND[kind])
+    with open(os.devnull, 'rb') as nothing:
+        files = [file.fileno() for file in (stdin or nothing, stdout, stderr)]
+        return _moulds[kind].start(command, args, files, env, new_session)
+
+
+def run(command, *args, env=None, timeout=300):
+    """A command ran to its end; returns it, with what it said, as ``subprocess.run`` does."""
+    with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
+        process = start(command, *args, stdout=out, stderr=err, env=env)
+        try:
+            status = process.wait(timeout)
+        finally:
+            process.kill()
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(process.args, status, out.read(), err.read())
+
+
+# In the mould ---------------------------------------------------------------------------------------
+
+def _serve(line):
+    """Return in each copy that shall run a command, with what was asked for; None at the end of the test's process."""
+    while True:
+        message, files, _, _ = socket.recv_fds(line, _LONGEST, 4)
+        if not message:
+            return None
+        if not os.fork():
+            line.close()
+            return _attend(json.loads(message), *files)
+        for file in files:
+            os.close(file)
+
+
+def _attend(asked, tell, *files):
+    """Return in the copy; its parent says on ``tell`` what its number is and, in the end, how it ended."""
+    _die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    pid = os.fork()
+    if not pid:
+        os.close(tell)
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+            os.close(file)
+        return asked
+    os.write(tell, f'{pid}\n'.encode())
+    for file in (0, 1, 2, *files):
+        os.close(file)
+    os.write(tell, f'{os.waitpid(pid, 0)[1]}\n'.encode())
+    os._exit(0)
+
+
+def _die_with_parent():
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _main(modules):
+    for module in modules:
+        command, *args = module.split()
+        if args:
+            with contextlib.redirect_stdout(io.StringIO()):
+                _status_of(command, args)
+        else:
+            importlib.import_module(module)
+    if threading.active_count() > 1:
+        raise SystemExit(f'A process with threads cannot be copied: {threading.enumerate()}')
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
+    with socket.socket(fileno=os.dup(0)) as line:
+        asked = _serve(line)
+    if asked is None:
+        return
+    if asked['new_session']:
+        os.setsid()
+    os.environ.clear()
+    os.environ.update(asked['env'])
+    os.chdir(asked['cwd'])
+    _leave(_status_of(asked['command'], asked['args']))
+
+
+def _status_of(command, args):
+    module, _, function = command.partition(':')
+    sys.argv = [module, *args]
+    try:
+        status = getattr(importlib.import_module(module), function)()
+    except SystemExit as end:
+        status = end.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    if isinstance(status, str):
+        print(status, file=sys.stderr)
+        return 1
+    return int(status or 0)
+
+
+def _leave(status):
+    """The process ends as any does, but for taking down all that was imported, which takes half a second."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == '__main__':
+    _main(sys.argv[1:])

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ``openstack`` command, unchanged, against an API without Keystone."""
+
+import json
+import os
+
+from manila_lite.tests import forks
+
+
+class Calls:
+    """For a test with ``url``, where the API is."""
+
+    def env(self, **more):
+        clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+        return clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': f'{self.url}/identity',
+                        'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2',
+                        # There is no Neutron, but the client wants to find an API there, whichever; it asks for nothing more.
+                        'OS_NETWORK_ENDPOINT_OVERRIDE': self.url, **more}
+
+    def run_cli(self, *words, env=None, fails=False):
+        done = forks.run('openstackclient.shell:main', *words, env=env or self.env())
+        self.assertEqual(fails, bool(done.returncode), f'openstack {" ".join(words)}\n{done.stdout}{done.stderr}')
+        return done.stderr if fails else done.stdout
+
+    def cli(self, *words, **more):
+        return json.loads(self.run_cli(*words, '-f', 'json', **more))
