@@ -22,14 +22,14 @@ import tempfile
 import threading
 
 _PR_SET_PDEATHSIG = 1
-#: What is done beforehand, by the first name of a command's module: what is imported, and a run that loads the rest.
+#: What is done beforehand, for the product and for a module of its own: what is imported, and a run that loads the rest.
 _BEFOREHAND = {
     'manila_lite': (
         'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
         'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.drivers.dummy.driver',
         'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base', 'manila_lite.tests.crash.victim',
         'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql'),
-    'openstackclient': ('openstackclient.shell:main complete', 'openstack.connection'),
+    'manila_lite.tests.openstack_page': ('openstackclient.shell:main complete', 'openstack.connection'),
 }
 _LONGEST = 200_000
 
@@ -104,7 +104,8 @@ _guard = threading.Lock()
 
 def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=False):
     """A command (``module:function``) runs with these arguments, and files for what it says; returns its process."""
-    kind = command.partition('.')[0]
+    module = command.partition(':')[0]
+    kind = module if module in _BEFOREHAND else 'manila_lite'
     with _guard:
         if kind not in _moulds:
             _moulds[kind] = _Mould(*_BEFOREHAND[kind])

@@ -18,7 +18,7 @@ class Calls:
                         'OS_NETWORK_ENDPOINT_OVERRIDE': self.url, **more}
 
     def run_cli(self, *words, env=None, fails=False):
-        done = forks.run('openstackclient.shell:main', *words, env=env or self.env())
+        done = forks.run('manila_lite.tests.openstack_page:command', *words, env=env or self.env())
         self.assertEqual(fails, bool(done.returncode), f'openstack {" ".join(words)}\n{done.stdout}{done.stderr}')
         return done.stderr if fails else done.stdout
 

@@ -3,8 +3,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from manila_lite import conf as options
 from manila_lite import policies
 from manila_lite.cmd import settings
 from manila_lite.cmd.manage import COMMANDS
-from manila_lite.tests import process
+from manila_lite.tests import forks, process
 
 DOC = Path(__file__).resolve().parents[3] / 'doc' / 'source'
 UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
@@ -39,10 +37,9 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
         self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
         self.url = f'http://127.0.0.1:{self.lite.port}/v2'
 
-    def run_page(self, *command):
+    def run_page(self, command, *words):
         clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=600,
-                              stdin=subprocess.DEVNULL, env=clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.url})
+        done = forks.run(command, *words, env=clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.url}, timeout=600)
         self.assertEqual(0, done.returncode, f'{done.stdout}{done.stderr}\n{self.lite.tail()}')
         self.assertEqual([], self.lite.ok('GET', '/shares')['shares'])
         return done.stdout
@@ -50,7 +47,7 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
     def test_page(self):
         path = DOC / 'user' / f'{self.page}.rst'
         typed = len(re.findall(r'^ +\$ .*openstack ', path.read_text(), re.MULTILINE))
-        out = self.run_page('-m', 'manila_lite.tests.openstack_page', str(path))
+        out = self.run_page('manila_lite.tests.openstack_page:main', path)
         self.assertEqual(typed, out.count('$ openstack'))
 
 
@@ -63,7 +60,7 @@ class Python(Typed):
         text = ''.join(_PYTHON.findall((DOC / 'user' / 'sdk.rst').read_text())).replace('http://127.0.0.1:8786/v2', self.url)
         program = '\n'.join(line.removeprefix('   ') for line in text.splitlines())
         self.assertIn('create_share_snapshot', program)
-        self.assertIn(':/shares/', self.run_page('-c', program))
+        self.assertIn(':/shares/', self.run_page('manila_lite.tests.openstack_page:program', program))
 
 
 class Named(testtools.TestCase):
