@@ -82,12 +82,18 @@ class EnsureTarget:
 
 @dataclasses.dataclass(frozen=True)
 class EnsureResult:
-    """What ``ensure_shares`` found out about one share. ``error`` set means it is broken."""
+    """What ``ensure_shares`` found out about one share. ``error`` set means it is broken, and says why to its owner.
+
+    ``repaired`` says in words what was amiss and is not any more. ``reapply_access_rules``: the rules are still to be
+    told to the backend. ``metadata`` is stored with the share.
+    """
 
     export_locations: tuple[ExportLocation, ...] = ()
     rules: Mapping[str, RuleResult] = dataclasses.field(default_factory=dict)
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
     error: str | None = None
+    reapply_access_rules: bool = False
+    repaired: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,6 +226,39 @@ class ServerMigration:
 
 
 @dataclasses.dataclass(frozen=True)
+class ShareMigration:
+    """A share that moves to another backend, or another pool, by itself, as the driver there sees it.
+
+    ``source`` is at ``source_host`` (``host@backend``), on its server if it has one, and may be in use; ``target`` shall take
+    its place: it has an id, a pool, a server and the extra specs of its own. While a driver is asked whether it can, the
+    target has no server yet. ``snapshots`` are those of the source, and move with it. ``rules`` are those that shall be in
+    force at the target.
+    """
+
+    source: Share
+    source_host: str
+    target: Share
+    snapshots: tuple[Snapshot, ...] = ()
+    rules: tuple[AccessRule, ...] = ()
+    writable: bool = False
+    nondisruptive: bool = False
+    preserve_snapshots: bool = False
+
+    @property
+    def id(self) -> str:
+        """What calls are idempotent by: the id of the target."""
+        return self.target.id
+
+
+@dataclasses.dataclass(frozen=True)
+class MigratedShare:
+    """Where a share is after the cut-over, and its snapshots by their ids."""
+
+    export_locations: tuple[ExportLocation, ...] = ()
+    provider_locations: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class MigrationSupport:
     """What a backend can do about a migration. ``reason`` says why it is not ``compatible``."""
 
@@ -252,10 +291,14 @@ class MigratedServer:
 
 @dataclasses.dataclass(frozen=True)
 class ServerResult:
-    """What ``ensure_servers`` found out about one server. ``error`` set means that it does not run."""
+    """What ``ensure_servers`` found out about one server. ``error`` set means that it does not run.
+
+    ``repaired`` says in words what was amiss and is not any more; it concerns every share on the server.
+    """
 
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)
     error: str | None = None
+    repaired: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -297,3 +340,4 @@ class Ability(enum.Enum):
     SECURITY_SERVICES = 'security_service_update'
     MANAGE_SERVERS = 'share_server_manage'
     MIGRATE_SERVER = 'share_server_migration'
+    MIGRATE_SHARE = 'share_migration'

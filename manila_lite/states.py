@@ -86,6 +86,14 @@ SHARE = _machine('share', 'status', (
     # With the share server that it is on: until the cut-over a failure leaves it where it was.
     ('server_migrate', 'available',        'server_migrating', 'available', 'available', Crash.RESUME),
     ('server_cut_over', 'error',           'server_migrating', 'available', 'error', Crash.RESUME),
+    # With its backend: a run that fails leaves it as it was. "condemn": the backend found it broken.
+    ('ensure',   'available',              'ensuring',  'available', 'available', Crash.RESUME),
+    ('condemn',  'available',              'ensuring',  'available', 'error', Crash.RESUME),
+    # By itself, and the instance that it moves to. "cut_over": once more, after that failed.
+    ('migrate',  'available',              'migrating', 'available', 'available', Crash.RESUME),
+    ('cut_over', 'error',                  'migrating', 'available', 'error', Crash.RESUME),
+    ('receive',  '',                       'migrating_to', 'available', 'error', Crash.RESUME),
+    ('cut_over_to', 'error',               'migrating_to', 'available', 'error', Crash.RESUME),
 ), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating')
 
 SNAPSHOT = _machine('snapshot', 'status', (
@@ -96,6 +104,8 @@ SNAPSHOT = _machine('snapshot', 'status', (
     ('restore',  'available',                        'restoring', 'available', 'available'),
     ('server_migrate', 'available',                  'server_migrating', 'available', 'available', Crash.RESUME),
     ('server_cut_over', 'error',                     'server_migrating', 'available', 'error', Crash.RESUME),
+    ('migrate',  'available',                        'migrating', 'available', 'available', Crash.RESUME),
+    ('cut_over', 'error',                            'migrating', 'available', 'error', Crash.RESUME),
 ), resettable='available creating deleting error error_deleting')
 
 ACCESS = _machine('access rule', 'state', (
@@ -139,7 +149,7 @@ class Rules(enum.StrEnum):
 
 
 class Migration(enum.StrEnum):
-    """``task_state`` of a share server: how far its migration is. Names as clients know them."""
+    """``task_state`` of a share server or a share: how far its migration is. Names as clients know them."""
 
     STARTING = 'migration_starting'
     IN_PROGRESS = 'migration_in_progress'

@@ -11,13 +11,18 @@ from pathlib import Path
 
 from walks.down import down
 from walks.dual_stack import DualStack
+from walks.moving import Moving
 from walks.one_share import OneShare
+from walks.repair import Repair
 from walks.service import Trouble
-from walks.settings import DUAL_STACK, OPTIONS
+from walks.settings import DUAL_STACK, ENSURE, MIGRATION, OPTIONS
 from walks.walk import BOLD, GREEN, PLAIN, RED, TOP, Walk
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
+
+#: What is shown other than the life of one share.
+SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving}
 
 
 def summary(walk, setup_seconds, mount):
@@ -49,8 +54,11 @@ def arguments():
     parser.add_argument('--stay', action='store_true')
     parser.add_argument('--down', action='store_true')
     what = parser.add_mutually_exclusive_group()
-    what.add_argument('--backend', choices=sorted(set(OPTIONS) - {DUAL_STACK}), default='linux')
+    what.add_argument('--backend', choices=sorted(set(OPTIONS) - set(SCENARIOS)), default='linux')
     what.add_argument('--dual-stack', dest='backend', action='store_const', const=DUAL_STACK)
+    what.add_argument('--ensure', dest='backend', action='store_const', const=ENSURE)
+    what.add_argument('--migration', dest='backend', action='store_const', const=MIGRATION)
+    parser.add_argument('--mebibytes', type=int, default=100)
     parser.add_argument('--state', type=Path, default=TOP / '.quickstart')
     parser.add_argument('--setup-seconds', type=float, default=0.0, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -58,7 +66,7 @@ def arguments():
 
 def show(walk, args):
     """All steps were done; the service still runs."""
-    scenario = (DualStack if walk.backend == DUAL_STACK else OneShare)(walk)
+    scenario = SCENARIOS.get(walk.backend, OneShare)(walk)
     with walk.step(f'manila-lite starts in one process, with backend {walk.backend}'):
         walk.configure()
         walk.start()
@@ -86,7 +94,7 @@ def main():
         return 1
     if state.exists():
         down(state)
-    walk = Walk(state, args.backend)
+    walk = Walk(state, args.backend, args.mebibytes)
     try:
         show(walk, args)
     except (Trouble, errors.ManilaLiteError, subprocess.TimeoutExpired, TimeoutError) as trouble:

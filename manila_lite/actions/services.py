@@ -3,8 +3,11 @@
 
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import services
+from manila_lite.db import ensuring, operations, services
+from manila_lite.operations import backend_of
+from manila_lite.operations import ensuring as runs
 
 
 def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None) -> Any:
@@ -15,3 +18,28 @@ def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool,
     with ctx.db.writer() as conn:
         services.set_disabled(conn, host, binary, disabled, reason if disabled else None)
         return services.get(conn, host, binary)
+
+
+def ensure_shares(ctx: RequestContext, host: str) -> None:
+    """All shares of the backend ``host`` (a pool's name behind it does not matter) will be checked and repaired.
+
+    :raises errors.NotFound: there is no such backend.
+    :raises errors.Conflict: it is down or disabled, or is at that already; or, where that is wanted, has shares that are
+        not available.
+    """
+    host = backend_of(host)
+    with ctx.db.writer() as conn:
+        # First of all: of two who ask at once the second sees the run of the first.
+        services.set_ensuring(conn, host, True)
+        service = services.get(conn, host, 'manila-share')
+        if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
+            raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
+        if service.disabled:
+            raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')
+        if operations.is_open(conn, ensuring.key(host)):
+            raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
+        busy = ensuring.not_available(conn, host) if ctx.conf.ensure_shares_strict else 0
+        if busy:
+            raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
+        wake = runs.ask(conn, ctx, service, 'api')
+    wake.send(ctx)

@@ -56,16 +56,14 @@ def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: Sha
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
-    abilities: dict[str, Any] = {name: _is_true(kind, name) for name in _ABILITIES}
-    abilities['replication_type'] = kind.extra_specs.get('replication_type')
-    return Spec(size, proto, zone, zone_id, network_id, hints, abilities, metadata | marks)
+    return Spec(size, proto, zone, zone_id, network_id, hints, abilities(kind), metadata | marks)
 
 
 def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
              zone_id: str | None) -> str | None:
     """Return the share network in which the share will be served, which stays as it is until the transaction ends."""
     ident = wanted.get('share_network_id')
-    if not _is_true(kind, 'driver_handles_share_servers'):
+    if not is_true(kind, 'driver_handles_share_servers'):
         if ident:
             raise errors.Invalid('share_network_id: the share type makes no use of share networks '
                                  '(driver_handles_share_servers is False).')
@@ -109,7 +107,13 @@ def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
     return proto
 
 
-def _is_true(kind: ShareType, key: str) -> bool:
+def abilities(kind: ShareType) -> dict[str, Any]:
+    """Return what a share of the type keeps of its extra specs."""
+    return {**{name: is_true(kind, name) for name in _ABILITIES}, 'replication_type': kind.extra_specs.get('replication_type')}
+
+
+def is_true(kind: ShareType, key: str) -> bool:
+    """Say whether an extra spec says yes."""
     return strutils.bool_from_string(kind.extra_specs.get(key, '').replace('<is>', '').strip())
 
 

@@ -9,8 +9,9 @@ from manila_lite import errors, operations, states
 from manila_lite.actions import share_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
-from manila_lite.db import pairs, quotas, shares, snapshots, transitions, types
+from manila_lite.db import pairs, quotas, share_migrations, shares, snapshots, transitions, types
 from manila_lite.db.models import share_metadata
+from manila_lite.operations import share_migrating
 from manila_lite.policies import shares as policies
 
 
@@ -95,6 +96,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
+        if share_migrations.is_going_on(conn, ident):
+            raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
         if force:
             _supersede(conn, share)
         transitions.begin(conn, states.SHARE, 'force_delete' if force else 'delete', share.instance_id)
@@ -102,8 +105,32 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         count = snapshots.count_of(conn, ident)
         if count:
             raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
+        left = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, share_id=ident)
+                if row.status in states.SHARE['delete'].allowed]
         wake = _to_backend(conn, ctx, 'share.delete', share)
-    wake.send(ctx)
+    for note in (wake, *left):
+        note.send(ctx)
+
+
+def delete_second(ctx: RequestContext, instance_id: str) -> bool:
+    """The share's second instance (what a migration left behind) is going; says no if that instance is the share itself.
+
+    :raises errors.WrongState: it goes already, or a migration has need of it.
+    """
+    with ctx.db.writer() as conn:
+        wakes = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, instance_id=instance_id)]
+    for wake in wakes:
+        wake.send(ctx)
+    return bool(wakes)
+
+
+def reset_second(ctx: RequestContext, instance_id: str, status: str) -> bool:
+    """The share's second instance shows ``status``; says no if that instance is the share itself."""
+    with ctx.db.writer() as conn:
+        found = shares.aside(conn, instance_id=instance_id)
+        for row in found:
+            transitions.reset(conn, states.SHARE, row.instance_id, status)
+    return bool(found)
 
 
 def _supersede(conn: Any, share: Any) -> None:

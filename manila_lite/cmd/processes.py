@@ -17,6 +17,7 @@ from oslo_service import service
 
 from manila_lite import errors
 from manila_lite.cmd import monitor, reports
+from manila_lite.rpc import notices
 
 LOG = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Process(service.Service):
             part, self._part = self._part, None
         if part is not None:
             part.stop()
+            notices.drain(self._conf.rpc.drain_timeout)
         if self._monitor is not None:
             self._monitor.stop()
 

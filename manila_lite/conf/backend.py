@@ -16,6 +16,12 @@ DEFAULT = [
     cfg.BoolOpt('automatic_share_server_cleanup', default=True, help='Whether share servers that nobody uses go away.'),
     cfg.IntOpt('unused_share_server_cleanup_interval', default=10, min=0, help='Minutes after which they do.'),
     cfg.IntOpt('capability_interval', default=60, min=1, help='Seconds between capacity reports of a backend.'),
+    cfg.BoolOpt('update_shares_status_on_ensure', default=True,
+                help='Whether shares show "ensuring" while a check of their backend that was asked for over the API is at '
+                     'them, and "error" if it finds them broken. A backend may have its own in its section.'),
+    cfg.BoolOpt('ensure_shares_strict', default=False,
+                help='Whether such a check is refused while any share of the backend is not available. Otherwise those that '
+                     'are busy are passed over.'),
 ]
 
 #: Registered in the section of every backend, beside the options of its driver.
@@ -26,6 +32,11 @@ BACKEND = [
     cfg.BoolOpt('driver_handles_share_servers', default=False,
                 help='Whether the driver makes share servers. Must be what the driver supports.'),
     cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1, help='Shares on one share server at most; -1: any number.'),
+    cfg.BoolOpt('update_shares_status_on_ensure', help='As the option of that name in [DEFAULT], for this backend; default: '
+                                                       'what is said there.'),
+    cfg.FloatOpt('ensure_interval', default=0.0, min=0.0, mutable=True,
+                 help='Seconds after which all shares of this backend are checked again; 0: only when the service starts, when '
+                      'the configuration of the backend changed, and when asked for.'),
     cfg.StrOpt('admin_network_id', help='Network of administrators, by its id at the network plugin: where share servers have '
                                         'addresses if the driver needs some there.'),
     cfg.StrOpt('admin_subnet_id', help='Subnet of that network, by its id at the network plugin.'),
@@ -34,7 +45,9 @@ BACKEND = [
     cfg.StrOpt('admin_network_config_group', help='Section with "plugin" and, for the standalone one, "file", if it is not the '
                                                   'plugin of [network] that knows this network.'),
     cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1,
-                 help='Seconds between looks at how far a migration to this backend is.'),
+                 help='Seconds between looks at how far the migration of a share server to this backend is.'),
+    cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1,
+                 help='Seconds between looks at how far the migration of a single share to this backend is.'),
     cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
 ]
 

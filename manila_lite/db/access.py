@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -60,13 +61,18 @@ def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
         _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
 
 
-def granted(conn: Connection, share_ids: Iterable[str]) -> dict[str, list[kinds.AccessRule]]:
-    """Return the rules that shall be in force, by share id, as drivers see them."""
+def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[kinds.AccessRule]]:
+    """Return the rules that shall be in force, by share id, as drivers see them: read-only where all are just now, unless
+    ``cast`` is off.
+    """
     found: dict[str, list[kinds.AccessRule]] = defaultdict(list)
-    query = (sa.select(_rules).where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
+    query = (sa.select(_rules, _instances.c.cast_rules_to_readonly)
+             .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
+             .where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
              .order_by(_rules.c.created_at, _rules.c.id))
     for row in conn.execute(query):
-        found[row.share_id].append(as_kind(row))
+        rule = as_kind(row)
+        found[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
     return found
 
 

@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
-from manila_lite.db import models, server_migrations
+from manila_lite.db import ensuring, models, server_migrations, share_migrations
 
 _operations = models.operations
 _shares = models.shares
@@ -69,11 +69,6 @@ def forget_parked(conn: Connection, ident: str) -> bool:
                                                         _operations.c.state == 'parked')).rowcount)
 
 
-def is_open(conn: Connection, open_key: str) -> bool:
-    """Say whether an operation with this key is open."""
-    return conn.execute(sa.select(_operations.c.id).where(_operations.c.open_key == open_key)).first() is not None
-
-
 # Resources ------------------------------------------------------------------------------------
 
 def _since(table: sa.Table) -> sa.ColumnElement[datetime.datetime]:
@@ -93,7 +88,7 @@ def _shares_with_work() -> sa.Select:
                       _instances.c.id.label('instance_id'), _instances.c.host, _instances.c.status.label('state'),
                       _instances.c.launched_at, _instances.c.access_rules_status, _zones.c.name.label('zone'),
                       _since(_instances), *_WORK)
-            .join(_instances, _instances.c.share_id == _shares.c.id)
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
             .order_by(_shares.c.created_at, _shares.c.id))
 
@@ -104,8 +99,15 @@ def _moving(status: Any, machine: states.Machine) -> sa.ColumnElement[bool]:
                     status == machine['server_migrate'].during)
 
 
+def _being_ensured() -> sa.ColumnElement[bool]:
+    """What shows that it is being ensured is ended by the run over its backend."""
+    return sa.and_(_instances.c.status == states.SHARE['ensure'].during, _operations.c.kind == ensuring.KIND,
+                   _operations.c.state.in_(_UNDER_WAY), _instances.c.host.like(_operations.c.host + '#%'))
+
+
 def _with_own_work() -> sa.Select:
-    work = sa.or_(_work_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE))
+    work = sa.or_(_work_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE),
+                  _being_ensured())
     return _shares_with_work().outerjoin(_operations, work)
 
 
@@ -122,11 +124,14 @@ def share(conn: Connection, ident: str) -> Row | None:
 def _snapshots_with_work() -> sa.Select:
     work = sa.or_(_work_on(_snapshots.c.id), _moving(_snapshots.c.status, states.SNAPSHOT),
                   _work_on(_snapshots.c.share_id, _operations.c.kind == 'share.revert',
-                           _snapshots.c.status == states.SNAPSHOT['restore'].during))
+                           _snapshots.c.status == states.SNAPSHOT['restore'].during),
+                  _work_on(_snapshots.c.share_id, _operations.c.kind == share_migrations.KIND,
+                           _snapshots.c.status == states.SNAPSHOT['migrate'].during))
     return (sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _snapshots.c.size,
                       _snapshots.c.share_id, _snapshots.c.status.label('state'), _instances.c.host,
                       _instances.c.id.label('instance_id'), _since(_snapshots), *_WORK)
-            .join(_instances, _instances.c.share_id == _snapshots.c.share_id).outerjoin(_operations, work)
+            .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
+            .outerjoin(_operations, work)
             .order_by(_snapshots.c.created_at, _snapshots.c.id))
 
 
@@ -145,9 +150,25 @@ def rules(conn: Connection) -> list[Row]:
     return list(conn.execute(
         sa.select(_rules.c.id, _rules.c.share_id, _shares.c.project_id, _rules.c.state, _instances.c.host, _since(_rules),
                   *_WORK)
-        .join(_shares, _shares.c.id == _rules.c.share_id).join(_instances, _instances.c.share_id == _shares.c.id)
+        .join(_shares, _shares.c.id == _rules.c.share_id)
+        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
         .outerjoin(_operations, _work_on(_rules.c.share_id, _operations.c.kind == _SYNC))
         .where(_rules.c.state.in_(states.ACCESS.transient)).order_by(_rules.c.created_at, _rules.c.id)))
+
+
+def places_aside(conn: Connection) -> list[Row]:
+    """Return second instances of shares, each with the operation that will end it, if there is one."""
+    first = _instances.alias()
+    work = sa.or_(_work_on(_shares.c.id, _operations.c.kind == share_migrations.KIND),
+                  _work_on(_shares.c.id, _operations.c.kind == share_migrations.RELEASE,
+                           _operations.c.serial == _instances.c.id))
+    return list(conn.execute(
+        sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.task_state,
+                  first.c.status.label('share_state'), _instances.c.host, _instances.c.status.label('state'),
+                  _since(_instances), *_WORK)
+        .join(_shares, _shares.c.id == _instances.c.share_id)
+        .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside)).outerjoin(_operations, work)
+        .where(_instances.c.is_aside).order_by(_instances.c.created_at, _instances.c.id)))
 
 
 def shares_out_of_step(conn: Connection) -> list[Row]:
@@ -161,7 +182,8 @@ def shares_out_of_step(conn: Connection) -> list[Row]:
 # Quota ----------------------------------------------------------------------------------------
 
 def _left_sizes(*so: Any) -> list[Any]:
-    idle = sa.exists().where(_instances.c.share_id == _shares.c.id, _instances.c.status.not_in(_RESIZING))
+    idle = sa.exists().where(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside,
+                             _instances.c.status.not_in(_RESIZING))
     work = sa.exists().where(_work_on(_shares.c.id, _operations.c.kind != _SYNC))
     return [_shares.c.target_size.is_not(None), idle, ~work, *so]
 
@@ -178,7 +200,14 @@ def drop_left_size(conn: Connection, share_id: str) -> bool:
                              .values(target_size=None)).rowcount)
 
 
-# Pools ----------------------------------------------------------------------------------------
+# Services and pools ---------------------------------------------------------------------------
+
+def left_ensuring(conn: Connection) -> list[Row]:
+    """Return the services that show that they ensure their shares while they do not and will not."""
+    work = sa.exists().where(_operations.c.kind == ensuring.KIND, _operations.c.host == _services.c.host,
+                             _operations.c.state == 'open')
+    return list(conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id)))
+
 
 def pools(conn: Connection) -> list[Row]:
     """Return every pool with its service's heartbeat, and ``most``: the GiB that its shares can have been promised."""

@@ -3,7 +3,7 @@
 
 import datetime
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -37,6 +37,10 @@ class Action(enum.Enum):
     MANAGE_SERVER = ('902', 'manage share server')
     UNMANAGE_SERVER = ('903', 'unmanage share server')
     MIGRATE_SERVER = ('904', 'migrate share server')
+    ENSURE = ('920', 'ensure share')
+    COMPLETE_MIGRATION = ('905', 'complete migration of share server')
+    CANCEL_MIGRATION = ('906', 'cancel migration of share server')
+    MIGRATE_SHARE = ('907', 'migrate share')
 
 
 class Detail(enum.Enum):
@@ -67,6 +71,8 @@ class Detail(enum.Enum):
     SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be told of the security service.')
     SERVER_NOT_MANAGED = ('904', 'The backend could not hand over the share server.')
     SERVER_NOT_UNMANAGED = ('905', 'The backend could not let go of the share server.')
+    SHARE_BROKEN = ('920', 'The backend found the share broken.')
+    NOT_ENSURED = ('921', 'The backend could not check the share, which is as it was.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
     METADATA_NOT_PUSHED = ('030', 'A share server does not act by the metadata of its subnet.')
     SUBNET_FULL = ('033', 'The subnet of the share network has no free address left. Free some, or add a subnet.')
@@ -88,11 +94,23 @@ def create(conn: Connection, ctx: context.RequestContext, resource_type: str, re
 def create_many(conn: Connection, ctx: context.RequestContext, resource_type: str, owners: Mapping[str, str],
                 action: Action, detail: Detail, text: str = '') -> None:
     """As ``create``, for resources by id with their projects; one statement for any number."""
+    create_each(conn, ctx, resource_type, {ident: (project, text) for ident, project in owners.items()}, action, detail)
+
+
+def create_each(conn: Connection, ctx: context.RequestContext, resource_type: str, texts: Mapping[str, tuple[str, str]],
+                action: Action, detail: Detail) -> None:
+    """As ``create``, for resources by id, each with its project and a text of its own; one statement for any number."""
     same = {'request_id': ctx.request_id, 'resource_type': resource_type, 'action_id': action.value[0],
-            'detail_id': detail.value[0], 'message_level': 'ERROR', 'text': text, 'expires_at': timeutils.utcnow() + _KEEP}
-    if owners:
-        conn.execute(_messages.insert(), [{'id': uuidutils.generate_uuid(), 'resource_id': ident, 'project_id': project, **same}
-                                          for ident, project in owners.items()])
+            'detail_id': detail.value[0], 'message_level': 'ERROR', 'expires_at': timeutils.utcnow() + _KEEP}
+    if texts:
+        conn.execute(_messages.insert(), [{**same, 'id': uuidutils.generate_uuid(), 'resource_id': ident,
+                                           'project_id': project, 'text': text} for ident, (project, text) in texts.items()])
+
+
+def told(conn: Connection, idents: Iterable[str], action: Action) -> set[str]:
+    """Return those of these resources about which there is a message of that action."""
+    return set(conn.execute(sa.select(_messages.c.resource_id).distinct().where(
+        _messages.c.resource_id.in_(tuple(idents)), _messages.c.action_id == action.value[0])).scalars())
 
 
 def user_message(row: Row) -> str:

@@ -40,6 +40,21 @@ def ask_again(conn: Connection, open_key: str) -> str | None:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
 
 
+def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
+    """As ``ask_again``, for many keys in two statements. Returns the keys of those that are open."""
+    known = operations.c.open_key.in_(tuple(open_keys))
+    if not conn.execute(operations.update().where(known).values(wanted=operations.c.wanted + 1,
+                                                                next_run_at=timeutils.utcnow())).rowcount:
+        return set()
+    return set(conn.execute(sa.select(operations.c.open_key).where(known)).scalars())
+
+
+def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
+    """As ``insert``, for many in one statement."""
+    if values := [{'id': uuidutils.generate_uuid(), 'state': OPEN, 'next_run_at': timeutils.utcnow(), **row} for row in rows]:
+        conn.execute(operations.insert(), values)
+
+
 def hurry(conn: Connection, ident: str) -> None:
     """The operation, if open, is due now, however long it wanted to wait; one that runs, once more after that."""
     conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == OPEN)
@@ -56,6 +71,11 @@ def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
 def get(conn: Connection, ident: str) -> Row | None:
     """Return the operation, or nothing."""
     return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
+
+
+def is_open(conn: Connection, open_key: str) -> bool:
+    """Say whether an operation with this key is open."""
+    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
 
 
 def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
@@ -111,6 +131,12 @@ def park(conn: Connection, seen: Row, why: str) -> None:
     """The operation is set aside for an operator to look at, if it stands as it was ``seen``."""
     conn.execute(operations.update().where(_as_seen(seen, timeutils.utcnow())).values(
         state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
+
+
+def fail_parked(conn: Connection, ident: str) -> bool:
+    """The operation has failed if it is parked; says whether it was."""
+    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == PARKED)
+                             .values(state=FAILED)).rowcount)
 
 
 def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:

@@ -39,6 +39,19 @@ def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str,
         insert(conn, table, owner_id, values)
 
 
+def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[str, str]]) -> None:
+    """As ``merge``, for several owners in at most three statements; only what changes is written."""
+    had = of_many(conn, table, wanted) if any(wanted.values()) else {}
+    changed = [{'owner_id': owner, 'key': key, 'value': value} for owner, values in wanted.items()
+               for key, value in values.items() if had.get(owner, {}).get(key) != value]
+    if not changed:
+        return
+    conn.execute(table.delete().where(table.c.owner_id.in_({row['owner_id'] for row in changed}),
+                                      sa.tuple_(table.c.owner_id, table.c.key).in_(
+                                          [(row['owner_id'], row['key']) for row in changed])))
+    _insert(table).execute_many(conn, changed)
+
+
 def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str],
             keep: Iterable[str] = ()) -> None:
     """The owner has exactly these pairs, and those of the keys in ``keep`` that it had."""

@@ -183,7 +183,8 @@ def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool
     if by_user:
         query = query.where(table.c.user_id == _USER)
     if by_type:
-        query = query.join(_instances, _instances.c.share_id == share).where(_instances.c.share_type_id == _TYPE)
+        # While a share goes from one type to another, both count it.
+        query = query.where(sa.exists().where(_instances.c.share_id == share, _instances.c.share_type_id == _TYPE))
     return query.subquery()
 
 
@@ -197,22 +198,22 @@ def _read(row: Any, index: int) -> dict[str, Usage]:
 
 
 def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
-          add: Mapping[str, int], one_share: int = 0) -> None:
+          add: Mapping[str, int], one_share: int = 0, *, only_type: bool = False) -> None:
     """The project, the user in it and the type in it may use ``add`` more; the lock is held until the commit.
 
-    ``one_share``: the size in GiB that a single share will have.
+    ``one_share``: the size in GiB that a single share will have. ``only_type``: what comes to the type is the project's.
 
     :raises errors.OverQuota: one of them would go over; the message names resource, scope, limit and usage.
     """
     lock(conn, project_id)
     rows = _rows(conn, project_id, user_id or '', share_type_id or '')
-    scopes = [_Scope(project_id)]
+    scopes = [] if only_type else [_Scope(project_id)]
     set_for = {(row[0], row[1]) for row in rows}
-    if user_id and (user_id, '') in set_for:
+    if user_id and not only_type and (user_id, '') in set_for:
         scopes.append(_Scope(project_id, user_id=user_id))
     if share_type_id and ('', share_type_id) in set_for:
         scopes.append(_Scope(project_id, share_type_id=share_type_id))
-    for scope, usage in zip(scopes, _count(conn, scopes), strict=True):
+    for scope, usage in zip(scopes, _count(conn, scopes) if scopes else (), strict=True):
         allowed = _merge(rows, conf, scope.user_id, scope.share_type_id, (*add, 'per_share_gigabytes'))
         _check_one(scope, 'per_share_gigabytes', one_share, allowed['per_share_gigabytes'], 0)
         for resource, amount in add.items():

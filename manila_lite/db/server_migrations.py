@@ -14,9 +14,9 @@ _instances = models.share_instances
 _snapshots = models.snapshots
 _allocations = models.network_allocations
 
-KIND, RELEASE = 'share_server.migrate', 'share_server.release'
+KIND, RELEASE, RULES = 'share_server.migrate', 'share_server.release', 'share_server.apply_rules'
 #: The step of its plan from which there is no way back.
-CUT_OVER = 4
+CUT_OVER = 5
 
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:
@@ -52,6 +52,27 @@ def is_half_moved(conn: Connection, server_id: str) -> bool:
     return bool(conn.execute(sa.select(sa.exists().where(
         _servers.c.id == server_id, source.c.id == _servers.c.source_share_server_id,
         source.c.status.in_(('server_migrating', 'error'))))).scalar())
+
+
+def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
+    """The rules of all shares of the server count as read-only, or as what they are again; says of how many that is new."""
+    return conn.execute(_instances.update().where(
+        _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly))
+        .values(cast_rules_to_readonly=readonly)).rowcount
+
+
+def rules_are_told(conn: Connection, server_id: str) -> bool:
+    """Say whether a backend is just being told of the rules of a share of the server."""
+    table = models.operations
+    mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
+    return bool(conn.execute(sa.select(sa.exists().where(
+        table.c.kind == 'access.sync', table.c.state == 'open', table.c.resource_id.in_(mine)))).scalar())
+
+
+def thawed(conn: Connection, server_id: str) -> list[Row]:
+    """Return the shares of the server whose rules do not count as read-only."""
+    return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id,
+                                                   ~_instances.c.cast_rules_to_readonly)))
 
 
 def take_addresses(conn: Connection, source_id: str, target_id: str) -> None:

@@ -94,6 +94,14 @@ def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reaso
         get(conn, host, binary)
 
 
+def set_ensuring(conn: Connection, host: str, yes: bool, **values: Any) -> bool:
+    """The share manager shows whether it ensures its shares, and has these ``values``; says no if there is none. Its row
+    is held until the transaction ends.
+    """
+    return bool(conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == 'manila-share')
+                             .values(ensuring=yes, **values)).rowcount)
+
+
 _ALL_POOLS = (
     sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
               _services.c.stopped, _services.c.disabled)
@@ -156,7 +164,7 @@ def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
     asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
                               _operations.c.topic == 'scheduler', _operations.c.state == 'open')
     growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
-    new = _instances.c.status == 'creating'
+    new = _instances.c.status.in_(('creating', 'migrating_to'))
     sums = {row[0]: row[1:] for row in conn.execute(
         sa.select(_instances.c.host, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
                   sa.func.sum(sa.case((new, shares.c.size), else_=growth)))

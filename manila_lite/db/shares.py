@@ -41,10 +41,11 @@ SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
 
 
 @functools.cache
-def select() -> sa.Select:
-    """Return the SELECT of share rows."""
+def select(*, aside: bool = False) -> sa.Select:
+    """Return the SELECT of share rows, each with the instance that is the share; ``aside``: with a second one."""
+    place = _instances.c.is_aside if aside else ~_instances.c.is_aside
     return (sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
-            .join(_instances, _instances.c.share_id == _shares.c.id)
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, place))
             .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
 
@@ -71,6 +72,17 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool 
 def by_instance(conn: Connection, instance_id: str) -> Row | None:
     """Return the share of an instance, or nothing."""
     return conn.execute(select().where(_instances.c.id == instance_id)).first()
+
+
+def host_of(conn: Connection, ident: str) -> str | None:
+    """Return where the share is, whoever owns it."""
+    return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == ident, ~_instances.c.is_aside)).scalar()
+
+
+def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
+    """Return the share with each second instance that it has, or with that one: where it goes to, or what it left."""
+    column, ident = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
+    return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
 
 
 _EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'is_public', 'snapshot_id', 'share_group_id',
@@ -193,11 +205,3 @@ def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[kinds.ExportL
                             (models.export_location_metadata.insert(), pairs_of)):
         if rows:
             conn.execute(statement, rows)
-
-
-def served_on(conn: Connection, backend_host: str, after: str, limit: int) -> list[Row]:
-    """Return shares of a backend that clients may be using, by instance id behind ``after``."""
-    return list(conn.execute(
-        select().where(_on_host(backend_host), _instances.c.id > after,
-                       _instances.c.status.not_in(('creating', 'deleting', 'error', 'error_deleting')))
-        .order_by(_instances.c.id).limit(limit)))

@@ -105,9 +105,16 @@ def task_state(conn: Connection, share_id: str, value: str | None) -> None:
 
 def server_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
     """The share server's task state is ``to``, if it was one of ``allowed``; says whether it was."""
-    table = models.share_servers
-    known = tuple(value for value in allowed if value is not None)
-    was = table.c.task_state.in_(known)
+    return _task(conn, models.share_servers, ident, tuple(allowed), to)
+
+
+def share_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    """The share's task state is ``to``, if it was one of ``allowed``; says whether it was."""
+    return _task(conn, models.shares, ident, tuple(allowed), to)
+
+
+def _task(conn: Connection, table: sa.Table, ident: str, allowed: tuple[str | None, ...], to: str | None) -> bool:
+    was = table.c.task_state.in_([value for value in allowed if value is not None])
     if None in allowed:
         was = sa.or_(was, table.c.task_state.is_(None))
     return bool(conn.execute(table.update().where(table.c.id == ident, was).values(task_state=to)).rowcount)

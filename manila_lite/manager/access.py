@@ -22,14 +22,15 @@ LOG = log.getLogger(__name__)
 #: Queued state and the verb that takes a rule from it to the backend.
 _VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_deny': 'deny'}
 
-#: Seconds until a share that is being deleted is looked at again.
-_DELETED_SOON = 5.0
+#: Seconds until a share that is being deleted, or just changes its backend, is looked at again.
+_DELETED_SOON, _MOVED_SOON = 5.0, 0.5
 
 
 def sync(work: Work) -> None:
     """The backend has exactly the rules that shall be in force; each rule's fate is in ``work.data``.
 
-    :raises errors.Again: the share is just being deleted. Only if that fails do its rules matter again.
+    :raises errors.Again: the share is just being deleted (only if that fails do its rules matter again), or just moves
+        to another backend, which will be told.
     """
     with work.ctx.db.writer() as conn:
         # In the order in which requests take them, or two would wait for each other.
@@ -38,6 +39,8 @@ def sync(work: Work) -> None:
         row = share_row(conn, work)
         if row.status == states.SHARE['delete'].during:
             raise errors.Again(_DELETED_SOON)
+        if row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING:
+            raise errors.Again(_MOVED_SOON)
         # What was asked for until now goes into this run, and needs no other.
         work.op = operations.get(conn, work.op.id)
         rules = access.pending(conn, row.id)

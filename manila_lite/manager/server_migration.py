@@ -10,22 +10,18 @@ import dataclasses
 from typing import Any
 
 from manila_lite import errors, kinds, operations, states
-from manila_lite.db import access, pairs, server_migrations, serving, share_networks, shares, transitions
-from manila_lite.db import operations as rows
+from manila_lite.db import access, messages, pairs, server_migrations, serving, share_networks, shares, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.manager import addresses, servers
+from manila_lite.manager import migrating as steps
 from manila_lite.manager.serving import load, network
 from manila_lite.manager.task import plain, to_kind
 from manila_lite.network import load as plugins
-from manila_lite.operations import Plan, Step, Work
-from manila_lite.operations.migrating import Cancelled, given_up, settle, tell
+from manila_lite.operations import Plan, Step, Work, migrating
+from manila_lite.operations.migrating import given_up, settle
 from manila_lite.states import Migration
-
-#: Seconds after which a migration that waits for its operator looks by itself.
-_PARKED = 3600.0
-
 
 # What drivers are told ------------------------------------------------------------------------------
 
@@ -43,7 +39,7 @@ def _migration(work: Work) -> kinds.ServerMigration:
                            for subnet in serving.subnets_for(conn, data['network_id'], data['zone_id'])))
         found = server_migrations.shares_of(conn, source.id)
         exports = shares.exports(conn, [row.instance_id for row in found])
-        rules = access.granted(conn, [row.id for row in found])
+        rules = access.granted(conn, [row.id for row in found], cast=False)
         taken = server_migrations.snapshots_of(conn, source.id)
     known = {row.id: to_kind(row, {}, exports.get(row.instance_id, ()), server=source) for row in found}
     if data.get('cut') and data['keeps_addresses']:
@@ -65,44 +61,10 @@ def check(work: Work) -> None:
     work.data['support'] = dataclasses.asdict(support)
 
 
-def checked(conn: Connection, work: Work) -> None:
-    """The answer can be read."""
-    rows.move(conn, work.op.id, work.op.owner, data=work.data)
-
-
-def not_checked(conn: Connection, work: Work, error: Exception) -> None:
-    """That it failed is the answer; what was said on purpose can be read."""
-    rows.move(conn, work.op.id, work.op.owner, data=work.data | {
-        'support': {'compatible': False, 'reason': errors.told(error)}})
-
-
 # Phase one: as often as needed, and back again ------------------------------------------------------
 
-#: The task states from which a step may enter its own; the one it enters is among them, since it may come again.
-_FROM = {
-    Migration.IN_PROGRESS: (Migration.STARTING, Migration.IN_PROGRESS),
-    Migration.DRIVER_STARTING: (Migration.IN_PROGRESS, Migration.DRIVER_STARTING),
-    Migration.COPYING: (Migration.DRIVER_STARTING, Migration.COPYING),
-    Migration.COPIED: (Migration.COPYING, Migration.COPIED),
-}
-
-
 def _enter(work: Work, state: Migration, unless: Migration | None = None) -> bool:
-    """The source shows ``state``; or says no, if it shows ``unless``.
-
-    :raises Cancelled: the migration was called off.
-    :raises errors.Final: an administrator set another state by hand.
-    """
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        if transitions.server_task(conn, work.resource_id, _FROM[state], state):
-            return True
-        now = _task_state(conn, work)
-    if unless is not None and now == unless:
-        return False
-    if now == Migration.CANCELLING:
-        raise Cancelled
-    raise errors.Final(f'The migration of share server {work.resource_id} was stopped: its task state is {now}.')
+    return steps.enter(work, transitions.server_task, _task_state, state, unless)
 
 
 def _task_state(conn: Connection, work: Work) -> str | None:
@@ -127,6 +89,35 @@ def release(work: Work) -> None:
     """The target has no addresses."""
     if not work.data.get('cut'):
         addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
+
+
+def freeze(work: Work) -> None:
+    """Nobody writes to the source, where this backend cannot copy otherwise.
+
+    :raises errors.Again: the source's backend was told, and has not done it yet.
+    """
+    _enter(work, Migration.IN_PROGRESS)
+    if not work.data.get('freeze'):
+        return
+    if not work.data.get('frozen'):
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            server_migrations.cast_rules(conn, work.resource_id, True)
+            wake = migrating.apply_rules(conn, work.ctx, work.resource_id, work.data['from'])
+        work.data['frozen'] = wake.operation_id
+        wake.send(work.ctx)
+    steps.answered(work, work.data['frozen'], 'The backend of the share server could not make its access rules read-only.')
+
+
+def thaw(work: Work) -> None:
+    """The source's backend will be told that whoever could write may write again; the migration does not wait for that."""
+    if work.data.get('cut') or not work.data.get('freeze'):
+        return
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        server_migrations.cast_rules(conn, work.resource_id, False)
+        wake = migrating.apply_rules(conn, work.ctx, work.resource_id, work.data['from'])
+    wake.send(work.ctx)
 
 
 def start(work: Work) -> None:
@@ -166,8 +157,12 @@ def wait(work: Work) -> None:
 
     :raises errors.Again: nobody said a word yet.
     """
-    if _enter(work, Migration.COPIED, unless=Migration.COMPLETING):
-        raise errors.Again(_PARKED)
+    parked = _enter(work, Migration.COPIED, unless=Migration.COMPLETING)
+    if not work.data.get('copied'):
+        migrating.spoken(work, migrating.COPY, 'end')
+        work.data['copied'] = True
+    if parked:
+        raise errors.Again(steps.PARKED)
     work.data['cut'] = True
 
 
@@ -198,7 +193,7 @@ def moved_over(conn: Connection, work: Work) -> None:
                                  for ident, places in data['moved']['exports'].items() if ident in there})
     server_migrations.set_provider_locations(conn, data['moved']['provider_locations'])
     server_migrations.move_shares(conn, source, target, {
-        'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
+        'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'], 'cast_rules_to_readonly': False,
         'share_network_id': data['network_id']})
     if data['keeps_addresses']:
         server_migrations.take_addresses(conn, source, target)
@@ -206,6 +201,7 @@ def moved_over(conn: Connection, work: Work) -> None:
     transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.SUCCESS, is_auto_deletable=True)
     transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=Migration.SUCCESS)
     _begin_release(conn, work, left)
+    migrating.spoken(work, migrating.COMPLETE, 'end')
 
 
 def _what_is_left(conn: Connection, source: str) -> dict[str, Any]:
@@ -229,17 +225,43 @@ def _begin_release(conn: Connection, work: Work, left: dict[str, Any]) -> None:
 
 def ended_badly(conn: Connection, work: Work, error: Exception) -> None:
     """Before the cut-over all is as it was. In it, everything that moves is in error, and kept for another try."""
-    if not work.data.get('cut'):
-        given_up(conn, work, error)
-        return
-    during = states.SHARE['server_cut_over'].during
-    settle(conn, work.resource_id, during, states.SHARE['server_cut_over'].fail)
-    transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
-    transitions.fail(conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR)
-    tell(conn, work, error)
+    (migrating.cut_failed if work.data.get('cut') else given_up)(conn, work, error)
 
 
 # At the backend that it left ------------------------------------------------------------------------
+
+def apply_rules(work: Work) -> None:
+    """Every share of the server has exactly the rules that it shall have just now.
+
+    :raises errors.Again: the rules of one are just being told as they were before.
+    """
+    with work.ctx.db.reader() as conn:
+        if server_migrations.rules_are_told(conn, work.resource_id):
+            raise errors.Again(steps.SOON)
+        server = servers.found(conn, work)
+        rows = server_migrations.shares_of(conn, server.id)
+        exports = shares.exports(conn, [row.instance_id for row in rows])
+        wanted = access.granted(conn, [row.id for row in rows])
+    for row in rows:
+        rules = wanted.get(row.id, [])
+        told = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)
+        refused = [told[rule.id].error for rule in rules if rule.id in told and told[rule.id].error]
+        if refused or any(rule.id not in told for rule in rules):
+            raise errors.ManilaLiteError(f'The backend did not apply all rules of share {row.id}: {refused}')
+
+
+def applied(conn: Connection, work: Work) -> None:
+    """Nothing else changes: what the rules are did not."""
+
+
+def not_applied(conn: Connection, work: Work, error: Exception) -> None:
+    """Owners of shares whose rules are not what they should be can read it; a migration that waited for it fails."""
+    rows = server_migrations.thawed(conn, work.resource_id)
+    for row in rows:
+        transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
+    messages.create_many(conn, work.ctx, 'SHARE', {row.id: row.project_id for row in rows},
+                         messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.told(error))
+
 
 def throw_away(work: Work) -> None:
     """Nothing of the shares that have moved is left here."""
@@ -254,9 +276,10 @@ def throw_away(work: Work) -> None:
 
 
 PLANS = [
-    Plan('share_server.migration_check', (Step(check),), checked, not_checked),
-    Plan(server_migrations.KIND, (Step(reserve, release), Step(start, cancel), Step(copy), Step(wait), Step(cut_over)),
-         moved_over, ended_badly),
+    Plan('share_server.migration_check', (Step(check),), steps.checked, steps.not_checked),
+    Plan(server_migrations.KIND, (Step(reserve, release), Step(freeze, thaw), Step(start, cancel), Step(copy), Step(wait),
+                                  Step(cut_over)), moved_over, ended_badly),
+    Plan(server_migrations.RULES, (Step(apply_rules),), applied, not_applied),
     Plan(server_migrations.RELEASE, (Step(throw_away), Step(servers.teardown), Step(servers.free)),
          servers.removed, servers.not_removed),
 ]

@@ -3,7 +3,7 @@
 
 import concurrent.futures
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from oslo_concurrency import lockutils
@@ -37,8 +37,8 @@ _KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_supp
 
 # A share's way to its server ----------------------------------------------------------------------
 
-def serve(work: Work) -> kinds.ShareServer:
-    """The share has a running share server of its network. Returns the server.
+def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row) -> kinds.ShareServer:
+    """The share has a running share server of its network. Returns the server. ``read`` reads its row.
 
     Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
     ``max_share_server_size`` allow. No lock is held while the backend makes it: the share looks again later.
@@ -48,7 +48,7 @@ def serve(work: Work) -> kinds.ShareServer:
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        row = share_row(conn, work)
+        row = read(conn, work)
         ident, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row)
         server = share_servers.get(conn, ident) if ident else None
         ready = load(conn, (ident,)) if server is not None and server.status == 'active' else {}
@@ -222,17 +222,22 @@ def free_leftovers(manager: Any) -> None:
 
 # After a restart ----------------------------------------------------------------------------------
 
-def restore(manager: Any) -> bool:
-    """The servers of the backend run again; say whether all do."""
+def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> set[str]:
+    """The servers of the backend run again; return the ids of those that do not.
+
+    In ``mended`` is then what the backend says it repaired of the others, by their ids.
+    """
+    told = {} if mended is None else mended
     if kinds.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
-        return True
+        return set()
     with manager.services.db.reader() as conn:
         idents = serving.running_on(conn, manager.host)
     with concurrent.futures.ThreadPoolExecutor(_HANDS, f'{manager.name}-servers') as hands:
-        return all(list(hands.map(lambda ident: _restore_one(manager, ident), idents)))
+        run = list(hands.map(lambda ident: _restore_one(manager, ident, told), idents))
+    return {ident for ident, runs in zip(idents, run, strict=True) if not runs}
 
 
-def _restore_one(manager: Any, ident: str) -> bool:
+def _restore_one(manager: Any, ident: str, mended: dict[str, tuple[str, ...]]) -> bool:
     with alone(ident):
         # Read only now: since it was listed the server may have been given a subnet, or taken away.
         with manager.services.db.reader() as conn:
@@ -247,6 +252,9 @@ def _restore_one(manager: Any, ident: str) -> bool:
         if result.error:
             LOG.error('Share server %s does not run: %s', ident, result.error)
             return False
+        if result.repaired:
+            LOG.warning('Share server %s: was repaired: %s', ident, '; '.join(result.repaired))
+            mended[ident] = result.repaired
         if result.details:
             with manager.services.db.writer() as conn:
                 if serving.by_ids(conn, (ident,)):

@@ -14,10 +14,12 @@ from manila_lite.drivers import load
 from manila_lite.manager import (
     access,
     admin_network,
+    ensure,
     managing,
     security_services,
     server_migration,
     servers,
+    share_migration,
     shares,
     snapshots,
     startup,
@@ -31,7 +33,8 @@ from manila_lite.worker import Worker
 LOG = log.getLogger(__name__)
 
 PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
-         *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS, *server_migration.PLANS]
+         *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS, *ensure.PLANS,
+         *server_migration.PLANS, *share_migration.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
@@ -141,10 +144,11 @@ class ShareManager:
             delay = min(delay * 2, _RETRY_MOST)
         if end.is_set():
             return
+        first = startup.ask(self)       # before anything is claimed: a run that was under way begins anew where it is
         self._ready_until = end
         self._report_wanted.set()
         self.worker.work()
-        startup.restore(self, end)
+        startup.keep(self, end, first)
 
     def report_soon(self) -> None:
         """The scheduler learns shortly, once the present transaction is committed, how much room there is now."""

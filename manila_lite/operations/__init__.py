@@ -13,7 +13,7 @@
 """
 
 from manila_lite.operations.begin import Wake, backend_of, begin, begin_once
-from manila_lite.operations.plans import FAST, WORK, Plan, Step, Work
+from manila_lite.operations.plans import CALM, FAST, WORK, Plan, Step, Work
 from manila_lite.operations.runner import Runner
 
-__all__ = ['FAST', 'WORK', 'Plan', 'Runner', 'Step', 'Wake', 'Work', 'backend_of', 'begin', 'begin_once']
+__all__ = ['CALM', 'FAST', 'WORK', 'Plan', 'Runner', 'Step', 'Wake', 'Work', 'backend_of', 'begin', 'begin_once']

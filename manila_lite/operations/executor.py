@@ -143,6 +143,7 @@ class Executor:
             self._pass_on(work)
             return None
         with self.services.db.writer() as conn:
+            rows.move(conn, work.op.id, self.owner, data=work.data)     # what the owner may read of the error is kept
             plan.failed(conn, work, error)
             rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error))
         self._count(work.op, rows.FAILED)

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the migration of a share server ends before its cut-over: by failure or by request, wherever it was by then."""
+"""How the migration of a share server ends before its cut-over: by failure or by request, wherever it was by then.
+And what the world hears of it.
+"""
 
+import time
+from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import errors, states
+from manila_lite import context, errors, states
 from manila_lite.db import messages, server_migrations, services, transitions
 from manila_lite.db.engine import Connection
-from manila_lite.operations.plans import Work
+from manila_lite.operations.begin import Wake, begin_once
+from manila_lite.operations.plans import FAST, Work
+from manila_lite.rpc import notices
 from manila_lite.states import Migration
+
+#: What an operator asks for, as notifications call it: the first phase, the second, and calling it off.
+COPY, COMPLETE, CANCEL = 'share_server.migrate', 'share_server.migration_complete', 'share_server.migration_cancel'
+_ABOUT = ('from', 'to', 'share_network_id', 'new_share_network_id', 'shares', 'snapshots', 'size')
 
 
 class Cancelled(errors.Final):
@@ -35,8 +45,35 @@ def given_up(conn: Connection, work: Work, error: Exception) -> None:
         transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
     if work.data.get('claimed'):
         services.give_back(conn, *work.data['claimed'])
+    _say_given_up(conn, work, error)
+
+
+def _say_given_up(conn: Connection, work: Work, error: Exception) -> None:
     if not called_off(error):
-        tell(conn, work, error)
+        tell(conn, work, error, messages.Action.MIGRATE_SERVER)
+        spoken(work, COPY, 'error', error)
+    elif work.data.get('left'):
+        left = errors.Final('What was copied could not be removed from the backend; delete the target of the migration.')
+        tell(conn, work, left, messages.Action.CANCEL_MIGRATION)
+        spoken(work, CANCEL, 'error', left)
+    else:
+        spoken(work, CANCEL, 'end')
+
+
+def cut_failed(conn: Connection, work: Work, error: Exception) -> None:
+    """Everything that moves is in error, and kept for another try."""
+    settle(conn, work.resource_id, states.SHARE['server_cut_over'].during, states.SHARE['server_cut_over'].fail)
+    transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
+    transitions.fail(conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR)
+    tell(conn, work, error, messages.Action.COMPLETE_MIGRATION)
+    spoken(work, COMPLETE, 'error', error)
+
+
+def apply_rules(conn: Connection, ctx: context.RequestContext, source: str, host: str) -> Wake:
+    """The backend that the server leaves will be told of the rules of all its shares, as they count now."""
+    key = f'rules:{source}'
+    return begin_once(conn, ctx, server_migrations.RULES, 'share_server', source, topic='share', host=host, lane=FAST,
+                      serial=key, open_key=key)
 
 
 def called_off(error: BaseException) -> bool:
@@ -44,11 +81,30 @@ def called_off(error: BaseException) -> bool:
     return isinstance(error, Cancelled) or str(error) == Cancelled.__doc__
 
 
-def tell(conn: Connection, work: Work, error: Exception) -> None:
+def spoken(work: Work, what: str, end: str, error: Exception | None = None) -> None:
+    """The world hears that ``what`` (COPY, COMPLETE, CANCEL) has come to its ``end``: end or error."""
+    announce(work.ctx, work.resource_id, work.data, f'{what}.{end}', work.op.host, error)
+
+
+def announce(ctx: context.RequestContext, source: str, data: Mapping[str, Any], event: str, host: str | None = None,
+             error: Exception | None = None) -> None:
+    """The world hears of a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
+    known = data.get('progress') or {}
+    payload = {'share_server_id': source, 'destination_share_server_id': data['target'], 'phase': 2 if data.get('cut') else 1,
+               **{name: data.get(name) for name in _ABOUT},
+               **{name: known.get(name) for name in ('percent', 'bytes_done', 'bytes_total')}}
+    if 'phase_one_began' in data:
+        payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
+    if error is not None:
+        payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
+    notices.emit(ctx, event, payload, host)
+
+
+def tell(conn: Connection, work: Work, error: Exception, action: messages.Action) -> None:
     """Whoever asked for the migration can read why it failed; and owners why what is theirs is in error, if it is."""
     named: Any = getattr(error, 'detail', None)
     detail = messages.Detail.named(named) if named else messages.Detail.UNKNOWN_ERROR
-    action, why = messages.Action.MIGRATE_SERVER, errors.told(error)
+    why = errors.told(error)
     messages.create(conn, work.ctx, 'SHARE_SERVER', work.resource_id, action, detail, why)
     for noun, rows in (('SHARE', server_migrations.shares_of(conn, work.resource_id)),
                        ('SHARE_SNAPSHOT', server_migrations.snapshots_of(conn, work.resource_id))):

@@ -9,8 +9,8 @@ from manila_lite import context
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 
-#: Lanes: ordinary work, and quick work that must never wait behind it.
-WORK, FAST = 'work', 'fast'
+#: Lanes: ordinary work, quick work that must never wait behind it, and what goes over a whole backend, one at a time.
+WORK, FAST, CALM = 'work', 'fast', 'calm'
 
 
 @dataclasses.dataclass
@@ -41,6 +41,10 @@ class Work:
         :raises errors.LostClaim: somebody already has.
         """
         rows.move(conn, self.op.id, self.op.owner, owner=self.op.owner)
+
+    def save(self, conn: Connection) -> None:
+        """As ``hold``; and whoever goes on with the step finds ``data`` as it is now, and all its tries before it."""
+        rows.move(conn, self.op.id, self.op.owner, data=self.data, attempts=1)
 
 
 @dataclasses.dataclass(frozen=True)

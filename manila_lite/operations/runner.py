@@ -16,7 +16,7 @@ from manila_lite.db import operations as rows
 from manila_lite.db.engine import TRANSIENT
 from manila_lite.operations import owners
 from manila_lite.operations.executor import Executor
-from manila_lite.operations.plans import FAST, WORK, Plan
+from manila_lite.operations.plans import CALM, FAST, WORK, Plan
 
 LOG = log.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Runner:
         self.conf = services.conf.operations
         self.owner = owners.name()
         self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service)
-        self._hands = {WORK: self.conf.workers, FAST: self.conf.fast_workers}
+        self._hands = {WORK: self.conf.workers, FAST: self.conf.fast_workers, CALM: 1}
         self._pools: dict[str, concurrent.futures.ThreadPoolExecutor] = {}
         self._lock = threading.Lock()
         self._running: dict[str, tuple[str, str | None]] = {}   # operation id -> (lane, serial)

@@ -5,8 +5,10 @@ from manila_lite.policies.base import ADMIN, rule
 
 INDEX = 'service:index'
 UPDATE = 'service:update'
+ENSURE_SHARES = 'service:ensure_shares'
 
 RULES = [
     rule(INDEX, ADMIN, 'List services.', 'GET /services'),
     rule(UPDATE, ADMIN, 'Enable or disable a service.', 'PUT /services/enable', 'PUT /services/disable'),
+    rule(ENSURE_SHARES, ADMIN, 'Ensure all shares of a backend.', 'POST /services/ensure', 'POST /services/ensure-shares'),
 ]

@@ -11,7 +11,7 @@ import oslo_messaging
 from oslo_config import cfg
 
 from manila_lite import metrics
-from manila_lite.rpc import TOPICS, endpoint, transport
+from manila_lite.rpc import TOPICS, endpoint, notices, transport
 
 LOG = logging.getLogger(__name__)
 
@@ -57,6 +57,8 @@ class Bus:
     def __init__(self, conf: cfg.ConfigOpts):
         self._conf = conf
         self._is_down = False
+        #: What ``notices.emit`` hands over; it ends with the bus.
+        self.notices = notices.Notices(conf)
         self._reset()
 
     def _reset(self) -> None:
@@ -86,16 +88,19 @@ class Bus:
             self._changed.notify()
 
     def close(self, timeout: float | None = None) -> bool:
-        """No wake-up is taken any more; say whether those taken left within ``timeout`` seconds (default: conf)."""
+        """Nothing is taken any more; say whether what was taken left within ``timeout`` seconds (default: conf)."""
         if self._pid != os.getpid():
             return True                     # what the parent took is the parent's to send
+        if timeout is None:
+            timeout = self._conf.rpc.drain_timeout
+        told = self.notices.close(timeout)
         with self._changed:
             self._closed = True
             self._changed.notify()
         if self._thread is None:
-            return True
-        self._thread.join(self._conf.rpc.drain_timeout if timeout is None else timeout)
-        return not self._thread.is_alive()
+            return told
+        self._thread.join(timeout)
+        return told and not self._thread.is_alive()
 
     def _run(self) -> None:
         while batch := self._next():

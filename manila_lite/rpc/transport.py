@@ -27,7 +27,9 @@ def set_defaults(conf: cfg.ConfigOpts, url: str | None = None) -> None:
     oslo_messaging.TransportURL.parse(conf, 'inproc://')
     conf.set_default('control_exchange', 'manila_lite')
     group = 'oslo_messaging_rabbit'
-    conf.register_opts(dict(opts.list_opts())[group], group)    # the driver would do it at its first use
+    known = dict(opts.list_opts())
+    conf.register_opts(known[group], group)                     # the driver would do it at its first use
+    conf.register_opts(known['oslo_messaging_notifications'], 'oslo_messaging_notifications')
     for name, value in _RABBIT.items():
         conf.set_default(name, value, group)
     if url:

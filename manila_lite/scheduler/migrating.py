@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room for a share server that moves to another backend: one pool there must take all of its shares."""
+"""Room for what moves to another backend: a share, or a share server, all of whose shares one pool there must take."""
 
 from manila_lite import errors
-from manila_lite.db import operations, pairs, serving
+from manila_lite.db import operations, pairs, serving, share_migrations, shares
 from manila_lite.db import services as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.operations import Plan, Step, Work, migrating
+from manila_lite.operations import Plan, Step, Work, migrating, share_migrating
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import why_none
@@ -35,6 +35,8 @@ def claim(work: Work) -> None:
             if rows.claim(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
                 work.data['pool'] = pool.host.partition('#')[2]
                 work.data['claimed'] = [pool.host, request.size]
+                if work.op.kind == share_migrations.KIND:
+                    shares.update_instance(conn, work.data['target'], host=pool.host)
                 work.send = ('share', pool.host)
                 work.service.hosts.claimed(pool, request.size)
                 return
@@ -57,9 +59,11 @@ def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]
 
 def _requests(conn: Connection, work: Work) -> list[Request]:
     specs = pairs.of_many(conn, share_type_extra_specs, work.data['types'])
-    subnets = serving.subnets_by_zone(conn, work.data['network_id'])
+    network_id = work.data['network_id']
+    subnets = serving.subnets_by_zone(conn, network_id) if network_id else None
     return [Request(size=work.data['size'], proto=work.data['proto'], project_id=work.op.project_id, subnets=subnets,
-                    extra_specs=specs.get(kind, {}), only_host=work.data['to']) for kind in work.data['types']]
+                    extra_specs=specs.get(kind, {}), only_host=work.data['to'],
+                    excluded=work.data.get('excluded', {})) for kind in work.data['types']]
 
 
 def _no_end(conn: Connection, work: Work) -> None:
@@ -74,5 +78,7 @@ def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
 
 PLANS = [
     Plan('share_server.migration_check', (Step(fits),), _no_end, does_not_fit),
+    Plan(share_migrations.CHECK, (Step(fits),), _no_end, does_not_fit),
     Plan('share_server.migrate', (Step(claim),), _no_end, migrating.given_up),
+    Plan(share_migrations.KIND, (Step(claim),), _no_end, share_migrating.given_up),
 ]

@@ -10,6 +10,7 @@ is that for tests.
 import argparse
 import ctypes
 import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -19,6 +20,8 @@ import threading
 _LIBRARY = 'libnfs.so.13'
 #: libnfs 4.0 loses NFSv4 writes of 4096 bytes and more.
 _CHUNK = 2048
+#: Reading has no such limit.
+_PIECE = 1 << 16
 #: What btrfs takes for the smallest write.
 _BLOCK = 4096
 _CLONE_NEWNET = 0x40000000
@@ -102,6 +105,13 @@ class Mount:
             self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(part)), part)
         self.call('nfs_close', handle)
 
+    def put(self, path, data):
+        """A file that was not there holds the data, on the server's disk."""
+        handle = self._create(f'/{path}')
+        self.call('nfs_pwrite', handle, ctypes.c_uint64(0), ctypes.c_uint64(len(data)), data)
+        self.call('nfs_fsync', handle)
+        self.call('nfs_close', handle)
+
     def read(self, path):
         """Return what the file holds."""
         handle = self._open(f'/{path}', os.O_RDONLY)
@@ -111,6 +121,17 @@ class Mount:
             found += buffer.raw[:count]
         self.call('nfs_close', handle)
         return found
+
+    def digest(self, path):
+        """Return the SHA-256 of what the file holds."""
+        handle = self._open(f'/{path}', os.O_RDONLY)
+        buffer = ctypes.create_string_buffer(_PIECE)
+        told, start = hashlib.sha256(), 0
+        while count := self.call('nfs_pread', handle, ctypes.c_uint64(start), ctypes.c_uint64(_PIECE), buffer):
+            told.update(memoryview(buffer)[:count])
+            start += count
+        self.call('nfs_close', handle)
+        return told.hexdigest()
 
     def fill(self, path, mebibytes):
         """The file takes so many MiB on the server: a piece of every block is written."""
@@ -183,7 +204,9 @@ ACTIONS = {
     'list': lambda mount: '\n'.join(mount.names()),
     'read': lambda mount, path: mount.read(path).decode(),
     'write': lambda mount, path, text: mount.write(path, text.encode()),
+    'put': lambda mount, path, text: mount.put(path, text.encode()),
     'fill': lambda mount, path, mebibytes: mount.fill(path, int(mebibytes)),
+    'digest': lambda mount: '\n'.join(f'{mount.digest(name)}  {name}' for name in mount.names()),
     'unlink': lambda mount, path: mount.unlink(path),
 }
 

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -68,7 +67,8 @@ class Lite(fixtures.Fixture):
     def spawn(self):
         """The process was started, whatever becomes of it."""
         with self.log.open('ab') as log:
-            self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}', stdout=log, stderr=log)
+            self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}',
+                                       stdout=log, stderr=log)
 
     def start(self, patience=60):
         """The process answers on its port."""

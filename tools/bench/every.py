@@ -12,7 +12,8 @@ from pathlib import Path
 import report
 
 #: The cheapest first.
-NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'processes', 'available', 'access', 'create')
+NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'migration', 'copying',
+         'create')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:

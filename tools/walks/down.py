@@ -33,8 +33,8 @@ def release(state, *, remove_data):
         return
     clients.gone(settings.prefix(state))
     conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
-    load.make('linux', 'storage', 'quickstart@storage', conf, Path(conf.state_path) / 'storage').teardown(
-        remove_data=remove_data)
+    for name in conf.enabled_share_backends:
+        load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(remove_data=remove_data)
     conf.reset()
     conf.clear()
 

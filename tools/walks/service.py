@@ -58,7 +58,7 @@ class Service:
                                             stdout=log, stderr=log, start_new_session=True)
         (self.state / 'pid').write_text(f'{self.process.pid}\n')
         self.wait('the API answers', self._answers)
-        self.wait('the backend is ready', lambda: json.loads(self.openstack('share', 'pool', 'list', '-f', 'json')))
+        self.wait('the backends are ready', self._ready)
 
     def _answers(self):
         if self.process.poll() is not None:
@@ -68,6 +68,10 @@ class Service:
                 return answer.status == 200
         except (urllib.error.URLError, OSError):
             return False
+
+    def _ready(self):
+        pools = json.loads(self.openstack('share', 'pool', 'list', '-f', 'json'))
+        return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
         """Nothing runs and nothing is mounted any more; what was stored is kept until --down."""

@@ -14,36 +14,53 @@ host = quickstart
 auth_strategy = http_basic
 default_share_type = default
 enabled_share_protocols = NFS
-enabled_share_backends = storage
+enabled_share_backends = {backends}
 osapi_share_listen = {v4}
 osapi_share_listen_port = {port}
 report_interval = 2
-capability_interval = 10
+capability_interval = {interval}
 
 [api]
 http_basic_auth_user_file = {state}/htpasswd
 http_basic_accounts = {user}:{project}:admin+member+reader
 
-[storage]
-driver = {driver}
 {options}
 """
 
 #: The linux backend with share servers.
 DUAL_STACK = 'dual-stack'
+#: The linux backend, whose share manager leaves it alone for a while.
+ENSURE = 'ensure'
+#: Two linux backends with share servers, and one fabric.
+MIGRATION = 'migration'
+_ONE = '[storage]\ndriver = {driver}\n'
+_LINUX = (_ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
+          'linux_graceless = true\n')
+_PAIR = """[NAME]
+driver = linux
+driver_handles_share_servers = true
+linux_pool_path = {state}/NAME.img
+linux_pool_size_gb = 10
+linux_graceless = true
+linux_fabric_netns = {prefix}-fabric
+linux_peers = quickstart@OTHER:{state}/manila_lite.conf
+server_migration_driver_continue_update_interval = 0.2
+"""
 #: What a backend is called, and the options in its section.
 OPTIONS = {
-    'linux': 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
-             'linux_graceless = true\n',
-    'directory': 'linux_pool_path = {state}/pool\nlinux_pool_type = directory\nlinux_export_ips = {v4},{v6}\n'
-                 'linux_graceless = true\n',
-    'dummy': '',
-    DUAL_STACK: 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
+    'linux': _LINUX,
+    ENSURE: _LINUX,
+    'directory': _ONE + 'linux_pool_path = {state}/pool\nlinux_pool_type = directory\nlinux_export_ips = {v4},{v6}\n'
+                        'linux_graceless = true\n',
+    'dummy': _ONE,
+    DUAL_STACK: _ONE + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
                   'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
                   '\n[standalone_network]\nfile = {state}/networks.yaml\n',
+    MIGRATION: ''.join(_PAIR.replace('NAME', name).replace('OTHER', other) for name, other in (
+        ('alpha', 'beta'), ('beta', 'alpha'))) + '[standalone_network]\nfile = {state}/networks.yaml\n',
 }
 
-#: Where --dual-stack finds its networks, in place of Neutron.
+#: Where walks with share servers find their networks, in place of Neutron.
 NETWORKS = """networks:
 - id: red
   network_type: vlan
@@ -79,10 +96,16 @@ def prefix(state):
     return f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}'
 
 
+def backends(kind):
+    """Return the names of the backends of a walk."""
+    return ('alpha', 'beta') if kind == MIGRATION else ('storage',)
+
+
 def files(state, backend, port, url, password):
     """Return the text of each file by its name; all for their owner alone."""
     names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'user': USER, 'project': PROJECT, 'prefix': prefix(state),
-             'driver': 'dummy' if backend == 'dummy' else 'linux'}
+             'driver': 'dummy' if backend == 'dummy' else 'linux', 'interval': 600 if backend == ENSURE else 10,
+             'backends': ', '.join(backends(backend))}
     return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
             'clouds.yaml': CLOUDS.format(url=url, user=USER, password=password),
-            **({'networks.yaml': NETWORKS} if backend == DUAL_STACK else {})}
+            **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION) else {})}

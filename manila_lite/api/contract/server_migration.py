@@ -22,11 +22,7 @@ _WANTED = (
 _HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}
 _CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
             'properties': {'compatible': BOOLEAN, 'requested_capabilities': _HALF, 'supported_capabilities': _HALF}}
-_NUMBER = {'type': ['integer', 'null']}
-_PROGRESS = {'type': 'object', 'required': ['total_progress', 'task_state', 'destination_share_server_id'], 'properties': {
-    'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100}, 'task_state': NULL_STRING,
-    'destination_share_server_id': NULL_STRING,
-    **dict.fromkeys(('phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left'), _NUMBER)}}
+_PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *states.MIGRATION_ALIASES]}
 
 OPS = [

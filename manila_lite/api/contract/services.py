@@ -69,6 +69,32 @@ class Bare(Body):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Either(Bare):
+    """A body that is the entity itself, or has it under ``key``: clients send both."""
+
+    def schema(self, version: int) -> Schema:
+        """Return the JSON schema of the whole document at a version."""
+        wrapped = {'type': 'object', 'properties': {self.key: self.entity(version)}, 'required': [self.key],
+                   'additionalProperties': False}
+        return {'oneOf': [self.entity(version), wrapped]}
+
+    def parse(self, version: int, document: Any) -> Any:
+        """Return the entity with every field under its own name.
+
+        :raises errors.Invalid: with the name of the field and the reason.
+        """
+        if isinstance(document, dict) and set(document) == {self.key}:
+            document = document[self.key]
+        if not isinstance(document, dict):
+            raise errors.Invalid('body: must be an object.')
+        if version not in self._cache:
+            self._cache[version] = fields.compiled(self.entity(version)), fields.living(self.fields, version)
+        validate, living = self._cache[version]
+        fields.check(validate, document)
+        return self._named(living, document)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Flat:
     """An answer that is the row itself, under no key."""
 
@@ -84,6 +110,7 @@ class Flat:
 
 
 _WHICH = (Field('host', shapes.TEXT, required=True), Field('binary', shapes.TEXT, required=True))
+_WHERE = (Field('host', shapes.TEXT, required=True),)
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [
@@ -92,4 +119,6 @@ OPS = [
        body=Bare('service', _WHICH)),
     Op('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
        body=Bare('service', (*_WHICH, _REASON))),
+    *(Op('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
+      for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
 ]

@@ -33,6 +33,14 @@ METADATA = {'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 255
 PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
 
+def progress(**more: Any) -> dict[str, Any]:
+    """Return the schema of how far a migration is, with ``more`` properties that are always there."""
+    figures = ('phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left')
+    return {'type': 'object', 'required': ['total_progress', *more], 'properties': {
+        'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100}, **more,
+        **{name: {'type': ['integer', 'null']} for name in figures}}}
+
+
 def integer(value: Any) -> int:
     """``5`` and ``"5"`` are 5."""
     number = int(value)

@@ -119,10 +119,8 @@ _BUSY = ((errors.WrongState, 400),)
 _ACTION = '/shares/{share_id}/action'
 _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
-_TASK_STATE = {'enum': [None, *(f'migration_{state}' for state in (
-    'starting', 'in_progress', 'completing', 'success', 'error', 'cancelled', 'driver_starting', 'driver_in_progress',
-    'driver_phase1_done')), 'data_copying_starting', 'data_copying_in_progress', 'data_copying_completing',
-    'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
+_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), 'data_copying_starting', 'data_copying_in_progress',
+                        'data_copying_completing', 'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
 
 OPS = [
     Op('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),

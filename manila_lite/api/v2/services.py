@@ -30,6 +30,16 @@ def index(req: Request) -> list[Any]:
     return [row for row in found if state in (None, state_of(row, req))]
 
 
+def ensure(req: Request) -> None:
+    """Have all shares of a backend checked and repaired."""
+    actions.ensure_shares(req.ctx, req.body['host'])
+
+
+def ensure_shares(req: Request) -> None:
+    """Have all shares of a backend checked and repaired; under the path that clients use."""
+    ensure(req)
+
+
 def enable(req: Request) -> Any:
     """Let a service have new shares again."""
     return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=False)

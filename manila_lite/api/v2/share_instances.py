@@ -56,12 +56,14 @@ def show(req: Request) -> Any:
 
 def reset_status(req: Request) -> None:
     """Set the status by hand."""
-    actions.reset_status(req.ctx, _share_of(req), req.body['status'])
+    if not actions.reset_second(req.ctx, req.params['share_instance_id'], req.body['status']):
+        actions.reset_status(req.ctx, _share_of(req), req.body['status'])
 
 
 def force_delete(req: Request) -> None:
-    """Delete an instance in any status; a share goes with its last instance."""
-    actions.delete(req.ctx, _share_of(req), force=True)
+    """Delete an instance in any status; a share goes with its first one, and not with what a migration left behind."""
+    if not actions.delete_second(req.ctx, req.params['share_instance_id']):
+        actions.delete(req.ctx, _share_of(req), force=True)
 
 
 def _share_of(req: Request) -> str:

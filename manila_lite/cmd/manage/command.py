@@ -74,3 +74,11 @@ def natural(text: str) -> int:
     if number < 0:
         raise ValueError(text)
     return number
+
+
+def seconds(text: str) -> float:
+    """Return a pause of more than nothing and less than an hour, for argparse."""
+    value = float(text)
+    if not 0 < value < 3600:
+        raise ValueError(text)
+    return value

@@ -22,6 +22,9 @@ services = sa.Table(
     flag('disabled'),
     sa.Column('disabled_reason', Name),
     flag('ensuring'),
+    # When all shares were last ensured, and the fingerprint that the backend had then.
+    sa.Column('ensured_at', Time),
+    sa.Column('ensured_as', Name),
     # Of several processes for one backend, the one that works there; until when, if it does not renew it.
     sa.Column('lease_owner', Name),
     sa.Column('lease_expires_at', Time),

@@ -50,6 +50,8 @@ share_instances = sa.Table(
     sa.Column('share_server_id', Id, index=True),
     sa.Column('replica_state', Name),
     flag('cast_rules_to_readonly'),
+    # Not where the share is: where it is being moved to, or what it left behind. ``db.shares`` passes over it.
+    flag('is_aside'),
     sa.Column('progress', sa.String(32)),
     sa.Column('scheduled_at', Time),
     sa.Column('launched_at', Time),

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A driver without storage that keeps every promise of the contract, and breaks those that a test orders it to."""
 
+import dataclasses
 import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations, managing, migration, options, report
+from manila_lite.drivers.dummy import locations, managing, migration, options, report, share_migration
 from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
@@ -15,7 +16,7 @@ _LEVELS = ('rw', 'ro')
 
 
 class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
-                  migration.DummyMigration, managing.DummyManaging):
+                  migration.DummyMigration, share_migration.DummyShareMigration, managing.DummyManaging):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
 
     Whether they are on share servers is up to the option driver_handles_share_servers.
@@ -90,7 +91,12 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
 
     @knobbed
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
-        return {target.share.id: self._ensure(target) for target in targets}
+        with self.store.locked():
+            return {target.share.id: self._ensure(target) for target in targets}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Return the addresses of the options."""
+        return {'addresses': ' '.join([*self.conf.dummy_export_ips, self.conf.dummy_admin_export_ip or ''])}
 
     @knobbed
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
@@ -182,22 +188,26 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                                detail='FILTER_CAPACITY')
 
     def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
-        with self.store.locked():
-            record = self.store.shares.get(target.share.id)
-            if record is None:
-                return kinds.EnsureResult(error='The data of the share is missing.')
-            try:
-                record.server = self._server_of(target.share)
-            except errors.Final as bad:
-                return kinds.EnsureResult(error=str(bad))
-            results = self._enforce(record, target.rules)
-        return kinds.EnsureResult(tuple(self._locations(target.share, record)), results)
+        record = self.store.shares.get(target.share.id)
+        if record is None:
+            return kinds.EnsureResult(error='The data of the share is missing.')
+        before = dataclasses.replace(record)
+        try:
+            record.server = self._server_of(target.share)
+        except errors.Final as bad:
+            return kinds.EnsureResult(error=str(bad))
+        results = self._enforce(record, target.rules, before)
+        repaired = () if before.exported else ('It was not exported.',)
+        return kinds.EnsureResult(tuple(self._locations(target.share, record)), results, repaired=repaired)
 
-    def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule]) -> dict[str, kinds.RuleResult]:
+    def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule],
+                 before: ShareRecord | None = None) -> dict[str, kinds.RuleResult]:
+        """The rules are in force; nothing is written if all is as ``before``."""
         results = {rule.id: kinds.RuleResult(error=self._objection(rule)) for rule in rules}
         record.exported = True
         record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
-        self.store.shares.put(record)
+        if record != before:
+            self.store.shares.put(record)
         return results
 
     def _objection(self, rule: kinds.AccessRule) -> str | None:

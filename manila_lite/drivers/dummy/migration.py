@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the dummy takes in a share server of another dummy on the same host: a share at a time, noted on disk."""
+"""How the dummy takes in a share server of another dummy on the same host: some shares at a time, noted on disk."""
 
 import dataclasses
+import math
+from typing import Any
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
@@ -11,12 +13,15 @@ from manila_lite.drivers.dummy.servers import DummyServers
 from manila_lite.drivers.dummy.store import Store
 
 _GIB = 1 << 30
+#: So many looks take any copy that has as many shares.
+_LOOKS = 10
 
 
 class DummyMigration(DummyServers, interface.MigratesServers):
-    """Each look at the copy brings one more share over; the last words follow at the cut-over."""
+    """Each look at the copy brings a tenth of the shares over; the last words follow at the cut-over."""
 
     backend: interface.Backend
+    conf: Any
     store: Store
     knobs: Knobs
 
@@ -25,8 +30,9 @@ class DummyMigration(DummyServers, interface.MigratesServers):
         reason = self._why_not(migration)
         if reason:
             return kinds.MigrationSupport(False, reason=reason)
-        return kinds.MigrationSupport(True, writable=True, nondisruptive=migration.keeps_addresses, preserve_snapshots=True,
-                                      migration_cancel=True, migration_get_progress=True)
+        return kinds.MigrationSupport(
+            True, writable=self.conf.dummy_writable_migration, nondisruptive=migration.keeps_addresses, preserve_snapshots=True,
+            migration_cancel=True, migration_get_progress=True)
 
     def _why_not(self, migration: kinds.ServerMigration) -> str:
         if not self._source(migration).servers.folder.is_dir():
@@ -43,7 +49,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
 
     @knobbed
     def share_server_migration_continue(self, migration: kinds.ServerMigration) -> bool:
-        for share in self._missing(migration)[:1]:
+        for share in self._missing(migration)[:math.ceil(len(migration.shares) / _LOOKS)]:
             self._copy(migration, share)
         return not self._missing(migration)
 
@@ -60,7 +66,8 @@ class DummyMigration(DummyServers, interface.MigratesServers):
         details = self._set_up(migration.target)
         found = {}
         for share in migration.shares:
-            self._copy(migration, share)
+            if not self._serves(migration, share):      # else clients have written here since
+                self._copy(migration, share)
             found[share.id] = self._serve(migration, share)
         return kinds.MigratedServer(details, found, {snapshot.id: f'/snapshots/{snapshot.id}'
                                                      for snapshot in migration.snapshots})
@@ -75,7 +82,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
             self.store.servers.drop(migration.target.id)
 
     def _source(self, migration: kinds.ServerMigration) -> Store:
-        return Store(self.store.root.parent / migration.source_host.partition('@')[2])
+        return self.store.neighbour(migration.source_host)
 
     def _missing(self, migration: kinds.ServerMigration) -> list[kinds.Share]:
         with self.store.locked():
@@ -92,6 +99,11 @@ class DummyMigration(DummyServers, interface.MigratesServers):
                                                       exported=False, rules={}))
             for snapshot in taken:
                 self.store.snapshots.put(snapshot)
+
+    def _serves(self, migration: kinds.ServerMigration, share: kinds.Share) -> bool:
+        with self.store.locked():
+            record = self.store.shares.get(share.id)
+        return record is not None and record.exported and record.server == migration.target.id
 
     def _stop_serving(self, migration: kinds.ServerMigration) -> None:
         """Clients reach nothing at the source any more; what they wrote until now counts."""

@@ -21,6 +21,8 @@ OPTIONS = (
     cfg.IntOpt('dummy_admin_allocations', default=0, min=0,
                help='How many addresses a share server gets in the network of administrators.'),
     cfg.IPOpt('dummy_admin_export_ip', help='Address of an export location that only administrators see.'),
+    cfg.BoolOpt('dummy_writable_migration', default=True,
+                help='Whether shares that move to the backend can be written to meanwhile.'),
     cfg.DictOpt('dummy_capabilities', default={},
                 help='Capabilities reported besides the true ones, or instead of them, for instance "qos:true".'),
     cfg.ListOpt('dummy_knobs', default=[],

@@ -164,6 +164,10 @@ class Store:
                 for draft in records.folder.glob('.*'):
                     draft.unlink()
 
+    def neighbour(self, host: str) -> 'Store':
+        """Return the store of another dummy on the same machine; ``host``: host@backend."""
+        return Store(self.root.parent / host.partition('@')[2])
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Nobody else, thread or process, changes a record. Let go by the kernel when the process dies."""

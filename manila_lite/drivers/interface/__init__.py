@@ -3,17 +3,19 @@
 
 from manila_lite import kinds
 from manila_lite.drivers.interface.base import Backend, ShareDriver
+from manila_lite.drivers.interface.ensuring import EnsuresOneByOne
 from manila_lite.drivers.interface.managing import ManagesServers
 from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets, TakesSubnetMetadata
 from manila_lite.drivers.interface.resize import Resizes
 from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
 from manila_lite.drivers.interface.server_migration import MigratesServers
 from manila_lite.drivers.interface.servers import MakesServers
+from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'MakesServers', 'ManagesServers',
-           'MigratesServers', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata',
-           'UpdatesSecurityServices', 'abilities_of', 'capabilities_of']
+__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'EnsuresOneByOne', 'MakesServers',
+           'ManagesServers', 'MigratesServers', 'MigratesShares', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots',
+           'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of']
 
 #: Which abstract class gives which ability.
 ABILITIES: dict[type, kinds.Ability] = {
@@ -28,6 +30,7 @@ ABILITIES: dict[type, kinds.Ability] = {
     ManagesServers: kinds.Ability.MANAGE_SERVERS,
     UpdatesSecurityServices: kinds.Ability.SECURITY_SERVICES,
     MigratesServers: kinds.Ability.MIGRATE_SERVER,
+    MigratesShares: kinds.Ability.MIGRATE_SHARE,
 }
 
 #: The capability of a pool that says whether its driver has an ability.

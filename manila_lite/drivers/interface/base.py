@@ -97,5 +97,14 @@ class ShareDriver(abc.ABC):
         """Each share is mounted, exported and has its rules, whatever was lost since (a reboot, a crash).
 
         Returns a result for every target, by ``share.id``. A share whose data is missing gets an
-        ``error``; nothing is created anew.
+        ``error``; nothing is created anew. What is well is not touched, and ``repaired`` tells of nothing else than was
+        amiss: clients at work notice no call. One without a result is as it was, and the caller asks again. How many
+        are worked on at a time is the driver's to bound; ``EnsuresOneByOne`` does it for one that knows no better way.
         """
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Return what shares depend on in the backend and its configuration, by any names. Quick; asked every few seconds.
+
+        When it changes all shares are ensured, so that for instance their export locations follow.
+        """
+        return {}

@@ -11,7 +11,9 @@ class MigratesServers(MakesServers):
     """Share servers of other backends can move here, in two phases: a copy while clients work, then a short cut-over.
 
     Every call is made of the driver of the backend that the server moves to, is idempotent by the id of the target,
-    and may come again after a crash. Until the cut-over the source serves as before, whatever happens here.
+    and may come again after a crash. Until the cut-over the source serves as before, whatever happens here; but if the
+    driver said that it is not ``writable``, all rules of its shares are read-only there from before the start until the end.
+    ``migration.rules`` are the rules as they were given, which the target has once it serves.
     """
 
     @abc.abstractmethod
@@ -53,5 +55,9 @@ class MigratesServers(MakesServers):
         """Nothing of the migration is left here, and the source serves as before. One that is not there is a success."""
 
     def choose_share_server_compatible_for_migration(self, migration: kinds.ServerMigration) -> str | None:
-        """Return the id of a server of this backend that could take the shares in, or nothing: then one is made."""
+        """Return the id of a server of this backend that could take the shares in, or nothing: then one is made.
+
+        Of the specification, and not asked yet: ``migration.target`` is always a new server, with nothing else on it. See
+        doc/source/contributor/follow-a-migration.rst, "Always a new server".
+        """
         return None

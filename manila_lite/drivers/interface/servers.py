@@ -47,5 +47,6 @@ class MakesServers(abc.ABC):
         """Each server runs with exactly its addresses, whatever was lost since (a reboot, a crash).
 
         Called before ``ensure_shares`` brings back exports and rules. Also takes back an address that is in use but
-        not stored: what an update left that was given up. Returns a result for every server, by its id.
+        not stored: what an update left that was given up. What is well is not touched. Returns a result for every server,
+        by its id.
         """

@@ -99,14 +99,27 @@ def _counter(pool: Path, path: Path, name: str) -> int:
     return int((_counters(pool) / f'0_{subvolume_id(path)}' / name).read_text())
 
 
-def has_limit(pool: Path, path: Path) -> bool:
-    """Say whether there is anything that the subvolume cannot hold more than."""
-    return bool(_counter(pool, path, 'limit_flags') & _LIMIT_REFERENCED)
+def limit_of(pool: Path, path: Path) -> int | None:
+    """Return how many bytes the subvolume can hold; nothing if it has no limit."""
+    limited = _counter(pool, path, 'limit_flags') & _LIMIT_REFERENCED
+    return _counter(pool, path, 'max_referenced') if limited else None
 
 
 def used(pool: Path, path: Path) -> int:
     """Return how many bytes the subvolume holds, as of the last ``sync``."""
     return _counter(pool, path, 'referenced')
+
+
+def alone(pool: Path, path: Path) -> int:
+    """Return how many bytes only this subvolume holds, as of the last ``sync``."""
+    return _counter(pool, path, 'exclusive')
+
+
+def is_read_only(path: Path) -> bool:
+    """Say whether nobody can write to the subvolume."""
+    found = ctypes.c_bool()
+    _library.call('btrfs_util_get_subvolume_read_only', path, ctypes.byref(found))
+    return found.value
 
 
 def has_quota(pool: Path) -> bool:

@@ -38,6 +38,22 @@ class BtrfsPool(pool.Pool):
         for name in ('shares', 'snapshots'):
             (self.root / name).mkdir(exist_ok=True)
 
+    def ensure(self) -> tuple[str, ...]:
+        """The file system is mounted and counts what subvolumes hold. A file that is gone is not made anew.
+
+        :raises CommandFailed: there is no file or device, or no file system on it.
+        """
+        if not mounts.is_mounted(self.root):
+            if not self._source.exists():
+                raise CommandFailed(f'{self._source} is not there')
+            found = 'The pool was not mounted; it is again.'
+        elif not btrfs.has_quota(self.root):
+            found = 'The pool did not count what shares hold; it does again.'
+        else:
+            return ()
+        self.open()
+        return (found,)
+
     def _mount(self, device: str) -> None:
         mounts.mount(device, self.root, '-t', 'btrfs', '-o', 'noatime')
 
@@ -82,7 +98,12 @@ class BtrfsPool(pool.Pool):
                 self._image_draft.unlink(missing_ok=True)
 
     def capacity(self) -> tuple[float, float]:
-        """Return total and free GiB; of a sparse file no more than its host can still give."""
+        """Return total and free GiB; of a sparse file no more than its host can still give.
+
+        :raises CommandFailed: the pool is not mounted; what is beneath is another file system.
+        """
+        if not mounts.is_mounted(self.root):
+            raise CommandFailed(f'{self.root} is not mounted')
         total, free = super().capacity()
         if not self._source.is_block_device():
             host = os.statvfs(self._source)
@@ -127,10 +148,19 @@ class BtrfsPool(pool.Pool):
         source = self.snapshot(snapshot)
         if not source.exists():
             raise errors.Final(f'Snapshot {snapshot} is not in the pool.')
+        return self._writable(ident, source, size)
+
+    def _writable(self, ident: str, source: Path, size: int) -> Path:
         draft = self._draft(ident)
         btrfs.snapshot(source, draft)
         btrfs.limit(self.root, draft, size * pool.GIB)
         return draft
+
+    def keep(self, ident: str, source: Path, size: int) -> None:
+        """A subvolume that can hold ``size`` GiB, and holds what that one does, exists."""
+        self.recover(ident)
+        if not self.share(ident).exists():
+            self._writable(ident, source, size).rename(self.share(ident))
 
     def prepare_revert(self, ident: str, snapshot: str, size: int) -> None:
         """What the share shall be is there beside it, with a limit of ``size`` GiB.
@@ -154,10 +184,14 @@ class BtrfsPool(pool.Pool):
         """The share can hold ``size`` GiB."""
         btrfs.limit(self.root, self.share(ident), size * pool.GIB)
 
-    def limit_again(self, ident: str, size: int) -> None:
-        """The share has a limit: what it had, or ``size`` GiB if somebody turned quota off and limits were lost."""
-        if not btrfs.has_limit(self.root, self.share(ident)):
-            self.resize(ident, size)
+    def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
+        """The share can hold ``size`` GiB, also if it holds more now: then nobody writes until there is room again."""
+        found = btrfs.limit_of(self.root, self.share(ident))
+        if found is not None and found in (size * pool.GIB, (stands or size) * pool.GIB):
+            return ()
+        self.resize(ident, size)
+        was = 'no limit' if found is None else f'{found / pool.GIB:g} GiB'
+        return (f'The size that is enforced was {was}; it is {size} GiB.',)
 
     def used(self, ident: str) -> int:
         """Return how many bytes the share holds now."""
@@ -176,6 +210,11 @@ class BtrfsPool(pool.Pool):
         """A read-only copy of the share as it is now exists."""
         if not self.snapshot(ident).exists():
             btrfs.snapshot(self.share(share), self.snapshot(ident), read_only=True)
+
+    def keep_snapshot(self, ident: str, source: Path) -> None:
+        """A read-only copy of the subvolume is the snapshot."""
+        if not self.snapshot(ident).exists():
+            btrfs.snapshot(source, self.snapshot(ident), read_only=True)
 
     def delete_snapshot(self, ident: str) -> None:
         """The snapshot is gone."""

@@ -7,13 +7,19 @@ each found by trying: ``/0`` is an error, and so is an IPv6 prefix length of thr
 
 import dataclasses
 import ipaddress
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from manila_lite import kinds
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LEVELS = {'rw': 'RW', 'ro': 'RO'}
+_BLOCK = re.compile(r'  CLIENT \{ Clients = ([^;]*); Access_Type = (\w+); ')
+#: What of the options of a client that NFS-Ganesha displays says what the client may do.
+_LEVEL_BITS = 0x1e0
+_IN_FORCE = {0x1e0: 'RW', 0x0a0: 'RO'}
 #: The longest IPv6 prefix that can be written, but for a single address.
 _LONGEST_V6 = 99
 #: Addresses that a prefix which cannot be written is spelt out for, at most.
@@ -42,6 +48,17 @@ def blocks(rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, ki
             chosen.append((-_reach(network), rule.level, network.version, str(network), rule.id, network))
     # Of two rules for the same clients, "ro" comes first and decides.
     return [Block(ident, _text(network, level)) for _, level, _, _, ident, network in sorted(chosen)], results
+
+
+def read(text: str) -> list[tuple[str, str]]:
+    """Return whom the blocks of a text let in, and how, as ``displayed`` says it of what is in force."""
+    return [(str(ipaddress.ip_network(client)), level) for clients, level in _BLOCK.findall(text)
+            for client in clients.split(', ')]
+
+
+def displayed(entry: Sequence[Any]) -> tuple[str, str]:
+    """Return whom an entry of NFS-Ganesha's list of clients lets in, and how."""
+    return str(entry[0]), _IN_FORCE.get(entry[-2] & _LEVEL_BITS, 'other')
 
 
 def _network(rule: kinds.AccessRule) -> Network:

@@ -4,6 +4,7 @@
 import shutil
 
 from manila_lite.drivers.linux import pool
+from manila_lite.drivers.linux.run import CommandFailed
 
 
 class Directory(pool.Pool):
@@ -14,6 +15,15 @@ class Directory(pool.Pool):
     def open(self) -> None:
         """The directory exists."""
         (self.root / 'shares').mkdir(parents=True, exist_ok=True)
+
+    def ensure(self) -> tuple[str, ...]:
+        """The directory is there, or it is not ours to say what it held.
+
+        :raises CommandFailed: it is not.
+        """
+        if not (self.root / 'shares').is_dir():
+            raise CommandFailed(f'{self.root} is not the directory that it was; is something to be mounted there?')
+        return ()
 
     def close(self, *, remove_data: bool = False) -> None:
         """Nothing was mounted."""

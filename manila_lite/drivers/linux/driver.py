@@ -11,17 +11,20 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import errors, kinds
-from manila_lite.drivers.interface import Backend, Clones, Resizes, Reverts, ShareDriver, Snapshots, capabilities_of
-from manila_lite.drivers.linux import check, clients, locations
+from manila_lite.drivers.interface import Backend, Clones, Resizes, Reverts, Snapshots, capabilities_of
+from manila_lite.drivers.linux import check, clients, ip, locations
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.directory import Directory
+from manila_lite.drivers.linux.ensuring import Ensuring
+from manila_lite.drivers.linux.following import Followers
 from manila_lite.drivers.linux.ganesha import Ganesha
 from manila_lite.drivers.linux.managing import LinuxManaging
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.drivers.linux.servers import SAFE_ID, LinuxServers, Servers
+from manila_lite.drivers.linux.servers import SAFE_ID, Servers
+from manila_lite.drivers.linux.share_migration import LinuxShareMigration
 
 LOG = log.getLogger(__name__)
 
@@ -30,9 +33,11 @@ _POOL = 'pool'
 #: What a plain directory cannot do.
 _NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support')
 _LOCKS = 64
+#: Options whose change concerns every share.
+_OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_netns', 'linux_graceless', 'linux_grace_period')
 
 
-class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers, LinuxManaging):
+class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones, Reverts):
     """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
     Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
@@ -51,7 +56,10 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers
         self.HANDLES_SHARE_SERVERS = conf.driver_handles_share_servers
         self._outlet = Outlet(self._state, conf, conf.linux_netns, self._source)
         self._servers = Servers(self._state, conf, self._source)
+        self._followers = Followers()
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
+        self._ensuring = Ensuring(self._pool, need=self._need, outlet_of=self._outlet_of, source=self._source,
+                                  alone=self._alone, locations=self._locations)
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
@@ -142,12 +150,17 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers
             elif share.server:
                 self._servers.forget(share.server.id, share.id)
             self._pool.discard(share.id)
+        self._ensuring.forget(share.id)
         self._pool.purge(share.id)
 
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is higher at once, also for clients that have the share mounted."""
         self._need(share)
-        self._btrfs.resize(share.id, new_size)
+        self._resize(share.id, new_size)
+
+    def _resize(self, ident: str, size: int) -> None:
+        self._btrfs.resize(ident, size)
+        self._ensuring.sized(ident, size)
 
     def shrink_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is lower. The kernel would take one below what is used, so that is refused here."""
@@ -155,7 +168,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers
         used = self._btrfs.used(share.id)
         if used > new_size * GIB:
             raise errors.RefusedShrink(f'The share holds {used / GIB:.2f} GiB, more than the {new_size} GiB asked for.')
-        self._btrfs.resize(share.id, new_size)
+        self._resize(share.id, new_size)
 
     # Access -----------------------------------------------------------------------------------
 
@@ -173,20 +186,14 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers
         return results | {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
 
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
-        """Each share is mounted and exported with its rules; one whose data is gone is reported."""
-        self._awake()
-        return {target.share.id: self._ensure(target) for target in targets}
+        """Each share is mounted, limited and exported with its rules; one whose data is gone is reported."""
+        return self._ensuring.shares(targets)
 
-    def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
-        try:
-            self._need(target.share)
-            if isinstance(self._pool, BtrfsPool):
-                self._pool.limit_again(target.share.id, target.share.size)
-            results = self.update_access(target.share, target.rules)
-        except (errors.Final, CommandFailed, OSError) as bad:
-            # The others shall not wait until this one is repaired.
-            return kinds.EnsureResult(error=str(bad))
-        return kinds.EnsureResult(export_locations=tuple(self._locations(target.share)), rules=results)
+    def fingerprint(self) -> Mapping[str, str]:
+        """Return the options that what is exported, and from where, depends on, and which namespace it is exported in."""
+        conf = self.backend.conf
+        space = str(ip.identity(conf.linux_netns)) if conf.linux_netns and not self.HANDLES_SHARE_SERVERS else ''
+        return {name: str(conf[name]) for name in _OF_EXPORTS} | {'space': space}
 
     # Snapshots --------------------------------------------------------------------------------
 
@@ -213,6 +220,7 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers
         with self._alone(ident):
             outlet.withdraw(ident)
             self._btrfs.swap(ident)
+            self._ensuring.sized(ident, snapshot.share.size)
             outlet.serve_again(ident, self._pool.share(ident))
         self._btrfs.purge(ident)
 
@@ -260,6 +268,11 @@ class LinuxDriver(ShareDriver, Resizes, Snapshots, Clones, Reverts, LinuxServers
         with self._alone(share.id):
             if not self._source(share.id):
                 raise _missing(share.id)
+
+    @property
+    def parts(self) -> tuple[Pool, Servers]:
+        """What a peer of this backend works on."""
+        return self._pool, self._servers
 
     @property
     def _btrfs(self) -> BtrfsPool:

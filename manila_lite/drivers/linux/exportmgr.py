@@ -14,6 +14,8 @@ from manila_lite.drivers.linux.run import CommandFailed
 _SECONDS = 15.0
 #: The answers when nothing was dropped. Others may say "updated" too, and go on with errors.
 _CLEAN = {'AddExport': '1 exports added', 'UpdateExport': '1 exports updated'}
+#: Where in the answer to DisplayExport they are.
+_PATH, _CLIENTS = 1, 4
 _BAD_FILE = 'org.freedesktop.DBus.Error.InvalidFileContent'
 
 
@@ -48,23 +50,37 @@ class ExportManager:
         """Return the exports that are served: the path of each number."""
         return {int(entry[0]): str(entry[1]) for entry in self.call('ShowExports', position=1)}
 
+    def displayed(self, numbers: Sequence[int]) -> dict[int, tuple[str, Sequence[Any]]]:
+        """Return the path of each of these exports, and whom it lets in; nothing of those that are not served.
+
+        However many others there are, it costs as much.
+        """
+        replies = self._ask_all('DisplayExport', 'q', [(number,) for number in numbers]) if numbers else ()
+        return {number: (str(reply.body[_PATH]), reply.body[_CLIENTS]) for number, reply in zip(numbers, replies, strict=True)
+                if reply.message_type is not MessageType.ERROR}
+
     def _ask(self, member: str, signature: str, body: Sequence[Any]) -> Message:
-        async def ask() -> Message | None:
-            bus = await MessageBus(f'unix:path={self._socket}', BusType.SYSTEM).connect()
+        return self._ask_all(member, signature, [body])[0]
+
+    def _ask_all(self, member: str, signature: str, bodies: Sequence[Sequence[Any]]) -> list[Message]:
+        """Return the answers to several questions, asked one after another."""
+        async def ask() -> list[Message | None]:
+            bus = await asyncio.wait_for(MessageBus(f'unix:path={self._socket}', BusType.SYSTEM).connect(), _SECONDS)
             try:
-                return await bus.call(Message(
+                return [await asyncio.wait_for(bus.call(Message(
                     destination='org.ganesha.nfsd', path='/org/ganesha/nfsd/ExportMgr', member=member,
-                    interface='org.ganesha.nfsd.exportmgr', signature=signature, body=list(body)))
+                    interface='org.ganesha.nfsd.exportmgr', signature=signature, body=list(body))), _SECONDS)
+                    for body in bodies]
             finally:
                 bus.disconnect()
 
         try:
-            reply = asyncio.run(asyncio.wait_for(ask(), _SECONDS))
+            replies = asyncio.run(ask())
         except (OSError, EOFError, TimeoutError, AuthError) as bad:
             raise CommandFailed(f'{member}: {type(bad).__name__} {bad}') from bad
-        if reply is None:
+        if not all(replies):
             raise CommandFailed(f'{member}: no answer')
-        return reply
+        return [reply for reply in replies if reply]
 
 
 def _text(reply: Message) -> str:

@@ -6,6 +6,7 @@ from starting. A share that is not mounted has its file elsewhere ("held"), or a
 that moment would serve the empty directory beneath.
 """
 
+import dataclasses
 import os
 import re
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from manila_lite import errors
+from manila_lite.drivers.linux import clients as blocks
 from manila_lite.drivers.linux.exportmgr import ExportManager
 from manila_lite.drivers.linux.run import CommandFailed
 
@@ -27,6 +29,18 @@ _FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
 _WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n[^\n]*\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
 _COMPLAINT = re.compile(r':(\d+)\): ([^\n]*)')
 _NUMBERS = 65535
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What there is of one export: its path and clients as the server has them, and the file that a new server reads.
+
+    ``path`` is nothing if it is not served, and ``text`` if there is no file.
+    """
+
+    path: str | None = None
+    clients: tuple[tuple[str, str], ...] = ()
+    text: str | None = None
 
 
 class Exports:
@@ -45,8 +59,7 @@ class Exports:
 
     def load(self) -> None:
         """The exports of an earlier run are known; files that a power failure left in pieces are gone."""
-        for place in (self._held, self._drafts, self._served):
-            place.mkdir(parents=True, exist_ok=True)
+        self._places()
         numbers: dict[str, int] = {}
         for file in sorted([*self._served.iterdir(), *self._held.iterdir()]):
             found = _WHOLE.fullmatch(file.read_text(errors='replace'))
@@ -58,6 +71,10 @@ class Exports:
         with self._lock:
             self._numbers = numbers
             self._last = max(numbers.values(), default=0)
+
+    def _places(self) -> None:
+        for place in (self._held, self._drafts, self._served):
+            place.mkdir(parents=True, exist_ok=True)
 
     def adopt(self) -> None:
         """Exports that the server has, but whose files are lost, keep their numbers."""
@@ -78,6 +95,40 @@ class Exports:
                 return found[2].splitlines(keepends=True)
         return []
 
+    def look(self, names: Sequence[str]) -> dict[str, Seen]:
+        """Return what there is of each of these exports, in one look.
+
+        :raises CommandFailed: the server does not say.
+        """
+        with self._lock:
+            numbers = {name: self._numbers[name] for name in names if name in self._numbers}
+        displayed = self._manager.displayed(list(numbers.values()))
+        nothing: tuple[None, tuple[()]] = (None, ())
+        found = {name: displayed.get(numbers.get(name, 0), nothing) for name in names}
+        return {name: Seen(path, tuple(map(blocks.displayed, entries)), self._text(name))
+                for name, (path, entries) in found.items()}
+
+    def _text(self, name: str) -> str | None:
+        try:
+            return (self._served / f'{name}.conf').read_text(errors='replace')
+        except FileNotFoundError:
+            return None
+
+    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen) -> list[str]:
+        """Return in words what of an export that was seen is not as ``put`` would make it."""
+        text = ''.join(clients)
+        wanted = _TEXT.format(number=self._number(name), name=name, path=path, clients=text)
+        found = []
+        if seen.path != str(path):
+            found.append('The share was not exported; it is again.')
+        elif list(seen.clients) != blocks.read(text):
+            found.append('Other access rules were in force than there should be; those that should be are.')
+        if seen.text is None:
+            found.append('The file with the export for an NFS server that starts was missing; it is written anew.')
+        elif seen.text != wanted:
+            found.append('The file with the export for an NFS server that starts was another; it is written anew.')
+        return found
+
     # Changes ----------------------------------------------------------------------------------
 
     def put(self, name: str, path: Path, clients: Sequence[str]) -> Mapping[int, str]:
@@ -88,6 +139,7 @@ class Exports:
 
         :raises CommandFailed: the export as a whole is refused, and is as it was.
         """
+        self._places()
         number = self._number(name)
         draft = self._drafts / f'{name}.conf'
         refused: dict[int, str] = {}
@@ -95,7 +147,7 @@ class Exports:
             kept = [position for position in range(len(clients)) if position not in refused]
             text = ''.join(clients[position] for position in kept)
             draft.write_text(_TEXT.format(number=number, name=name, path=path, clients=text))
-            member = 'UpdateExport' if number in self._manager.shown() else 'AddExport'
+            member = 'UpdateExport' if self._manager.displayed([number]) else 'AddExport'
             said = self._manager.tell(member, draft, number)
             if not said:
                 break
@@ -118,7 +170,7 @@ class Exports:
         self.hold(name)
         with self._lock:
             number = self._numbers.get(name)
-        if number is not None and number in self._manager.shown():
+        if number is not None and self._manager.displayed([number]):
             self._manager.call('RemoveExport', 'q', [number])
 
     def forget(self, name: str) -> None:

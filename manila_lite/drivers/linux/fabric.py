@@ -61,16 +61,28 @@ class Fabric:
         ip(self.netns, 'link', 'set', _DRAFT, 'name', bridge)
 
     def ports_of(self, owner: str) -> dict[str, str]:
-        """Return the bridge of each port that is marked as the owner's."""
+        """Return the bridge of each port that is marked as the owner's; '' if it is on none, or that does nothing."""
         if not is_there(self.netns):
             return {}
-        return {link['ifname']: link.get('master', '') for link in links(self.netns) if link.get('ifalias') == owner}
+        there = links(self.netns)
+        up = {link['ifname'] for link in there if 'UP' in link['flags']}
+        return {link['ifname']: link['master'] if link.get('master') in up else ''
+                for link in there if link.get('ifalias') == owner}
+
+    def forwards(self, port: str) -> bool:
+        """Say whether what comes from the port gets to the others on its bridge."""
+        return any(link['ifname'] == port and link.get('linkinfo', {}).get('info_slave_data', {}).get('state') == 'forwarding'
+                   for link in links(self.netns))
+
+    def remove(self, port: str) -> None:
+        """The port is gone, and the interface at its other end."""
+        ip(self.netns, 'link', 'delete', port)
 
     def unplug(self, owner: str) -> None:
         """No port of the owner is left, nor a bridge or a namespace that was made for it alone."""
         with self.alone():
             for port in self.ports_of(owner):
-                ip(self.netns, 'link', 'delete', port)
+                self.remove(port)
             self.sweep()
 
     def sweep(self) -> None:

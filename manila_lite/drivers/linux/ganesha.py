@@ -16,7 +16,7 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite.drivers.linux import ip
+from manila_lite.drivers.linux import halting, ip
 from manila_lite.drivers.linux.daemon import Daemon
 from manila_lite.drivers.linux.exportmgr import ExportManager
 from manila_lite.drivers.linux.exports import Exports
@@ -58,6 +58,7 @@ class Ganesha:
         self._manager = ExportManager(self._socket)
         self._life = threading.Lock()
         self._stopped = False
+        self._remount: Callable[[], None] = lambda: None
         self.exports = Exports(state, self._manager)
 
     # Life -------------------------------------------------------------------------------------
@@ -87,17 +88,19 @@ class Ganesha:
         """Say whether the server of this state directory runs, whoever started it."""
         return self._server.process() is not None and self._bus.process() is not None
 
-    def start(self, remount: Callable[[], None]) -> None:
+    def start(self, remount: Callable[[], None], *, even_if_stopped: bool = True) -> None:
         """The server answers: the one that ran before if it still does, else a new one.
 
         ``remount`` is called while no server runs: what a new one will export must be mounted by then.
 
-        :raises CommandFailed: it does not come up; with the end of its log.
+        :raises CommandFailed: it does not come up; with the end of its log. Or it was stopped on purpose, and shall stay so.
         """
         with self._life:
+            if self._stopped and not even_if_stopped:
+                raise CommandFailed('the NFS server was stopped')
             self._stopped = False
-            self._bus.find(self._bus_words)
-            self._server.find(self._server_words)
+            self._remount = remount
+            self._find()
             self.exports.load()
             if self.running and not self.fits:
                 LOG.warning('The options of the NFS server were changed; it is started anew')
@@ -109,28 +112,36 @@ class Ganesha:
             self._wait(self._answers)
             self.exports.adopt()
 
-    def awake(self) -> None:
-        """The server runs; one that died is started anew with the exports it had.
+    def _find(self) -> None:
+        self._bus.find(self._bus_words)
+        self._server.find(self._server_words)
+
+    def awake(self) -> bool:
+        """The server runs; one that died is started anew with the exports it had. Says whether it died.
 
         :raises CommandFailed: it does not come up; with the end of its log. Or it was stopped on purpose.
         """
-        if self.running:
-            return
+        return not self.running and self._revive()
+
+    def _revive(self) -> bool:
         with self._life:
             if self._stopped:
                 raise CommandFailed('the NFS server was stopped')
-            if not self.running:
-                LOG.error('The NFS server died; it is started anew. See %s/ganesha.log', self._state)
-                self._stop()
-                self._launch()
-                self._wait(self._answers)
+            self._find()
+            if self.running:
+                return False
+            LOG.error('The NFS server died; it is started anew. See %s/ganesha.log', self._state)
+            self._stop()
+            self._remount()
+            self._launch()
+            self._wait(self._answers)
+            return True
 
     def stop(self) -> None:
         """Server and bus have ended, and stay so until ``start``."""
         with self._life:
             self._stopped = True
-            self._bus.find(self._bus_words)
-            self._server.find(self._server_words)
+            self._find()
             self._stop()
 
     def _stop(self) -> None:
@@ -139,6 +150,12 @@ class Ganesha:
         self._socket.unlink(missing_ok=True)
 
     def _launch(self) -> None:
+        with halting.alone(self._state):
+            if halting.by(self._state):
+                raise CommandFailed('the NFS server has moved away')
+            self._spawn()
+
+    def _spawn(self) -> None:
         (self._state / 'recov').mkdir(parents=True, exist_ok=True)
         (self._state / 'ganesha.conf').write_text(self._conf)
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))

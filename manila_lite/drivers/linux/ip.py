@@ -48,6 +48,18 @@ def links(netns: str) -> list[dict[str, Any]]:
     return found
 
 
+def addresses(netns: str) -> list[dict[str, Any]]:
+    """Return all interfaces of the namespace, each with its addresses as ``addr_info``."""
+    found: list[dict[str, Any]] = json.loads(ip(netns, '-json', '-details', 'address', 'show'))
+    return found
+
+
+def listed(netns: str, family: int, *words: str) -> list[dict[str, Any]]:
+    """Return the rules or routes of a family, 4 or 6."""
+    found: list[dict[str, Any]] = json.loads(ip(netns, '-json', f'-{family}', *words) or '[]')
+    return found
+
+
 def kind(link: dict[str, Any]) -> str:
     """Return what sort of interface a link is, '' for the loopback."""
     return str(link.get('linkinfo', {}).get('info_kind', ''))

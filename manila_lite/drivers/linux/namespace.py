@@ -7,13 +7,15 @@ can simply be repeated. Replies leave through the interface that the question ca
 
 import hashlib
 import ipaddress
+import re
+import time
 from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import kinds
 from manila_lite.drivers.linux import fabric
-from manila_lite.drivers.linux.ip import add, delete, ip, is_there, kind, links
-from manila_lite.drivers.linux.run import run
+from manila_lite.drivers.linux.ip import add, addresses, delete, ip, is_there, kind, links, listed
+from manila_lite.drivers.linux.run import CommandFailed, run
 
 #: A file server answers, and does nothing else: it neither forwards nor believes what strangers say of routes.
 _SETTINGS = (
@@ -24,6 +26,9 @@ _SETTINGS = (
     # Whoever knew the address elsewhere learns at once where it is now.
     'net.ipv4.conf.default.arp_notify=1', 'net.ipv6.conf.default.ndisc_notify=1')
 _COMPLETE = 'complete'
+#: Seconds that a bridge is given to take a port in.
+_PATIENCE = 2.0
+_OURS = re.compile('v[0-9a-f]{13}')
 
 
 class Namespace:
@@ -39,21 +44,27 @@ class Namespace:
         """Say whether the server has its namespace."""
         return is_there(self.name)
 
-    def have(self, allocations: Iterable[kinds.Allocation]) -> None:
-        """The namespace is there, with exactly these addresses."""
+    def have(self, allocations: Iterable[kinds.Allocation]) -> list[str]:
+        """The namespace is there, with exactly these addresses. Returns in words what was amiss."""
+        found = [] if self.is_there else ['The network namespace of the share server was gone; it was made anew.']
         add(self.name)
-        there = {link['ifname']: link for link in links(self.name)}
-        if there['lo'].get('ifalias') != _COMPLETE:
+        there = {link['ifname']: link for link in addresses(self.name)}
+        if there['lo'].get('ifalias') != _COMPLETE or 'UP' not in there['lo']['flags']:
             run('nsenter', f'--net=/run/netns/{self.name}', 'sysctl', '--quiet', '--ignore', '--write', *_SETTINGS)
             ip(self.name, 'link', 'set', 'lo', 'alias', _COMPLETE, 'up')
-        plugged = self._fabric.ports_of(self.owner)
         wanted = {_interface(allocation): allocation for allocation in allocations}
         for name in [name for name, link in there.items() if kind(link) == 'veth' and name not in wanted]:
             self._drop(name)
+            found.append('An interface that the share server shall not have was removed.')
+        plugged = self._fabric.ports_of(self.owner)
+        routed = self._routed(allocation for allocation in wanted.values() if allocation.gateway)
         for name, allocation in wanted.items():
-            self._have(name, allocation, there.get(name, {}), plugged.get(name, ''))
+            if why := self._amiss(name, allocation, there.get(name, {}), plugged.get(name, ''), routed):
+                found.append(f'The address {allocation.ip_address} could not be reached: {why}. It can be again.')
+                self._renew(name, allocation, name in there, name in plugged)
         with self._fabric.alone():
             self._fabric.sweep()
+        return found
 
     def delete(self) -> None:
         """The namespace is gone, and so are its ports, and bridges that were for it alone."""
@@ -61,20 +72,54 @@ class Namespace:
         delete(self.name)
 
     def _drop(self, name: str) -> None:
-        for family in ('-4', '-6'):
+        for family in ('-4', '-6') if _OURS.fullmatch(name) else ():
             ip(self.name, family, 'rule', 'flush', 'table', _table(name))
-        ip(self.name, 'link', 'delete', name)
+        try:
+            ip(self.name, 'link', 'delete', name)
+        except CommandFailed:
+            # It goes by itself when the namespace at its other end does.
+            if any(link['ifname'] == name for link in links(self.name)):
+                raise
 
-    def _have(self, name: str, allocation: kinds.Allocation, link: dict[str, Any], plugged: str) -> None:
+    def _routed(self, allocations: Iterable[kinds.Allocation]) -> set[str]:
+        """Return the routing tables by which answers find their way out."""
+        found: set[str] = set()
+        for family in {allocation.ip_version for allocation in allocations}:
+            asked = {str(rule.get('table')) for rule in listed(self.name, family, 'rule', 'show')}
+            found |= {str(route.get('table')) for route in listed(self.name, family, 'route', 'show', 'table', 'all')
+                      if route.get('dst') == 'default'} & asked
+        return found
+
+    def _amiss(self, name: str, allocation: kinds.Allocation, link: dict[str, Any], plugged: str, routed: set[str]) -> str:
+        """Return why nobody reaches the server at the address, '' if everybody may."""
         bridge = fabric.bridge_of(allocation)
-        mark = hashlib.sha256(repr((bridge, allocation)).encode()).hexdigest()
-        if link.get('ifalias') == mark and plugged == bridge:
-            return
-        if link:
+        held = {ipaddress.ip_address(entry['local']) for entry in link.get('addr_info', ()) if 'local' in entry}
+        checks = (
+            (bool(link), 'its interface was gone'),
+            (link.get('ifalias') == _mark(bridge, allocation), 'its interface was not complete'),
+            (plugged == bridge, f'its interface was not on the bridge {bridge}'),
+            ({'UP', 'LOWER_UP'} <= set(link.get('flags', ())), 'its interface was down'),
+            (ipaddress.ip_address(allocation.ip_address) in held, 'its interface had another address, or none'),
+            (not allocation.gateway or _table(name) in routed, 'its routes were gone'))
+        return next((why for well, why in checks if not well), '')
+
+    def _renew(self, name: str, allocation: kinds.Allocation, there: bool, plugged: bool) -> None:
+        bridge = fabric.bridge_of(allocation)
+        if there:
             self._drop(name)
+        elif plugged:
+            self._fabric.remove(name)   # its other end is in a namespace that lost its name
         self._plug(name, allocation, bridge)
         self._address(name, allocation)
-        ip(self.name, 'link', 'set', name, 'alias', mark)
+        self._announce(name, allocation)
+        ip(self.name, 'link', 'set', name, 'alias', _mark(bridge, allocation))
+
+    def _announce(self, name: str, allocation: kinds.Allocation) -> None:
+        """Neighbours know where the address is now. What the kernel said of it before the port forwarded, nobody heard."""
+        end = time.monotonic() + _PATIENCE
+        while not self._fabric.forwards(name) and time.monotonic() < end:
+            time.sleep(0.01)
+        ip(self.name, 'link', 'set', name, 'address', _mac(allocation))     # the one it has: it says so once more
 
     def _plug(self, name: str, allocation: kinds.Allocation, bridge: str) -> None:
         mtu = ('mtu', str(allocation.mtu)) if allocation.mtu else ()
@@ -103,6 +148,11 @@ class Namespace:
 def _interface(allocation: kinds.Allocation) -> str:
     """Return the name of the allocation's interface, the same at both of its ends."""
     return f'v{hashlib.sha256(allocation.id.encode()).hexdigest()[:13]}'
+
+
+def _mark(bridge: str, allocation: kinds.Allocation) -> str:
+    """Return what a complete interface bears."""
+    return hashlib.sha256(repr((bridge, allocation)).encode()).hexdigest()
 
 
 def _table(name: str) -> str:

@@ -21,6 +21,13 @@ OPTIONS = (
                help='Network namespace with the bridges that share servers are plugged into, with '
                     'driver_handles_share_servers; made when needed. Backends of one machine that serve the same networks '
                     'share it.'),
+    cfg.DictOpt('linux_peers', default={},
+                help='Other backends of this driver that share servers and shares may come from, as host@backend:how. How is '
+                     'the path of the configuration (file or folder) of a backend of this machine, or ssh://user@address:port.'),
+    cfg.StrOpt('linux_peer_identity', default='/etc/manila_lite/peer_key',
+               help='Private key by which other machines know this backend as a peer.'),
+    cfg.StrOpt('linux_peer_known_hosts', default='/etc/manila_lite/peer_hosts',
+               help='Host keys of other machines, as ssh has them; a machine with any other key is refused.'),
     cfg.BoolOpt('linux_graceless', default=False,
                 help='Whether clients may write at once after the NFS server was restarted. Off, they get time to '
                      'reclaim their locks first, which is right for production.'),

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """One NFS server with what it exports: each share is mounted on its own, then exported from there."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from manila_lite.drivers.linux import mounts
+from manila_lite.drivers.linux.exports import Seen
 from manila_lite.drivers.linux.ganesha import Ganesha
 
 #: Says where in the pool a share is, or nothing if it is not there.
 Source = Callable[[str], Path | None]
+NOT_MOUNTED = 'The share was not mounted; it is again.'
 
 
 class Outlet:
@@ -29,13 +32,29 @@ class Outlet:
         self._state.mkdir(parents=True, exist_ok=True)
         self.nfs.start(self._remount)
 
+    def ensure(self) -> tuple[str, ...]:
+        """The NFS server runs with the options of now, in the namespace of now. Returns in words what was amiss.
+
+        :raises CommandFailed: it does not come up, or was stopped on purpose.
+        """
+        if self.nfs.fits:
+            return ('The NFS server did not run; it was started anew.',) if self.nfs.awake() else ()
+        self.nfs.start(self._remount, even_if_stopped=False)
+        return ('The NFS server did not run where and as it should; it was started anew.',)
+
     def _remount(self) -> None:
         """What was exported before is mounted; what cannot be, is not exported: it would be an empty directory."""
         for ident in self.nfs.exports.served():
             if source := self._source(ident):
-                mounts.bind(source, self.mount_point(ident))
+                self._mount(ident, source)
             else:
                 self.nfs.exports.hold(ident)
+
+    def _mount(self, ident: str, source: Path) -> None:
+        place = self.mount_point(ident)
+        if not _is_same(place, source):
+            mounts.unmount(place)
+            mounts.bind(source, place)
 
     def stop(self) -> None:
         """The NFS server has ended and nothing is mounted for it."""
@@ -49,8 +68,30 @@ class Outlet:
 
     def serve(self, ident: str, source: Path, blocks: Sequence[str]) -> Mapping[int, str]:
         """The share is mounted, and exported to exactly these clients; see ``Exports.put``."""
-        mounts.bind(source, self.mount_point(ident))
+        self._mount(ident, source)
         return self.nfs.export(ident, self.mount_point(ident), blocks)
+
+    def mounts(self, ident: str, source: Path) -> bool:
+        """Say whether the share is mounted, and nothing else in its place."""
+        return _is_same(self.mount_point(ident), source)
+
+    def mend(self, ident: str, source: Path, blocks: Sequence[str], seen: Seen) -> tuple[Mapping[int, str], list[str]]:
+        """The share is mounted, and exported to exactly these clients. What was ``seen`` to be so is not touched.
+
+        Returns what ``Exports.put`` does, and in words what was amiss.
+        """
+        place, exports = self.mount_point(ident), self.nfs.exports
+        mounted = _is_same(place, source)
+        if mounted and not exports.amiss(ident, place, blocks, seen):
+            return {}, []
+        seen = exports.look([ident])[ident]     # it may have been changed since by whom it may
+        if not mounted:
+            # Who serves the directory beneath must let go of it.
+            self.withdraw(ident)
+        refused = self.serve(ident, source, blocks)
+        kept = [block for position, block in enumerate(blocks) if position not in refused]
+        lost = [] if mounted else [NOT_MOUNTED]
+        return refused, [*lost, *exports.amiss(ident, place, kept, seen)]
 
     def serve_again(self, ident: str, source: Path) -> None:
         """The share is mounted, and exported to the clients that it had."""
@@ -76,3 +117,11 @@ class Outlet:
         mounts.unmount(place)
         if place.exists():
             place.rmdir()
+
+
+def _is_same(place: Path, source: Path) -> bool:
+    """Say whether the source is mounted there; what is beneath a mount is another directory."""
+    try:
+        return os.path.samefile(place, source)
+    except FileNotFoundError:
+        return False

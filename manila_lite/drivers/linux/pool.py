@@ -29,6 +29,13 @@ class Pool(abc.ABC):
         """
 
     @abc.abstractmethod
+    def ensure(self) -> tuple[str, ...]:
+        """The pool is mounted and can be used as before; nothing is made. Returns in words what was amiss.
+
+        :raises CommandFailed: what it is on is not there, or cannot be mounted.
+        """
+
+    @abc.abstractmethod
     def close(self, *, remove_data: bool = False) -> None:
         """The pool is not mounted any more; with ``remove_data`` nothing is left of what was in it."""
 
@@ -51,6 +58,10 @@ class Pool(abc.ABC):
     @abc.abstractmethod
     def create(self, ident: str, size: int) -> None:
         """An empty share of ``size`` GiB exists."""
+
+    def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
+        """The share can hold ``size`` GiB, or ``stands`` as it does, where sizes are enforced. Returns what was amiss."""
+        return ()
 
     def discard(self, ident: str) -> None:
         """The share is not there any more. Takes no time; ``purge`` frees its space."""

@@ -14,7 +14,7 @@ from oslo_log import log
 from manila_lite import errors, kinds
 from manila_lite.drivers import networks
 from manila_lite.drivers.interface import AddsSubnets, SpansSubnets
-from manila_lite.drivers.linux import locations, notes
+from manila_lite.drivers.linux import halting, locations, notes
 from manila_lite.drivers.linux.fabric import Fabric
 from manila_lite.drivers.linux.namespace import Namespace
 from manila_lite.drivers.linux.outlet import Outlet, Source
@@ -47,6 +47,7 @@ class Servers:
 
         :raises errors.Final: it does not.
         """
+        self._must_be_here(ident)
         try:
             return self._running[ident]
         except KeyError:
@@ -54,7 +55,7 @@ class Servers:
 
     def outlets(self) -> list[Outlet]:
         """Return the NFS servers of all share servers that run."""
-        return list(self._running.values())
+        return [outlet for ident, outlet in list(self._running.items()) if not halting.by(self._state / ident)]
 
     def held(self) -> list[str]:
         """Return the ids of all servers of ours that were set up, or half so, and not torn down."""
@@ -83,7 +84,7 @@ class Servers:
 
     def forget(self, ident: str, share: str) -> None:
         """The server does not export the share, and will not when it runs again."""
-        if outlet := self._running.get(ident):
+        if (outlet := self._running.get(ident)) and not halting.by(self.folder(ident)):
             outlet.forget(share)
             return
         with self._lock(ident):
@@ -95,31 +96,69 @@ class Servers:
         """Servers that still have their networks are served again; the others wait for ``have``."""
         for folder in self.folders():
             with self._lock(folder.name):
-                if self._namespace(folder.name).is_there and not notes.of(folder):
+                if self._namespace(folder.name).is_there and not notes.of(folder) and not halting.by(folder):
                     try:
                         self._start(folder.name)
                     except (CommandFailed, OSError) as bad:
                         LOG.error('Share server %s does not run; it waits to be ensured: %s', folder.name, bad)
 
-    def have(self, server: kinds.ShareServer) -> None:
-        """The server runs with exactly its addresses.
+    def have(self, server: kinds.ShareServer) -> tuple[str, ...]:
+        """The server runs with exactly its addresses. Returns in words what was amiss.
 
         :raises errors.Final: its networks make no sense.
         """
         with self._lock(server.id):
+            self._must_be_here(server.id)
             networks.vet(server)
             (self._state / server.id).mkdir(parents=True, exist_ok=True)
-            self._namespace(server.id).have(server.allocations)
-            self._start(server.id)
+            return (*self._namespace(server.id).have(server.allocations), *self._start(server.id))
 
-    def _start(self, ident: str) -> None:
+    def _start(self, ident: str) -> tuple[str, ...]:
         outlet = self._running.get(ident)
-        if outlet and outlet.nfs.fits:
-            outlet.nfs.awake()      # to start it once more would harm calls for its shares
-            return
-        outlet = outlet or self._new_outlet(ident)
+        if outlet:
+            return outlet.ensure()      # to start it once more would harm calls for its shares
+        outlet = self._new_outlet(ident)
+        found = () if outlet.nfs.running and outlet.nfs.fits else ('The NFS server did not run; it was started anew.',)
         outlet.start()
         self._running[ident] = outlet
+        return found
+
+    def _must_be_here(self, ident: str) -> None:
+        if migration := halting.by(self.folder(ident)):
+            raise errors.Final(f'Share server {ident} went away with migration {migration}.')
+
+    # Moves ------------------------------------------------------------------------------------
+
+    def prepare(self, ident: str) -> None:
+        """The server runs; without an address, if it is new, so that nobody reaches it yet."""
+        with self._lock(ident):
+            (self._state / ident).mkdir(parents=True, exist_ok=True)
+            if not self._namespace(ident).is_there:
+                self._namespace(ident).have(())
+            self._start(ident)
+
+    def send_away(self, ident: str, migration: str) -> bool:
+        """Nobody reaches the server, and nobody but ``call_back`` makes it run again. Says whether that was so before.
+
+        Nothing that it acknowledged is lost: its last words are in the pool once it has ended.
+
+        :raises errors.Final: it is not here, or went away with another migration.
+        """
+        home = self.folder(ident)
+        with self._lock(ident):
+            if not home.is_dir() or notes.of(home):
+                raise errors.Final(f'Share server {ident} is not on this backend.')
+            with halting.alone(home):
+                before = halting.by(home)
+                if before not in ('', migration):
+                    raise errors.Final(f'Share server {ident} went away with migration {before}.')
+                halting.note(home, migration)
+            self._halt(ident)
+        return bool(before)
+
+    def call_back(self, ident: str) -> None:
+        """The server may run here again."""
+        halting.drop(self.folder(ident))
 
     def _new_outlet(self, ident: str) -> Outlet:
         return Outlet(self._state / ident, self._conf, self._namespace(ident).name, self._source)
@@ -196,7 +235,7 @@ class LinuxServers(SpansSubnets, AddsSubnets):
 
     def _ensure_server(self, server: kinds.ShareServer) -> kinds.ServerResult:
         try:
-            return kinds.ServerResult(self.setup_server(server))
+            return kinds.ServerResult(_details(server), repaired=self._servers.have(server))
         except (errors.Final, CommandFailed, OSError) as bad:
             # The others shall not wait until this one is repaired.
             return kinds.ServerResult(error=str(bad))

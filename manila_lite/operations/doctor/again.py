@@ -7,8 +7,9 @@ from manila_lite import context, states
 from manila_lite.db import doctor, messages, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Detail
+from manila_lite.operations import share_migrating
 from manila_lite.operations.begin import begin
-from manila_lite.operations.doctor import grants, servers
+from manila_lite.operations.doctor import cuts, grants, servers
 from manila_lite.operations.doctor.finding import BEFORE, Desk, Mend
 from manila_lite.operations.doctor.redo import REDO, Redo, readable
 
@@ -18,7 +19,9 @@ _MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
 
 #: Statuses that end with the operation of something else: the verb, and what it means that there is no such operation.
 _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
-                'server_migrating': ('server_migrate', 'its share server is not being moved')}
+                'migrating': ('migrate', 'it is not being moved'), 'migrating_to': ('receive', 'nothing is moved there'),
+                'server_migrating': ('server_migrate', 'its share server is not being moved'),
+                'ensuring': ('ensure', 'its backend is not being ensured')}
 
 
 def stuck(noun: str, ident: str) -> Mend:
@@ -32,9 +35,11 @@ def stuck(noun: str, ident: str) -> Mend:
 def parked(op: Any) -> Mend:
     """Return what takes the place of a parked operation: one like it, or the end of its resource's status."""
     def mend(conn: Connection, desk: Desk) -> str | None:
+        data = readable(op)
+        if cuts.is_cut(op, data):
+            return cuts.fail(conn, desk, op.id)
         if not doctor.forget_parked(conn, op.id):
             return None
-        data = readable(op)
         first = not (data or {}).get(BEFORE)
         if op.kind == grants.SYNC:
             said = grants.sync(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
@@ -79,6 +84,8 @@ def _end(conn: Connection, desk: Desk, noun: str, row: Any, last: Any, *, once_m
         verb, why = _WITH_OTHERS[row.state]
         machine = states.MACHINES[noun]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
+        if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
+            desk.wakes.append(share_migrating.tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, readable(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):

@@ -11,9 +11,9 @@ from manila_lite.operations.doctor.finding import Desk, Finding
 
 LOG = log.getLogger(__name__)
 
-_QUESTIONS = (work.find, resources.find_shares, resources.find_snapshots, resources.find_rules,
+_QUESTIONS = (work.find, resources.find_shares, resources.find_second_places, resources.find_snapshots, resources.find_rules,
               servers.find_servers, servers.find_networks, servers.find_subnets, servers.find_addresses, servers.find_strays,
-              rows.find_sizes, rows.find_orphans, hosts.find_services, hosts.find_pools)
+              rows.find_sizes, rows.find_orphans, hosts.find_services, hosts.find_left_ensuring, hosts.find_pools)
 
 
 def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:

@@ -4,7 +4,7 @@
 from typing import Any
 
 from manila_lite import states
-from manila_lite.db import access, doctor, transitions
+from manila_lite.db import access, doctor, operations, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.operations.begin import begin_once
 from manila_lite.operations.doctor.finding import Desk, Mend
@@ -26,7 +26,7 @@ def sync(conn: Connection, desk: Desk, share_id: str, *, once_more: bool, data: 
     access.lock(conn, share_id)
     row, key = doctor.share(conn, share_id), f'access:{share_id}'
     pending = access.pending(conn, share_id)
-    if row is None or doctor.is_open(conn, key) or not (pending or row.access_rules_status == states.Rules.SYNCING):
+    if row is None or operations.is_open(conn, key) or not (pending or row.access_rules_status == states.Rules.SYNCING):
         return None
     if row.host and once_more:
         transitions.rules_status(conn, row.instance_id, states.Rules.SYNCING)

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from manila_lite.db import doctor, services
+from manila_lite.db import doctor, ensuring, operations, services
 from manila_lite.db.engine import Connection
 from manila_lite.operations.doctor.finding import Desk, Finding, Mend
 
@@ -23,6 +23,23 @@ def find_services(conn: Connection, desk: Desk) -> Iterator[Finding]:
         elif row.binary == 'manila-share' and row.host in silent:
             yield _service(desk, row, 'up', 'its backend is not ready and reports no pool: see its log',
                            wrong=(desk.age(row.created_at) or 0) > conf.capability_interval)
+
+
+def find_left_ensuring(conn: Connection, desk: Desk) -> Iterator[Finding]:
+    """Yield services that say that they ensure their shares, while no operation does or will."""
+    for row in doctor.left_ensuring(conn):
+        yield Finding('service', row.host, 'ensuring', 'no operation ensures its shares', wrong=True, about=row.binary,
+                      age=desk.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
+
+
+def _not_ensuring(host: str) -> Mend:
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        known = services.set_ensuring(conn, host, False)
+        if known and operations.is_open(conn, ensuring.key(host)):
+            services.set_ensuring(conn, host, True)
+            return None
+        return 'it says so no more' if known else None
+    return mend
 
 
 def _down(desk: Desk, row: Any) -> Finding:

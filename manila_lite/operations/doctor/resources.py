@@ -4,9 +4,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from manila_lite import states
-from manila_lite.db import doctor
+from manila_lite import errors, states
+from manila_lite.db import doctor, share_migrations, shares, transitions
 from manila_lite.db.engine import Connection
+from manila_lite.operations import share_migrating
 from manila_lite.operations.doctor import again, grants
 from manila_lite.operations.doctor.finding import Desk, Finding, Mend
 
@@ -18,6 +19,35 @@ def find_shares(conn: Connection, desk: Desk) -> Iterator[Finding]:
     for row in doctor.shares_out_of_step(conn):
         yield Finding(noun, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
                       about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=grants.rules(row.id))
+
+
+def find_second_places(conn: Connection, desk: Desk) -> Iterator[Finding]:
+    """Yield second instances of shares: those of migrations under way, and what is left of others."""
+    for row in doctor.places_aside(conn):
+        why, mend = f'of share {row.share_id}: nothing will end this', _release(row.id)
+        if row.operation_id is not None:
+            why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
+        elif row.share_state == 'error' and row.task_state == states.Migration.ERROR:
+            why, mend = f'of share {row.share_id}, whose cut-over failed and can be tried again', None
+        yield Finding('share instance', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
+                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=mend)
+
+
+def _release(ident: str) -> Mend:
+    """Return what has the backend throw away what it has of a second instance."""
+    def mend(conn: Connection, desk: Desk) -> str | None:
+        for row in shares.aside(conn, instance_id=ident):
+            verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)
+            if verb:
+                transitions.fail(conn, states.SHARE, verb, ident)
+            for now in shares.aside(conn, instance_id=ident):
+                try:
+                    desk.wakes.append(share_migrating.begin_release(conn, desk.owner(now), now))
+                except errors.WrongState:
+                    return None
+                return f'{share_migrations.RELEASE} was begun'
+        return None
+    return mend
 
 
 def find_snapshots(conn: Connection, desk: Desk) -> Iterator[Finding]:

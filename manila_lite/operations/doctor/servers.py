@@ -10,6 +10,7 @@ from manila_lite.db import doctor, messages, server_migrations, serving, share_n
 from manila_lite.db import doctor_servers as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
+from manila_lite.operations import migrating
 from manila_lite.operations.begin import begin
 from manila_lite.operations.doctor.finding import BEFORE, Desk, Finding, Mend
 from manila_lite.operations.doctor.redo import readable
@@ -111,6 +112,8 @@ def _end(conn: Connection, desk: Desk, row: Any, last: Any, *, once_more: bool =
             conn, context.behind(last, desk.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
             data={**data, **(more or {})}, serial=f'server:{row.id}', open_key=f'server:{row.id}'))
         return f'{last.kind} was begun again'
+    if redo.verb == 'migrate' and server_migrations.cast_rules(conn, row.id, False):
+        desk.wakes.append(migrating.apply_rules(conn, desk.owner(row), row.id, row.host))
     end = states.SHARE_SERVER[redo.verb].fail
     transitions.fail(conn, states.SHARE_SERVER, redo.verb, row.id)
     messages.create(conn, desk.owner(row), 'SHARE_SERVER', row.id, redo.action, Detail.UNKNOWN_ERROR,

@@ -52,6 +52,10 @@ class Binding(testtools.TestCase):
     #: The share server that shares are on; see ``servers.py``.
     server: kinds.ShareServer | None = None
 
+    def driver_call(self, method: str, *args):
+        """Call the driver that the test has by then."""
+        return getattr(self.driver, method)(*args)
+
     def options(self) -> dict[str, str]:
         """Return the backend's section of the configuration."""
         raise NotImplementedError

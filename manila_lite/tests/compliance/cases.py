@@ -37,6 +37,10 @@ class Case:
             return None
         return method(*self.args)
 
+    def lasting(self, answer: Any) -> Any:
+        """Return what of an answer a second call answers too: all but what it says of the past."""
+        return answer
+
     def verify(self, answer: Any) -> None:
         """What the contract promises is true; ``answer`` is that of the last call."""
         raise NotImplementedError
@@ -49,13 +53,15 @@ class _Keeps(Case):
     """A call that leaves the rules and the exports of the share alone."""
 
     SIZE = 1
+    #: The size that the share has after the call, if it is another one.
+    NEW_SIZE: int | None = None
 
     def arrange(self) -> None:
         self.share = self.test.made_share(self.SIZE, rules=self.test.GOOD)
 
     def verify_kept(self) -> None:
         self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
-        found = self.test.ensured(self.share, self.test.GOOD)
+        found = self.test.ensured(dataclasses.replace(self.share, size=self.NEW_SIZE or self.SIZE), self.test.GOOD)
         self.test.assertEqual(self.share.export_locations, tuple(found.export_locations))
 
 
@@ -120,6 +126,9 @@ class EnsureShares(Case):
                       kinds.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD))),
                       kinds.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER)))],)
 
+    def lasting(self, answer: Any) -> Any:
+        return {ident: dataclasses.replace(result, repaired=()) for ident, result in answer.items()}
+
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({target.share.id for target in self.args[0]}, set(answer))
         self.test.assertTrue(answer[self.missing.id].error)
@@ -138,6 +147,7 @@ class EnsureShares(Case):
 
 class ExtendShare(_Keeps):
     METHOD = 'extend_share'
+    NEW_SIZE = 2
     ABILITY = interface.Resizes
 
     def arrange(self) -> None:
@@ -151,6 +161,7 @@ class ExtendShare(_Keeps):
 
 class ShrinkShare(_Keeps):
     METHOD = 'shrink_share'
+    NEW_SIZE = 1
     ABILITY = interface.Resizes
     SIZE = 2
 

@@ -110,6 +110,26 @@ class Promises:
     def test_ensuring_nothing(self):
         self.assertEqual({}, self.driver.ensure_shares([]))
 
+    def test_ensuring_what_is_well_changes_nothing(self):
+        shares = [self.made_share(rules=self.GOOD), self.made_share(content='second', rules=self.OTHER)]
+        targets = [kinds.EnsureTarget(share, tuple(self.rules(rules))) for share, rules in zip(
+            shares, (self.GOOD, self.OTHER), strict=True)]
+        for _ in range(2):
+            results = self.driver.ensure_shares(targets)
+            self.assertEqual([(share.export_locations, None, ()) for share in shares],
+                             [(tuple(result.export_locations), result.error, tuple(result.repaired))
+                              for result in map(results.get, (share.id for share in shares))])
+            self.assertEqual([set(self.GOOD), set(self.OTHER)], list(map(self.in_force, shares)))
+            self.assertEqual(['first', 'second'], list(map(self.read, shares)))
+
+    def test_what_is_missing_is_told_and_not_made(self):
+        missing = self._unknown_share()
+        for _ in range(2):
+            result = self.ensured(missing, self.GOOD)
+            self.assertTrue(result.error)
+            self.assertEqual((), tuple(result.repaired))
+        self.assertRaises(errors.Final, self.driver.update_access, missing, self.rules(self.GOOD))
+
     def test_report_has_room(self):
         pools = self.driver.report()
         self.assertTrue(pools)

@@ -8,13 +8,32 @@ import testscenarios
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
-from manila_lite.tests.compliance import base, calls, server_cases
+from manila_lite.tests.compliance import base, calls, migration_cases, server_cases
 
 
 class EveryServerCall(calls.EveryCall):
     """For a class that is a ``base.Binding`` and ``servers.OnServers`` too."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in server_cases.SERVER_CASES]
+
+
+class EveryMigrationCall(calls.EveryCall):
+    """For a class that is a ``base.Binding``, ``servers.OnServers`` and ``migrations.Migrates`` too."""
+
+    scenarios = [(case.__name__, {'case_class': case}) for case in migration_cases.MIGRATION_CASES]
+
+
+class MigrationPromises:
+    """For a class that is a ``base.Binding``, ``servers.OnServers`` and ``migrations.Migrates`` too."""
+
+    def test_questions_change_nothing(self):
+        for question in migration_cases.MIGRATION_QUESTIONS:
+            case = question(self)
+            case.arrange()
+            case.call()
+            answer = case.call()
+            case.verify_kept()
+            case.verify(answer)
 
 
 class BesideServer(testscenarios.WithScenarios):
@@ -85,6 +104,15 @@ class ServerPromises:
         self.assertEqual(tuple(share.export_locations), tuple(self.ensured(share, self.GOOD).export_locations))
         self.assertEqual(set(self.GOOD), self.in_force(share))
         self.assertEqual('first', self.read(share))
+
+    def test_ensuring_servers_that_are_well_changes_nothing(self):
+        share, other = self.made_share(rules=self.GOOD), self.made_server('four')
+        for _ in range(2):
+            results = self.driver.ensure_servers([self.server, other])
+            self.assertEqual(dict.fromkeys((self.server.id, other.id), (None, ())),
+                             {ident: (result.error, tuple(result.repaired)) for ident, result in results.items()})
+            self.assertEqual(self.planned(other), self.addresses(other))
+            self.assertEqual((set(self.GOOD), 'first'), (self.in_force(share), self.read(share)))
 
     def test_two_servers_know_nothing_of_each_other(self):
         other = self.made_server()

@@ -69,10 +69,6 @@ class OnServers:
         self.addCleanup(self.driver_call, 'teardown_server', server)
         return server
 
-    def driver_call(self, method: str, *args):
-        """Call the driver that the test has by then."""
-        return getattr(self.driver, method)(*args)
-
     def made_server(self, *names: str, **changes) -> kinds.ShareServer:
         """Return a server that runs."""
         server = self.a_server(*names, **changes)

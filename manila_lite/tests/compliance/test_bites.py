@@ -56,6 +56,12 @@ class EnsuresWithoutRules(DummyDriver):
         return {target.share.id: kinds.EnsureResult(target.share.export_locations) for target in targets}
 
 
+class RepairsWhatIsWell(DummyDriver):
+    def ensure_shares(self, targets):
+        return {ident: dataclasses.replace(result, repaired=('It is well now.',))
+                for ident, result in super().ensure_shares(targets).items()}
+
+
 class ExtendsByTheDifference(DummyDriver):
     def extend_share(self, share, new_size):
         now = self.store.share(share.id).size
@@ -176,6 +182,8 @@ PLANTS = (
     (GivesUpAtABadRule, cases.UpdateAccess, 'test_once'),
     (EnsuresByCreating, cases.EnsureShares, 'test_once'),
     (EnsuresWithoutRules, cases.EnsureShares, 'test_once'),
+    (EnsuresByCreating, None, 'test_what_is_missing_is_told_and_not_made'),
+    (RepairsWhatIsWell, None, 'test_ensuring_what_is_well_changes_nothing'),
     (ExtendsByTheDifference, cases.ExtendShare, 'test_twice'),
     (ShrinksAnyway, cases.ShrinkFullShare, 'test_once'),
     (SnapshotsAnew, cases.CreateSnapshot, 'test_once'),

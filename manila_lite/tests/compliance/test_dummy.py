@@ -5,7 +5,16 @@ import signal
 
 import testscenarios
 
-from manila_lite.tests.compliance import base, calls, cases, migrations, promises, server_promises, servers
+from manila_lite.tests.compliance import (
+    base,
+    calls,
+    cases,
+    migrations,
+    promises,
+    server_promises,
+    servers,
+    share_migrations,
+)
 
 
 class DummyBinding(base.Binding):
@@ -119,3 +128,12 @@ class DummyMigrationPromisesTest(server_promises.MigrationPromises, DummyMigrati
 class DummyServersWithMoreAddressesTest(server_promises.EveryServerCall, DummyServersBinding):
     def options(self):
         return super().options() | {'dummy_allocations_per_subnet': '2'}
+
+
+class DummyShareMigrationBinding(share_migrations.MovesShares, DummyBinding):
+    def left_of(self, migration):
+        return []       # it copies into the places where shares and snapshots are
+
+
+class DummyShareMigrationsTest(share_migrations.EveryShareMigrationCall, DummyShareMigrationBinding):
+    pass

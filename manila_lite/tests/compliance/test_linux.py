@@ -4,6 +4,7 @@
 Needs root and the packages of bindep.txt; without them every test is skipped, with what is missing as the reason.
 """
 
+import dataclasses
 import json
 import os
 import shutil
@@ -11,9 +12,13 @@ import subprocess
 import uuid
 from pathlib import Path
 
+import fixtures
+
 from manila_lite import errors
+from manila_lite.drivers.linux import peers
 from manila_lite.drivers.linux.driver import LinuxDriver
-from manila_lite.tests.compliance import base, calls, promises, server_promises, servers
+from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.tests.compliance import base, calls, migrations, promises, server_promises, servers, share_migrations
 
 _GIB = 1 << 30
 #: What of the options in Ganesha's list of clients says what a client may do.
@@ -162,3 +167,88 @@ class LinuxServerPromisesTest(server_promises.ServerPromises, LinuxServersBindin
 class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
     # Storage is the same as without servers, where the others are tried.
     MOMENTS = (0.03,)
+
+
+class LinuxOrigin:
+    """The backend to come from, as a peer."""
+
+    MOMENTS = (0.4,)
+
+    def options(self):
+        return super().options() | {'linux_peers': f'{migrations.ORIGIN_HOST}:{self.config_file}'}
+
+    def origin_options(self):
+        return {'driver': 'linux', 'linux_pool_path': str(self.root / 'origin.img')}
+
+    def setUp(self):
+        super().setUp()
+        with self.config_file.open('a') as file:
+            file.write(f'[DEFAULT]\nhost = here\nstate_path = {self.root}\nenabled_share_backends = {migrations.ORIGIN}\n')
+
+    def close_origin(self):
+        self.origin.teardown(remove_data=True)
+
+    def left_of(self, migration):
+        return sorted(str(place) for pool in (self.state_dir / 'pool', self.root / migrations.ORIGIN / 'pool')
+                      for place in (pool / 'moving').glob('*'))
+
+
+class LinuxMigrationBinding(LinuxOrigin, migrations.Migrates, LinuxServersBinding):
+    def bother_origin(self, migration):
+        super().bother_origin(migration)
+        self.assertTrue(self.origin.ensure_servers([migration.source])[migration.source.id].error)
+        self.origin.setup()
+
+
+class LinuxMigrationsTest(server_promises.EveryMigrationCall, LinuxMigrationBinding):
+    # The others are part of these: each sets up two backends and three servers.
+    scenarios = [row for row in server_promises.EveryMigrationCall.scenarios
+                 if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')]
+    test_once = test_again_after_a_restart = None
+
+
+class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrationBinding):
+    def test_leftovers_are_not_taken_for_what_is_to_come(self):
+        migration = self.a_migration()
+        share = dataclasses.replace(migration.shares[0], server=self.server, pool=migration.pool)
+        self.addCleanup(self.driver_call, 'delete_share', share)
+        self.driver.create_share(share)
+        self.write(share, 'old')
+        for _ in range(2):
+            self.assertRaises(errors.Final, self.driver.share_server_migration_start, migration)
+        self.assertEqual('old', self.read(share))
+        self.assert_serves_there(migration)
+
+    def test_what_came_over_is_thrown_away_if_the_source_was_called_back(self):
+        """A cut-over fails when all data is in its place; clients go on at the source; then it is completed."""
+        migration = self.a_migration(keeps_addresses=True)
+        self.driver.share_server_migration_start(migration)
+        self.near(migration)
+        with fixtures.MonkeyPatch(f'{LinuxDriver.__module__}.LinuxDriver.update_access', _fail):
+            self.assertRaises(CommandFailed, self.driver.share_server_migration_complete, migration)
+        self.assertRaises(errors.Final, self.driver.share_server_migration_cancel, migration)
+        with peers.Talk(peers.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
+            talk.ask('resume', server=migration.source.id)
+        self.assertIsNone(self.origin.ensure_servers([migration.source])[migration.source.id].error)
+        self.assert_serves_there(migration)
+        with self.at_origin():
+            self.write(migration.shares[0], 'later still')
+        self.driver.share_server_migration_complete(migration)
+        here = [dataclasses.replace(share, server=migration.target) for share in migration.shares]
+        self.assertEqual(['later still', 'second'], [self.read(share) for share in here])
+        self.assertEqual([], self.left_of(migration))
+
+
+class LinuxShareMigrationBinding(LinuxOrigin, share_migrations.MovesShares, LinuxBinding):
+    def origin_options(self):
+        return super().origin_options() | {'linux_nfs_port': '12049'}
+
+
+class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxShareMigrationBinding):
+    # The others are part of these: each sets up two backends.
+    scenarios = [row for row in share_migrations.EveryShareMigrationCall.scenarios if row[0] in ('Cancel', 'Complete')]
+    test_once = test_again_after_a_restart = None
+
+
+def _fail(*_):
+    raise CommandFailed('as told')

@@ -13,7 +13,7 @@ SOURCE = pathlib.Path(manila_lite.__file__).parent
 
 #: Statuses that clients of the API know and that a verb may start from, though nothing here leads to them:
 #: a database taken over from elsewhere may hold them, and an administrator must be able to delete such rows.
-KNOWN_ONLY = {'share': {'creating_from_snapshot', 'inactive', 'ensuring'}}
+KNOWN_ONLY = {'share': {'creating_from_snapshot', 'inactive'}}
 
 
 def ends(verb):

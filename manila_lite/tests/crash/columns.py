@@ -9,7 +9,7 @@ from manila_lite.drivers.dummy.store import Store
 from manila_lite.tests.crash import faulty, places, truth
 from manila_lite.tests.crash.deployment import ROLES, Deployment
 from manila_lite.tests.crash.matrix import ANY, BAD, GOOD, PATIENCE, Story, Wave, at_places
-from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
+from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject
 
 KILLED, CUT, BROKER = 'process killed', 'database cut off', 'broker killed'
 DROPPED, DOUBLED = 'message lost', 'message doubled'
@@ -184,15 +184,38 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
     story.seconds = time.monotonic() - started
 
 
+def ensures(deployment: Deployment) -> list[Story]:
+    """A backend ensures its shares, and its process is killed, or the driver fails; one story after the other."""
+    wave = Wave(deployment, (story for story in _ensure_stories()
+                             if deployment.servers.database or not (story.place and story.place.locks)))
+    wave.prepare()
+    for story in wave.stories:
+        deployment.orders.give(story.project)
+    for story in wave.stories:
+        deployment.orders.give(story.project, **story.orders)
+        wave.tell(story)
+        deployment.orders.give(story.project)
+    return wave.stories
+
+
+def _ensure_stories() -> Iterator[Story]:
+    yield from at_places(KILLED, ALONE)
+    for subject in ALONE:
+        for fault in (*faulty.BEFORE, *faulty.AFTER, *faulty.HANGS):
+            end = GOOD if fault in faulty.AFTER else _ENDS.get(fault, ANY)       # those come once, and it is asked again
+            yield _driver_story(subject, 'ensure_shares', fault, {}, end)
+
+
 #: In the order in which they run.
 COLUMNS: dict[str, Callable[[Deployment], list[Story]]] = {
-    'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'cut': cut, 'broker': broker}
+    'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures, 'cut': cut,
+    'broker': broker}
 
 #: The stories that each tells, without running them.
 _TOLD: dict[str, Callable[[], Iterator[Story]]] = {
     'killed': lambda: at_places(KILLED), 'cut': lambda: at_places(CUT), 'broker': lambda: at_places(BROKER),
     'messages': lambda: (story for column, role in _messages() for story in _senders(role, column)),
-    'driver': _driver_stories, 'starts': _start_stories,
+    'driver': _driver_stories, 'starts': _start_stories, 'ensures': _ensure_stories,
 }
 
 

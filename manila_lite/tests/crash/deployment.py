@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import sys
 import time
 import urllib.error
 import urllib.request

@@ -18,7 +18,7 @@ def _projects(args: tuple[Any, ...]) -> list[str]:
     first = args[0]
     if isinstance(first, kinds.Snapshot):
         return [first.share.project_id]
-    if isinstance(first, kinds.ServerMigration):
+    if isinstance(first, kinds.ServerMigration | kinds.ShareMigration):
         return [first.source.project_id]
     if isinstance(first, kinds.Share | kinds.ShareServer):
         return [first.project_id]

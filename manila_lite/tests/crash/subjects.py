@@ -19,6 +19,8 @@ from manila_lite.tests.crash import places
 _NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete'}
 #: Seconds for which an operator minds a migration: also while hundreds of others are brought to their places.
 _OPERATOR = 300.0
+#: What is answered to what cannot be.
+_CONFLICT = 409
 _MOVES_NO_MORE = ('migration_success', 'migration_error', 'migration_cancelled')
 
 
@@ -152,35 +154,65 @@ class Cell:
         """It was asked whether the server could move to another backend."""
         self.ok('POST', f'/share-servers/{self.server}/action', {'migration_check': self._move()})
 
+    def ask_to_move_share(self) -> None:
+        """It was asked for a move that no backend here can do; the answer is that."""
+        status, document = self.deployment.call('POST', f'/shares/{self.share}/action', {
+            'migration_start': {**self._move_share(), 'nondisruptive': True}}, self.project)[:2]
+        if status != _CONFLICT:
+            raise AssertionError(f'{status} {document}')
+
+    def _move_share(self) -> dict[str, Any]:
+        """Return what is wanted of a migration of the share: away from here, to the other backend without share servers."""
+        here = self.ok('GET', f'/shares/{self.share}')['share']['host']
+        away = next(name for name in self.deployment.BACKENDS
+                    if name not in self.deployment.SERVING and f'@{name}#' not in here)
+        return {'host': f'test@{away}', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
+                'preserve_metadata': True}
+
+    def move_share(self) -> None:
+        """The share has moved to the other backend, or could not; whoever does not answer is asked again."""
+        self._minded(models.shares, f'/shares/{self.share}/action', self.share, self._move_share)
+
     def _move(self) -> dict[str, Any]:
         """Return what is wanted of a migration: away from here, to the other backend that makes share servers."""
-        return {'host': self.away, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
+        return {'host': self.away, 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True}
 
     def move(self) -> None:
         """The server has moved to the other backend, or could not; whoever does not answer is asked again."""
+        self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server, self._move)
+
+    def _minded(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> None:
+        """What moves was minded by its operator until nothing was left to do."""
         end = time.monotonic() + _OPERATOR
         while time.monotonic() < end:
             # Whoever should have answered may just have been killed.
             with contextlib.suppress(OSError, sa.exc.OperationalError):
-                if self._moved():
+                if self._moved(table, path, ident, wanted):
                     return
             time.sleep(0.3)
 
-    def _moved(self) -> bool:
+    def _moved(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> bool:
         """The next thing to do for that was done; says whether none is left."""
-        servers = models.share_servers
         with self.deployment.engine.connect() as conn:
-            found = conn.execute(sa.select(servers.c.task_state).where(servers.c.id == self.server)).first()
+            found = conn.execute(sa.select(table.c.task_state).where(table.c.id == ident)).first()
         if found is None or found.task_state in _MOVES_NO_MORE:
             return True
         if action := _NEXT.get(found.task_state):
-            self.deployment.call('POST', f'/share-servers/{self.server}/action',
-                                 {action: self._move() if action == 'migration_start' else {}}, self.project)
+            self.deployment.call('POST', path, {action: wanted() if action == 'migration_start' else {}}, self.project)
         return False
 
     def act(self, action: str, body: Any) -> Any:
         """The action was asked for on the share."""
         return self.ok('POST', f'/shares/{self.share}/action', {action: body})
+
+    def ensure(self) -> None:
+        """It was asked that all shares of the share's backend be ensured; one that is at it already is asked again."""
+        host = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
+        end = time.monotonic() + _OPERATOR
+        while (answer := self.deployment.call('POST', '/services/ensure', {'host': host}, self.project))[0] != 202:
+            if answer[0] != 409 or time.monotonic() > end:
+                raise AssertionError(f'{host} is not ensured: {answer}')
+            time.sleep(0.1)
 
     def take(self) -> None:
         """A snapshot was asked for."""
@@ -282,7 +314,14 @@ SUBJECTS = (
             'server', 'active', 'share_server_migration_check_compatibility', asks=True, tells=False),
     Subject('move a share server', Cell.with_server, Cell.move,
             (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
-             Way('share', 'share_server.release')), 'server', 'gone', 'share_server_migration_complete', method_step=4),
+             Way('share', 'share_server.apply_rules'), Way('share', 'share_server.release')),
+            'server', 'gone', 'share_server_migration_complete', method_step=5),
+    Subject('ask whether a share can move', Cell.with_snapshot, Cell.ask_to_move_share,
+            (Way('scheduler', 'share.migration_check', passed_on=True), Way('share', 'share.migration_check')),
+            'share', 'available', 'share_migration_check_compatibility', asks=True, tells=False, size=2),
+    Subject('move a share', Cell.with_snapshot, Cell.move_share,
+            (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.release')),
+            'share', 'available', 'share_migration_complete', method_step=5, size=2),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),
@@ -295,6 +334,14 @@ SUBJECTS = (
 )
 
 
+#: What takes a whole backend, and so comes one after the other, while nothing else is under way. A run that is refused
+#: before it came to any share is told to nobody.
+ALONE = (
+    Subject('ensure a backend', Cell.with_rule, Cell.ensure, _here('service.ensure'), 'share', 'available', size=2,
+            tells=False),
+)
+
+
 def covered() -> set[tuple[str, str]]:
     """Return (role, kind) of every plan that has a row."""
-    return {(way.role, way.kind) for subject in SUBJECTS for way in subject.ways}
+    return {(way.role, way.kind) for subject in (*SUBJECTS, *ALONE) for way in subject.ways}

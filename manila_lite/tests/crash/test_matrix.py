@@ -95,4 +95,4 @@ class Death(_Cells):
 class Nonsense(_Cells):
     """Messages are lost and doubled, and drivers fail in every way."""
 
-    NAMES = ('driver', 'messages', 'starts')
+    NAMES = ('driver', 'messages', 'starts', 'ensures')

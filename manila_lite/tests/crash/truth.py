@@ -32,6 +32,8 @@ class Rows:
     """The rows of one project."""
 
     shares: list[Any] = dataclasses.field(default_factory=list)
+    #: Second instances of shares: where one goes to, or what it left.
+    places: list[Any] = dataclasses.field(default_factory=list)
     snapshots: list[Any] = dataclasses.field(default_factory=list)
     rules: list[Any] = dataclasses.field(default_factory=list)
     networks: list[Any] = dataclasses.field(default_factory=list)
@@ -46,8 +48,8 @@ class Rows:
 
     def unsettled(self) -> Iterator[str]:
         """Yield what is not at its end."""
-        for noun, machine in (('share', states.SHARE), ('snapshot', states.SNAPSHOT), ('rule', states.ACCESS),
-                              ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER)):
+        for noun, machine in (('share', states.SHARE), ('place', states.SHARE), ('snapshot', states.SNAPSHOT),
+                              ('rule', states.ACCESS), ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER)):
             for ident, state in self.of(noun).items():
                 if state in machine.transient | _QUEUED:
                     yield f'{noun} {ident} is {state}'
@@ -63,8 +65,8 @@ class Rows:
 
     def half_moved(self) -> set[str]:
         """Return the backends on which copies may be: of a cut-over that failed, or that the source could not let go of."""
-        return {_home(row.host) for row in self.servers
-                if row.status == 'error' and row.task_state in _HALF_MOVED}
+        return {_home(row.host) for row in self.servers if row.status == 'error' and row.task_state in _HALF_MOVED} | {
+            _home(row.host) for row in self.places if row.status in FAILURES}
 
     def usage(self) -> dict[str, int]:
         """Return what the project uses, counted here."""
@@ -82,8 +84,12 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
         for row in conn.execute(sa.select(
                 shares, instances.c.id.label('instance_id'), instances.c.host, instances.c.status,
                 instances.c.share_server_id,
-                instances.c.access_rules_status).join(instances, instances.c.share_id == shares.c.id)):
+                instances.c.access_rules_status).join(
+                instances, sa.and_(instances.c.share_id == shares.c.id, ~instances.c.is_aside))):
             found[row.project_id].shares.append(row)
+        for row in conn.execute(sa.select(instances, shares.c.project_id).join(
+                shares, shares.c.id == instances.c.share_id).where(instances.c.is_aside)):
+            found[row.project_id].places.append(row)
         for row in conn.execute(sa.select(models.snapshots)):
             found[row.project_id].snapshots.append(row)
         for row in conn.execute(sa.select(rules, shares.c.project_id).join(shares, shares.c.id == rules.c.share_id)):
@@ -139,7 +145,7 @@ class Backends:
         for snapshot in rows.snapshots:
             held = set(self.snapshots.get(snapshot.id, ()))
             home = {homes.get(snapshot.share_id, '')}
-            if snapshot.status == 'available' and held != home:
+            if snapshot.status == 'available' and not home <= held <= home | moving:
                 yield f'lost: snapshot {snapshot.id} is available, and on the backends {sorted(held)} instead of {sorted(home)}'
             elif held - home - moving:
                 yield f'orphan: snapshot {snapshot.id} is on the backends {sorted(held - home)} as well'
@@ -180,6 +186,7 @@ class Backends:
     def orphans(self, found: dict[str, Rows]) -> Iterator[tuple[str, str]]:
         """Yield (project, what) for everything that a backend holds and no row tells of."""
         known = {share.instance_id for rows in found.values() for share in rows.shares}
+        known |= {place.id for rows in found.values() for place in rows.places}
         known |= {snapshot.id for rows in found.values() for snapshot in rows.snapshots}
         known |= {server.id for rows in found.values() for server in rows.servers}
         owners = {ident: project for project, rows in found.items() for op in rows.operations

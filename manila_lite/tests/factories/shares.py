@@ -7,7 +7,9 @@ from manila_lite.db import models
 
 
 def make(conn, count, *, type_id, zone_id=None, project='p', host='test@alpha#pool1'):
-    """``count`` available shares exist, each with two pairs of metadata, two exports, two rules and a snapshot."""
+    """``count`` available shares exist, each with two pairs of metadata, two exports, two rules, a snapshot, a message and
+    an operation that is done.
+    """
     ids = [(uuidutils.generate_uuid(), uuidutils.generate_uuid()) for _ in range(count)]
     now = timeutils.utcnow()
 
@@ -33,4 +35,8 @@ def make(conn, count, *, type_id, zone_id=None, project='p', host='test@alpha#po
     insert(models.messages, [{'id': uuidutils.generate_uuid(), 'project_id': project, 'resource_id': share,
                               'resource_type': 'SHARE', 'action_id': '001', 'detail_id': '002', 'message_level': 'ERROR'}
                              for share, _ in ids])
+    insert(models.operations, [{'id': uuidutils.generate_uuid(), 'project_id': project, 'resource_id': share,
+                                'kind': 'share.create', 'resource_type': 'share', 'topic': 'share',
+                                'host': host.partition('#')[0], 'lane': 'work', 'state': 'done', 'data': {},
+                                'next_run_at': now, 'finished_at': now} for share, _ in ids])
     return ids

@@ -100,7 +100,7 @@ class AdminNetwork(served.ServedTest):
         manager = self.service.managers['alpha']
         manager.driver.lose_exports()
         self.assertFalse(self.record(server.id).running)
-        self.assertTrue(servers.restore(manager))
+        self.assertEqual(set(), servers.restore(manager))
         self.assertEqual((True, before), (self.record(server.id).running, self.record(server.id).addresses))
 
     def test_not_enough_for_administrators(self):

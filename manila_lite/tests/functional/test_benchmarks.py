@@ -11,7 +11,7 @@ import testtools
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
 
 #: Those that take a second or two; all others start processes, which other tests show to work.
-CHEAP = ('pecan_memo', 'lists', 'scheduler')
+CHEAP = ('pecan_memo', 'lists', 'scheduler', 'ensure')
 
 
 class Benchmarks(testtools.TestCase):

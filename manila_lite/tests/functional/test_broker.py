@@ -6,9 +6,10 @@ import time
 
 import testtools
 
+from manila_lite.rpc import notices
 from manila_lite.tests import fixtures
 from manila_lite.tests.functional import base
-from manila_lite.tests.services import broker, daemon, places
+from manila_lite.tests.services import broker, daemon, hearing, places
 
 #: Seconds between polls: nobody waits for the first, everybody for the second.
 SOON, NEVER = 0.2, 3600.0
@@ -73,14 +74,16 @@ class Broker(testtools.TestCase):
         self.assertEqual({'quorum'}, set(kinds.values()), kinds)
 
     def test_the_broker_goes_and_returns(self):
-        self.serve()
+        self.serve('[oslo_messaging_notifications]\ndriver = messagingv2\n')
         self.poll(SOON)
         self.broker.stop()
         try:
             self.available(self.create())
+            notices.emit(self.service.services, 'broker.gone', {'id': 'meanwhile'})
         finally:
             self.broker.start()
         self.wake_ups_arrive()
+        self.useFixture(hearing.Heard(self.service.conf, url=None)).wait('broker.gone', patience=90, id='meanwhile')
 
     def test_the_broker_falls_silent(self):
         self.serve(_EXTRA)

@@ -29,6 +29,7 @@ LISTS = [
     ('/share-networks', 'share_networks'), ('/share-networks/detail', 'share_networks'),
     ('/share-networks/detail?cidr=10.10.0.0/24', 'share_networks'), ('/share-networks/detail?all_tenants=1', 'share_networks'),
     ('/security-services', 'security_services'), ('/security-services/detail', 'security_services'),
+    ('/operations', 'operations'), ('/operations?state=done', 'operations'), ('/operations?all_projects=1', 'operations'),
     ('/share-servers', 'share_servers'), ('/share-servers?project_id=lists', 'share_servers'),
 ]
 #: Versions that show the most and the oldest.

@@ -149,6 +149,27 @@ class Clients(commandline.Calls, testtools.TestCase):
         proxy.delete_share(share.id)
         self.lite.wait(f'/shares/{share.id}', 'share', 'gone')
 
+    def test_ensure_shares(self):
+        host = self.idle_backend()
+        self.run_cli('share', 'service', 'ensure', 'shares', host)
+        self.idle_backend()
+        self.connect(shared_file_system_default_microversion='2.86').ensure_shares_service(host)
+        self.idle_backend()
+        found = self.lite.ok('GET', f'/operations?kind=service.ensure&host={host}&all_projects=1')['operations']
+        self.assertEqual(['done'] * 3, [one['state'] for one in found])      # one of the start
+        self.assertIn('404', self.run_cli('share', 'service', 'ensure', 'shares', 'nowhere@alpha', fails=True))
+        self.assertEqual([host], [row['Host'] for row in self.cli('share', 'service', 'list', '--host', host)])
+
+    def idle_backend(self):
+        """Return the host of the backend when its shares are not being ensured."""
+        end = time.monotonic() + 30
+        while True:
+            [row] = self.lite.ok('GET', '/services?binary=manila-share', version='2.93')['services']
+            if not row['ensuring']:
+                return row['host']
+            self.assertLess(time.monotonic(), end, 'it is at it for ever')
+            time.sleep(0.05)
+
     def test_sdk_of_networks(self):
         proxy = self.connect()
         network = proxy.create_share_network(name='sdk', neutron_net_id='blue', neutron_subnet_id='blue-v4')

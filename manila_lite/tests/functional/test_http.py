@@ -201,6 +201,8 @@ class Guarded(base.ServiceTest):
         for password in ('wrong', '', 'right\0alice', 'x' * 500):
             self.assert_refused(self.get('/v2/shares', 'alice', password))
         self.assert_refused(self.get('/v2/shares', 'stranger'))
+        for path in ('/v2/services/ensure', '/v2/services/ensure-shares'):
+            self.assert_refused(self.get(path, method='POST', body=b'{"host": "h@b"}'))
         for header in ('Basic', 'Basic !!!', 'Basic YQ==', 'Bearer abc', 'Basic /////w==', 'nonsense'):
             self.assert_refused(self.get('/v2/shares', Authorization=header))
 

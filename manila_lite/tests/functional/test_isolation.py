@@ -9,7 +9,7 @@ from manila_lite.tests.functional import base, world
 
 #: Path parameters that name something of a project. A private type is its own project's, too.
 OWNED = {'share_id', 'snapshot_id', 'access_id', 'export_location_id', 'share_instance_id', 'message_id', 'type_id',
-         'share_network_id', 'share_network_subnet_id', 'security_service_id', 'share_server_id'}
+         'share_network_id', 'share_network_subnet_id', 'security_service_id', 'share_server_id', 'operation_id'}
 TRIED = (versions.MIN, 44, versions.MAX)
 
 

@@ -10,6 +10,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.db import models
 from manila_lite.db import operations as rows
 from manila_lite.operations import doctor
+from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base, manage
 
 
@@ -74,6 +75,31 @@ class DoctorTest(manage.ManageTest):
 
     def deletions(self):
         return (self.service.state / 'alpha' / 'calls').read_text().count('delete_share ')
+
+    def test_what_is_being_ensured_by_nobody(self):
+        share, other = self.admin.share(), self.admin.share()
+        base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
+        self.put(share, 'ensuring')
+        with dirty.unguarded(self.service.services.db.engine) as conn:
+            conn.execute(models.services.update().where(models.services.c.host == 'test@alpha').values(ensuring=True))
+        self.mend(share['id'], 'test@alpha')
+        self.ends(share, 'available')
+        self.ends(other, 'available')
+        self.assertEqual([], self.admin.ok('GET', '/services?ensuring=true')['services'])
+
+    def test_what_is_being_ensured(self):
+        """Its run is named; it is nothing wrong."""
+        share = self.admin.share()
+        base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.admin.call('POST', '/services/ensure', {'host': 'test@alpha'})
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'ensuring')
+        found = self.found(status=0)[share['id']]
+        self.assertEqual((False, 'ensuring'), (found['wrong'], found['state']))
+        self.assertIn('service.ensure', found['why'])
+        self.service.knob('alpha', '')
+        self.ends(share, 'available')
 
     def test_nothing_is_wrong(self):
         share = self.admin.share()

@@ -112,6 +112,36 @@ class RealStorage(WithRoot):
         self.assertEqual(0, process.wait(timeout=80))
 
 
+class Ensure(WithRoot):
+    """What is broken behind the back of the service is repaired."""
+
+    def test_walk(self):
+        self.addCleanup(self.run_tool, '--down')
+        said = self.run_tool('--ensure')
+        for part in ('cannot read hello.txt', 'share service ensure shares', '1 of 1 shares, 1 repaired',
+                     'The NFS server did not run; it was started anew.', 'The share was not mounted; it is again.',
+                     'was 5 GiB; it is 1 GiB', "reads hello.txt again: 'hello from manila_lite'",
+                     "a client that stayed mounted reads 'after'", 'It works.'):
+            self.assertIn(part, said)
+        self.assertEqual([], traces(self.state))
+
+
+class Moving(WithRoot):
+    """A share server moves to another backend."""
+
+    def test_walk(self):
+        self.addCleanup(self.run_tool, '--down')
+        said = self.run_tool('--migration', '--mebibytes', '2')
+        for part in ('yes: nothing was changed to find out', 'copied   100 %', 'photos: every checksum as before',
+                     "note.txt reads 'before the snapshot'", 'was granted nothing and is refused on', 'namespaces left: 0',
+                     'Before\n', 'After\n', 'It works.'):
+            self.assertIn(part, said)
+        found = {when: [line.find('share server ') for line in said.partition(f'\n{when}\n')[2].splitlines()[2:3]]
+                 for when in ('Before', 'After')}
+        self.assertNotEqual(found['Before'], found['After'], said)
+        self.assertEqual([], traces(self.state))
+
+
 class DualStack(WithRoot):
     """A share server in three subnets."""
 

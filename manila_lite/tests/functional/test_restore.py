@@ -7,7 +7,7 @@ import time
 import testtools
 
 from manila_lite.db import services
-from manila_lite.manager import startup
+from manila_lite.manager import ensure
 from manila_lite.tests import fixtures
 from manila_lite.tests.functional import base
 
@@ -78,8 +78,8 @@ class Restore(base.ServiceTest):
         super().setUp()
         self.addCleanup(self.service.knob, 'alpha', '')
         self.addCleanup(self.service.conf.clear_override, 'dummy_export_ips', 'alpha')
-        self.addCleanup(setattr, startup, '_BATCH', startup._BATCH)
-        startup._BATCH = 1
+        self.addCleanup(setattr, ensure, 'BATCH', ensure.BATCH)
+        ensure.BATCH = 1
         idents = [self.admin.share()['id'] for _ in range(3)]
         self.instances = {self.admin.ok('GET', f'/shares/{ident}/instances')['share_instances'][0]['id']: ident
                           for ident in idents}

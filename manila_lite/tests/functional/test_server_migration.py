@@ -2,15 +2,22 @@
 """A share server moves to another backend in two phases, with everything on it."""
 
 import concurrent.futures
+import dataclasses
+import functools
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
 from manila_lite.db import allocations, models, server_migrations
+from manila_lite.drivers.dummy.store import SnapshotRecord
 from manila_lite.manager import server_migration
+from manila_lite.operations import doctor
 from manila_lite.operations.doctor import examine
+from manila_lite.tests.factories import dirty
+from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_budgets import counting
+from manila_lite.tests.services import hearing
 
 _NETWORKS = """
 networks:
@@ -22,14 +29,15 @@ networks:
   - {id: other, cidr: 10.2.0.0/20}
 """
 _BACKEND = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-            'backend_availability_zone = {}\n')
+            'backend_availability_zone = {}\ndummy_pool_size_gb = 1000\n')
 _WANTED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
 
 
 class Migration(base.ServiceTest):
-    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another."""
+    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` wants nobody to write meanwhile."""
 
-    BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('here'), 'gamma': _BACKEND.format('there')}
+    BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('here'), 'gamma': _BACKEND.format('there'),
+                'still': _BACKEND.format('here') + 'dummy_writable_migration = false\n'}
     EXTRA = '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
 
     @classmethod
@@ -92,7 +100,14 @@ class Migration(base.ServiceTest):
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
         base.eventually(ended, 'operations are open')
 
+    def told(self, heard, server, *, until):
+        """Return what was said of the server's migration, up to this event: pairs of event and publisher."""
+        heard.wait(until, share_server_id=server['id'])
+        return [(event['event'].removeprefix('share_server.'), event['publisher'])
+                for event in heard.of(share_server_id=server['id'])]
+
     def test_all_of_it(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         user = self.caller('p')
         self.admin.action(shares[0]['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.1.0.0/20'})
@@ -130,6 +145,13 @@ class Migration(base.ServiceTest):
         new = self.paths(shares[0])
         self.assertEqual(old, new)          # the network is the same, so the addresses are
         self.assertEqual(100, self.act(server, 'migration_get_progress')[1]['total_progress'])
+        self.assertEqual([('migrate.start', 'api.test'), ('migrate.end', 'share.test@beta'),
+                          ('migration_complete.start', 'api.test'), ('migration_complete.end', 'share.test@beta')],
+                         self.told(heard, server, until='share_server.migration_complete.end'))
+        last = heard.wait('share_server.migration_complete.end')['payload']
+        self.assertEqual((target, 'test@alpha', 'test@beta', self.network, 2, 2, 1), tuple(last[name] for name in (
+            'destination_share_server_id', 'from', 'to', 'new_share_network_id', 'phase', 'shares', 'snapshots')))
+        self.assertTrue(last['request_id'].startswith('req-'))
 
     def instance(self, share):
         return self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']
@@ -153,12 +175,15 @@ class Migration(base.ServiceTest):
         self.admin.ok('DELETE', f'/share-networks/{self.network}')
 
     def test_cancelled(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         network = self.make_network('other')
         self.start(server, new_share_network_id=network)
         self.task_is(server, 'migration_driver_phase1_done')
         self.assertEqual((202, None), self.act(server, 'migration_cancel'))
         self.task_is(server, 'migration_cancelled')
+        self.assertEqual([('migration_cancel.start', 'api.test'), ('migration_cancel.end', 'share.test@beta')],
+                         self.told(heard, server, until='share_server.migration_cancel.end')[2:])
         self.is_as_before(server, shares, network)
         self.assertEqual(400, self.act(server, 'migration_cancel')[0])
         self.assertEqual(400, self.act(server, 'migration_complete')[0])
@@ -175,6 +200,7 @@ class Migration(base.ServiceTest):
             self.assertEqual([], self.servers(network))
 
     def test_a_backend_that_fails_while_copying(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
         for method in ('share_server_migration_start', 'share_server_migration_continue'):
             server, shares = self.make_shares(1)
             self.service.knob('beta', f'{method}:fail_final')
@@ -182,10 +208,13 @@ class Migration(base.ServiceTest):
             self.task_is(server, 'migration_error')
             self.is_as_before(server, shares)
             self.assertTrue(self.admin.ok('GET', f'/messages?resource_id={server["id"]}')['messages'])
+            said = heard.wait('share_server.migrate.error', share_server_id=server['id'])
+            self.assertEqual(('ERROR', True), (said['priority'], method in said['payload']['error']))
             self.service.knob('beta', '')
             self.network = self.make_network('four')
 
     def test_a_backend_that_fails_in_the_cut_over(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         self.service.knob('beta', 'share_server_migration_complete:fail_final')
         self.start(server)
@@ -195,6 +224,9 @@ class Migration(base.ServiceTest):
         self.task_is(server, 'migration_error')
         self.assertEqual({'error'}, {row['status'] for row in self.servers()})
         self.assertEqual('error', self.admin.ok('GET', f'/shares/{shares[0]["id"]}')['share']['status'])
+        heard.wait('share_server.migration_complete.error', share_server_id=server['id'])
+        [message] = self.admin.ok('GET', f'/messages?resource_id={server["id"]}')['messages']
+        self.assertIn('complete migration of share server', message['user_message'])
         target = told['destination_share_server_id']
         self.assertEqual(409, self.admin.call('DELETE', f'/share-servers/{target}')[0])
         self.assertEqual(409, self.admin.call('DELETE', f'/share-servers/{server["id"]}')[0])
@@ -253,26 +285,48 @@ class Migration(base.ServiceTest):
         self.assertEqual((409, True), (found, shares[0]['id'] in str(document)))
         self.assertIsNone(self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['task_state'])
 
+    def fill(self, server, share, count):
+        """``count`` more shares are on the server of this one, each with exports, rules and a snapshot."""
+        with self.service.services.db.writer() as conn:
+            kind = conn.execute(sa.select(models.share_instances.c.share_type_id).limit(1)).scalar()
+            made = factory.make(conn, count, type_id=kind, host='test@alpha#pool1')
+            idents = [ident for ident, _ in made]
+            taken = {row.share_id: row.id for row in conn.execute(models.snapshots.select()) if row.share_id in idents}
+        with dirty.unguarded(self.service.services.db.engine) as conn:
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id.in_(idents)).values(
+                share_server_id=server['id'], share_network_id=self.network))
+        store = self.store('alpha')
+        pattern = store.share(self.instance(share))
+        for ident, instance in made:
+            store.shares.put(dataclasses.replace(pattern, id=instance))
+            store.snapshots.put(SnapshotRecord(taken[ident], instance, 1, '', 0.0))
+
+    def phase(self, act, until):
+        """Return how many statements a phase costs: the request, and those who work on it."""
+        with counting(self.service.services.db.engine) as counter:
+            self.assertLess(act()[0], 300)
+            asked = [text for thread, text in counter.statements if thread == 'MainThread']
+            until()
+        worked = [text for thread, text in counter.statements if thread.startswith(('share-work', 'scheduler-work'))]
+        # Looks for the answer of the backend depend on the time that it takes.
+        return len([text for text in asked if 'FROM operations' not in text]), len(worked)
+
     def test_statements_do_not_grow_with_the_shares(self):
-        costs = []
-        for count in (2, 20):
+        costs = {}
+        for count in (10, 500):
             self.network = self.make_network('four')
-            server, shares = self.make_shares(count)
+            server, [share] = self.make_shares(1)
+            self.fill(server, share, count - 1)
             self.at_rest()
-            with counting(self.service.services.db.engine) as started:
-                self.assertEqual(202, self.start(server)[0])
-            self.task_is(server, 'migration_driver_phase1_done')
-            with counting(self.service.services.db.engine) as completed:
-                self.assertEqual(200, self.act(server, 'migration_complete')[0])
-                self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')
-            # Looks for the answer of the backend, and for work, depend on the time that things take.
-            asked = [text for thread, text in started.statements if thread == 'MainThread' and 'FROM operations' not in text]
-            moved = [text for thread, text in completed.statements
-                     if thread != 'MainThread' and ('share_instances' in text or 'export_locations' in text)]
-            costs.append((len(asked), len(moved)))
-        (few_started, few_completed), (many_started, many_completed) = costs
-        self.assertLessEqual(many_started, few_started * 1.2, costs)
-        self.assertLessEqual(many_completed, few_completed * 1.2, costs)
+            costs[count] = (
+                self.phase(functools.partial(self.start, server),
+                           functools.partial(self.task_is, server, 'migration_driver_phase1_done')),
+                self.phase(functools.partial(self.act, server, 'migration_complete'), self.at_rest))
+            found = self.admin.ok('GET', f'/shares/detail?share_network_id={self.network}&limit=1&with_count=true')
+            self.assertEqual((count, 'available', 'test@beta#pool1'), (
+                found['count'], found['shares'][0]['status'], found['shares'][0]['host']))
+        for few, many in zip(sum(costs[10], ()), sum(costs[500], ()), strict=True):
+            self.assertLessEqual(many, few * 1.2, costs)
 
     def test_what_the_doctor_says_of_it(self):
         server, shares = self.make_shares(1)
@@ -287,6 +341,92 @@ class Migration(base.ServiceTest):
         self.act(server, 'migration_cancel')
         self.task_is(server, 'migration_cancelled')
         self.is_as_before(server, shares)
+
+    def set_aside(self, server, task_state, **more):
+        """The server's migration was given up by all processes that tried it, when it was as far as this."""
+        table = models.operations
+        with self.service.services.db.reader() as conn:
+            op = server_migrations.last(conn, server['id'])
+        with dirty.unguarded(self.service.services.db.engine) as conn:
+            conn.execute(table.update().where(table.c.id == op.id).values(
+                state='parked', open_key=None, error='out of reach', data={**op.data, **more.pop('data', {})}, **more))
+            conn.execute(models.share_servers.update().where(models.share_servers.c.id == server['id']).values(
+                task_state=task_state))
+        return op.id
+
+    def mend(self, ident):
+        [found] = [finding for finding in doctor.look(self.service.services) if finding.id == ident]
+        return doctor.mend(self.service.services, found)
+
+    def test_what_the_doctor_does_behind_the_cut_over(self):
+        server, shares = self.make_shares(1)
+        self.start(server)
+        self.task_is(server, 'migration_driver_phase1_done')
+        ident = self.set_aside(server, 'migration_completing', step=server_migrations.CUT_OVER, data={'cut': True})
+        self.assertIn('say migration_complete once more', self.mend(ident))
+        self.task_is(server, 'migration_error')
+        self.assertEqual({'error'}, {row['status'] for row in self.servers()})
+        self.assertEqual('error', self.admin.ok('GET', f'/shares/{shares[0]["id"]}')['share']['status'])
+        self.assertEqual(200, self.act(server, 'migration_complete')[0])
+        self.assertIn('@beta', self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')['host'])
+
+    def test_what_the_doctor_does_before_the_cut_over(self):
+        server, share = self.with_rule()
+        self.start(server, 'test@still', writable=False)
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.assertEqual(['ro'], self.levels('alpha', share))
+        self.mend(self.set_aside(server, 'migration_driver_phase1_done'))
+        wrong = [finding for finding in doctor.look(self.service.services) if finding.wrong and finding.mend]
+        for finding in wrong:
+            doctor.mend(self.service.services, finding)
+        self.at_rest()
+        self.assertEqual('available', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
+        self.assertEqual((['rw'], False), (self.levels('alpha', share), self.is_read_only(share)))
+
+    def with_rule(self):
+        """A server with a share in which somebody may write. Returns (server, share)."""
+        server, [share] = self.make_shares(1)
+        self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.1.0.0/20'})
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+        self.at_rest()
+        return server, share
+
+    def levels(self, backend, share):
+        return [level for _, _, level in self.store(backend).share(self.instance(share)).rules.values()]
+
+    def is_read_only(self, share):
+        [found] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return found['cast_rules_to_readonly']
+
+    def test_a_backend_that_cannot_copy_what_is_written_to(self):
+        server, share = self.with_rule()
+        status, document = self.start(server, 'test@still')
+        self.assertEqual((409, True), (status, 'writable' in str(document)))
+        for last, there in (('migration_cancel', 'alpha'), ('migration_complete', 'still')):
+            self.assertEqual(202, self.start(server, 'test@still', writable=False)[0])
+            self.task_is(server, 'migration_driver_phase1_done')
+            self.assertEqual((['ro'], True), (self.levels('alpha', share), self.is_read_only(share)))
+            [shown] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
+            self.assertEqual(('rw', 'active'), (shown['access_level'], shown['state']))     # as it was asked for
+            self.act(server, last)
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+            self.at_rest()
+            self.assertEqual((['rw'], False), (self.levels(there, share), self.is_read_only(share)))
+
+    def test_a_source_that_cannot_make_its_rules_read_only(self):
+        server, share = self.with_rule()
+        self.service.knob('alpha', 'update_access:fail_final@once')
+        self.start(server, 'test@still', writable=False)
+        self.task_is(server, 'migration_error')
+        self.is_as_before(server, [share])
+        self.assertEqual((['rw'], False), (self.levels('alpha', share), self.is_read_only(share)))
+        self.service.knob('alpha', 'update_access:fail_final')
+        self.start(server, 'test@still', writable=False)
+        self.task_is(server, 'migration_error')
+        self.is_as_before(server, [share])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error', field='access_rules_status')
+        message = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'][0]['user_message']
+        self.assertIn('update access rules', message)
 
     def test_there_is_one_way_back(self):
         [plan] = [plan for plan in server_migration.PLANS if plan.kind == server_migrations.KIND]

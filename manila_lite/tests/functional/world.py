@@ -23,6 +23,7 @@ def make(service, admin, owner):
         'type_id': _private_type(admin)['id'],
         **_network(owner),
         'share_server_id': _server(service, share['project_id']),
+        'operation_id': owner.ok('GET', f'/operations?resource_id={share["id"]}')['operations'][0]['id'],
         'quota_project_id': share['project_id'],
         'class_name': 'default',
         'alias': 'nothing',

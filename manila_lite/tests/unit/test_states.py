@@ -29,7 +29,7 @@ class Machines(testtools.TestCase):
         self.assertIn('migrating', states.SHARE.statuses)
 
     def test_transient(self):
-        self.assertEqual({'creating', 'deleting', 'restoring', 'server_migrating'}, states.SNAPSHOT.transient)
+        self.assertEqual({'creating', 'deleting', 'restoring', 'migrating', 'server_migrating'}, states.SNAPSHOT.transient)
         self.assertNotIn('available', states.SHARE.transient)
 
     def test_rules(self):

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an administrator may ask about moving a single share: to begin, to finish, to call it off, how far it is.
+
+Source of the rules: Manila API 2.22. Whatever a check can find out is found out before anything changes.
+"""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.actions import migrating, share_specs
+from manila_lite.actions.migrating import OPTIONS
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import quotas, serving, share_migrations, shares, transitions, types
+from manila_lite.operations import share_migrating as ends
+from manila_lite.states import Migration
+
+
+@dataclasses.dataclass(frozen=True)
+class Move(migrating.Going):
+    """A share (row), where to, its type and share network there, and its snapshots. ``to`` may name a pool."""
+
+    share: Any
+    to: str
+    kind: types.ShareType
+    network_id: str | None
+    zone_id: str | None
+    snapshots: tuple[Any, ...]
+    options: Mapping[str, bool]
+
+    @property
+    def only_the_place(self) -> bool:
+        """Whether type and share network stay."""
+        return (self.kind.id, self.network_id) == (self.share.share_type_id, self.share.share_network_id)
+
+    def data(self) -> dict[str, Any]:
+        """Return what the operation needs to know."""
+        share = self.share
+        return {'target': uuidutils.generate_uuid(), 'instance': share.instance_id, 'to': self.to,
+                'from': operations.backend_of(share.host), 'network_id': self.network_id, 'zone_id': self.zone_id,
+                'type_id': self.kind.id, 'types': [self.kind.id], 'size': share.size, 'proto': share.share_proto,
+                'options': dict(self.options), 'abilities': share_specs.abilities(self.kind), 'phase_one_began': time.time(),
+                'excluded': {share.host: 'the share is there'} if self.only_the_place else {}}
+
+
+# Before anything changes ----------------------------------------------------------------------------
+
+def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> Move:
+    """Return what is to move.
+
+    :raises errors.Invalid: the host, the type or the network is none.
+    :raises errors.Conflict: something is not as it must be; the message names it.
+    """
+    share = shares.get(conn, ctx, ident)
+    service = migrating.backend(conn, ctx, wanted['host'])
+    kind = _type(conn, ctx, share, wanted.get('new_share_type_id'))
+    network_id = _network(conn, ctx, share, kind, wanted.get('new_share_network_id'))
+    move = Move(share, wanted['host'], kind, network_id, service.availability_zone_id,
+                tuple(share_migrations.snapshots_of(conn, ident)), {name: bool(wanted.get(name)) for name in OPTIONS})
+    _must_be_movable(conn, move)
+    _must_fit(conn, ctx, move, service)
+    return move
+
+
+def _type(conn: Any, ctx: RequestContext, share: Any, wanted: str | None) -> types.ShareType:
+    try:
+        return types.get(conn, ctx, wanted or share.share_type_id)
+    except errors.NotFound:
+        raise errors.Invalid(f'new_share_type_id: there is no share type {wanted}.') from None
+
+
+def _network(conn: Any, ctx: RequestContext, share: Any, kind: types.ShareType, wanted: str | None) -> str | None:
+    if not share_specs.is_true(kind, 'driver_handles_share_servers'):
+        if wanted:
+            raise errors.Invalid(f'new_share_network_id: share type {kind.name} makes no use of share networks.')
+        return None
+    ident: str | None = wanted or share.share_network_id
+    if ident is None:
+        raise errors.Invalid(f'new_share_network_id: missing; share type {kind.name} needs a share network.')
+    migrating.network(conn, ctx, share.project_id, ident)
+    return ident
+
+
+def _must_be_movable(conn: Any, move: Move) -> None:
+    share = move.share
+    if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE or share.is_soft_deleted:
+        shown = 'in the recycle bin' if share.is_soft_deleted else share.status
+        raise errors.WrongState(f'Share {share.id} is {shown} and its access rules are {share.access_rules_status}; it must be '
+                                'available, and its rules active.')
+    if share.share_group_id:
+        raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
+    if share.replication_type:
+        raise errors.Conflict(f'Share {share.id} is of a share type with replicas ({share.replication_type}).')
+    for row in shares.aside(conn, share_id=share.id):
+        raise errors.Conflict(f'Share {share.id} left something on {row.host} when it was moved; delete share instance '
+                              f'{row.instance_id} first.', code='share_has_second_instance')
+    if move.to == share.host and move.only_the_place:
+        raise errors.Conflict(f'host: share {share.id} is on {share.host} already, with that share type and share network.')
+    _snapshots_must_be_movable(conn, move)
+
+
+def _snapshots_must_be_movable(conn: Any, move: Move) -> None:
+    for snapshot in move.snapshots:
+        if snapshot.status != 'available':
+            raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
+    if move.snapshots and not move.options['preserve_snapshots']:
+        raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has {len(move.snapshots)} snapshots, which have to '
+                              'move with it.')
+    if move.snapshots and not share_specs.is_true(move.kind, 'snapshot_support'):
+        raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.kind.name} has no '
+                              'snapshot_support.')
+    if copy := share_migrations.copy_in_making(conn, move.share.id):
+        raise errors.WrongState(f'Share {copy} is just being made from a snapshot of share {move.share.id}.')
+
+
+def _must_fit(conn: Any, ctx: RequestContext, move: Move, service: Any) -> None:
+    share_specs.check_type_limit(ctx, move.kind, move.share.size)
+    migrating.must_be_offered(move.kind.name, move.kind.extra_specs, service)
+    if move.network_id and not serving.subnets_for(conn, move.network_id, service.availability_zone_id):
+        raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
+
+
+# Beginning ------------------------------------------------------------------------------------------
+
+def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
+    """The share and its snapshots stand in ``migrating`` and are being copied.
+
+    ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
+    force_host_assisted_migration.
+
+    :raises errors.NotFound: there is no such share.
+    :raises errors.Invalid: the host, the type or the network is none, or a copy by a host is asked for.
+    :raises errors.WrongState: the share or a snapshot is in no state for it.
+    :raises errors.Conflict: something else is not as it must be, or scheduler or backend object; the message says what.
+    :raises errors.OverQuota: the new type has a quota of its own.
+    """
+    with ctx.db.reader() as conn:
+        move = _examined(conn, ctx, ident, wanted)
+    if wanted.get('force_host_assisted_migration'):
+        raise errors.Invalid('force_host_assisted_migration: there is no host-assisted copy here; only the driver of the '
+                             'destination copies.', code='no_host_assisted_migration')
+    data = move.data()
+    support = migrating.asked(ctx, lambda conn: operations.begin(
+        conn, ctx, share_migrations.CHECK, 'share', ident, topic='scheduler', lane=operations.FAST, data=data), move.host)
+    if objection := migrating.lacking(move.host, move.options, support):
+        raise errors.Conflict(f'Share {ident} cannot move to {move.to}: {objection}', code='migration_refused')
+    data['freeze'] = not support.get('writable')
+    with ctx.db.writer() as conn:
+        now = _examined(conn, ctx, ident, wanted)
+        if (now.share.instance_id, now.share.size) != (move.share.instance_id, move.share.size):
+            raise errors.WrongState(f'Share {ident} changed in the meantime; try again.')
+        wake = _begin(conn, ctx, now, data)
+    wake.send(ctx)
+    ends.announce(ctx, ident, data, f'{ends.COPY}.start')
+
+
+def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> operations.Wake:
+    share = move.share
+    if move.kind.id != share.share_type_id:
+        quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.kind.id, {
+            'shares': 1, 'gigabytes': share.size, 'snapshots': len(move.snapshots),
+            'snapshot_gigabytes': sum(row.size for row in move.snapshots)}, share.size, only_type=True)
+    transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
+    transitions.task_state(conn, share.id, Migration.STARTING)
+    taken = [row.id for row in move.snapshots]
+    if transitions.begin_many(conn, states.SNAPSHOT, 'migrate', taken) != len(taken):
+        raise errors.WrongState('A snapshot of the share changed in the meantime; try again.')
+    transitions.create(conn, states.SHARE, {
+        'id': data['target'], 'share_id': share.id, 'share_type_id': move.kind.id, 'is_aside': True,
+        'availability_zone_id': move.zone_id, 'share_network_id': move.network_id,
+        'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
+    return operations.begin(conn, ctx, share_migrations.KIND, 'share', share.id, topic='scheduler', serial=share.instance_id,
+                            open_key=f'share:{share.id}', data=data)
+
+
+# Going on -------------------------------------------------------------------------------------------
+
+def _last(conn: Any, ident: str) -> Any:
+    found = rows.of(conn, ident, share_migrations.KIND)
+    return found[-1] if found else None
+
+
+def complete(ctx: RequestContext, ident: str) -> None:
+    """The copy takes over now, or tries once more.
+
+    :raises errors.Invalid: it is not ready for that.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident)
+        found = _last(conn, ident)
+        if found is None:
+            raise errors.Invalid(f'Share {ident} is not being migrated.', code='not_migrating')
+        if share.task_state == Migration.ERROR and found.state == rows.FAILED and found.data.get('cut'):
+            _once_more(conn, share, found)
+        elif not transitions.share_task(conn, ident, (Migration.COPIED,), Migration.COMPLETING):
+            raise errors.Invalid(f'The migration of share {ident} cannot be completed: its task state is {share.task_state}, '
+                                 f'not {Migration.COPIED}.', code='not_migrating')
+        rows.hurry(conn, found.id)
+    migrating.tell(ctx, found)
+    ends.announce(ctx, ident, {**found.data, 'cut': True}, f'{ends.COMPLETE}.start')
+
+
+def _once_more(conn: Any, share: Any, found: Any) -> None:
+    """The cut-over, which failed, is open again, with everything that it is about.
+
+    :raises errors.WrongState: some of that is not in error any more.
+    """
+    transitions.begin(conn, states.SHARE, 'cut_over', share.instance_id)
+    transitions.begin(conn, states.SHARE, 'cut_over_to', found.data['target'])
+    transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', [row.id for row in share_migrations.snapshots_of(conn, share.id)])
+    transitions.task_state(conn, share.id, Migration.COMPLETING)
+    if not rows.reopen(conn, found.id, share_migrations.CUT_OVER, f'share:{share.id}'):
+        raise errors.WrongState(f'The migration of share {share.id} is going on already.')
+
+
+def cancel(ctx: RequestContext, ident: str) -> None:
+    """The migration ends, and everything will be as before.
+
+    :raises errors.Invalid: there is none that could be called off any more.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident)
+        found = _last(conn, ident)
+        if found is None or not transitions.share_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
+            raise errors.Invalid(f'The migration of share {ident} cannot be cancelled: its task state is {share.task_state}.',
+                                 code='not_migrating')
+        rows.hurry(conn, found.id)
+    migrating.tell(ctx, found)
+    ends.announce(ctx, ident, found.data, f'{ends.CANCEL}.start')
+
+
+def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
+    """Return how far the migration is: percent, task state, and what is known of bytes and seconds.
+
+    :raises errors.Invalid: the share is not being migrated, and never was.
+    """
+    with ctx.db.reader() as conn:
+        share = shares.get(conn, ctx, ident)
+        found = _last(conn, ident)
+    if found is None or share.task_state is None:
+        raise errors.Invalid(f'Share {ident} is not being migrated.', code='not_migrating')
+    return {'task_state': share.task_state, **migrating.figures(found.data, share.task_state)}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around moving a single share to another backend: actions of the share."""
+
+from manila_lite import errors
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.op import Body, Field, Op, Plain
+from manila_lite.api.contract.shapes import NULL_STRING
+from manila_lite.api.v2 import share_migration as v2
+from manila_lite.policies import share_migration as rules
+
+_SHARE = '/shares/{share_id}'
+_ACTION = f'{_SHARE}/action'
+_BUSY = ((errors.WrongState, 400),)
+
+
+def _flag(name: str, **more: object) -> Field:
+    return Field(name, shapes.FLAG, parse=shapes.flag, **more)      # type: ignore[arg-type]
+
+
+_WANTED = (
+    Field('host', shapes.TEXT, required=True),
+    *(_flag(name, required=True) for name in ('writable', 'nondisruptive')),
+    _flag('preserve_snapshots', until='2.28'),
+    _flag('preserve_snapshots', since='2.29', required=True),
+    # Metadata of a share does not depend on its backend, so it is always kept.
+    _flag('preserve_metadata', required=True),
+    Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
+    Field('new_share_network_id', shapes.NULL_UUID),
+    Field('new_share_type_id', shapes.NULL_UUID),
+)
+
+_SHORT = Plain(shapes.progress())
+_LONG = Plain(shapes.progress(task_state=NULL_STRING))
+
+OPS = [
+    Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since='2.22', states=_BUSY,
+       body=Body('migration_start', _WANTED)),
+    Op('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY),
+    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY),
+    Op('POST', _ACTION, v2.progress_before, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
+       until='2.58'),
+    Op('POST', _ACTION, v2.progress, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59'),
+    Op('GET', f'{_SHARE}/migration-progress', v2.progress, rules.PROGRESS, _LONG, since='2.98'),
+]

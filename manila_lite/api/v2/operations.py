@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations over HTTP: how far what was asked for is."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import operations as rows
+from manila_lite.db import operations_seen
+from manila_lite.operations import phases
+from manila_lite.policies import operations as rules
+
+#: What of the progress is shown, where a kind of operation has it.
+PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
+_UNSAID = {rows.OPEN: 'It did not work so far and is tried again.',
+           rows.PARKED: 'It was set aside for an administrator to look at.'}
+_FAILED = 'It failed; an administrator can see why.'
+
+
+def phase(row: Any, req: Request) -> str:
+    """Read the name of the step."""
+    return phases.now(row.kind, row.topic, row.step)
+
+
+def step(row: Any, req: Request) -> int:
+    """Read the number of the step, from 1 on."""
+    return min(row.step + 1, steps(row, req))
+
+
+def steps(row: Any, req: Request) -> int:
+    """Read how many steps there are."""
+    return len(phases.steps(row.kind))
+
+
+def running(row: Any, req: Request) -> bool:
+    """Read whether somebody works on it at this moment."""
+    return row.state == rows.OPEN and row.owner is not None
+
+
+def progress(row: Any, req: Request) -> dict[str, Any]:
+    """Read the figures, whole numbers; null for what is not known."""
+    known = operations_seen.data(row).get('progress')
+    known = known if isinstance(known, dict) else {}
+    if known.get('percent') is None and known.get('total'):
+        known = {**known, 'percent': 100 * (known.get('done') or 0) // known['total']}
+    return {name: _number(known.get(name)) for name in PROGRESS}
+
+
+def _number(value: Any) -> int | None:
+    return int(value) if isinstance(value, (int, float)) else None
+
+
+def error(row: Any, req: Request) -> str | None:
+    """Read why it failed, or why the last try did. Only who may gets it in the words of the backend."""
+    if row.error is None or req.may(rules.SEE_INSIDE):
+        return row.error
+    failure = operations_seen.data(row).get('failure')
+    told = failure.get('told') if isinstance(failure, dict) else None
+    return told or _UNSAID.get(row.state, _FAILED)
+
+
+def index(req: Request) -> list[Any]:
+    """List operations, the newest first."""
+    filters = dict(req.query)
+    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'operations')
+    if filters.get('host') is not None and not req.may(rules.SEE_INSIDE):
+        raise errors.Forbidden('host: only administrators list operations by host.')
+    with req.ctx.db.reader() as conn:
+        return operations_seen.list_operations(conn, req.ctx, filters, req.page, project_id=project_id)
+
+
+def show(req: Request) -> Any:
+    """Show one operation."""
+    with req.ctx.db.reader() as conn:
+        return operations_seen.get(conn, req.ctx, req.params['operation_id'])

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage migration``: how far the move of a share server, or of a share, is. It is only looked at."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import context, errors
+from manila_lite.cmd.manage.command import Call, Command, argument
+from manila_lite.cmd.manage.watch import Progress, gib, of, watch
+from manila_lite.db import operations as rows
+from manila_lite.db import server_migrations, share_migrations, shares
+from manila_lite.db.engine import Connection
+from manila_lite.operations import migrating, phases
+from manila_lite.operations.progress import figures
+from manila_lite.states import Migration
+
+#: What people call the steps; what is not named is being prepared.
+_WORDS = {phases.PLACING: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
+          'cut_over': 'cutting over'}
+_COMMANDS = {server_migrations.KIND: 'openstack share server migration', share_migrations.KIND: 'openstack share migration'}
+_COPIED = ('wait', 'cut_over')
+
+
+def follow(call: Call) -> int:
+    """Show how far the migration of a share server, or of a share, is, until it ends. Nothing is changed.
+
+    On a terminal a bar moves; elsewhere there is a line for each change. Exit status: 0 everything has moved, 1 it has not,
+    130 Ctrl-C was pressed (the migration goes on).
+    """
+    with call.db.reader() as conn:
+        ident = _found(conn, call.args.id)
+
+    def look() -> Progress:
+        with call.db.reader() as conn:
+            op = rows.get(conn, ident)
+        if op is None:
+            raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that it is forgotten.')
+        return progress(op)
+
+    return watch(look, call.args.every)
+
+
+def _found(conn: Connection, ident: str) -> str:
+    """Return the id of the newest migration of a share server, of a share, or of the server that a share is on.
+
+    :raises errors.NotFound: there is none.
+    """
+    found = [*rows.of(conn, ident, share_migrations.KIND), *filter(None, [server_migrations.last(conn, ident)])]
+    if not found:
+        found = [op for op in [server_migrations.last(conn, _server_of(conn, ident) or '')] if op]
+    if not found:
+        raise errors.NotFound(f'There is no migration of a share server or share {ident}.')
+    return str(max(found, key=lambda op: op.created_at).id)
+
+
+def _server_of(conn: Connection, ident: str) -> str | None:
+    try:
+        return shares.get(conn, context.RequestContext(is_admin=True, overwrite=False), ident).share_server_id
+    except errors.NotFound:
+        return None
+
+
+def progress(op: Any) -> Progress:
+    """Return how far a migration is, from its operation's row."""
+    step = phases.now(op.kind, op.topic, op.step)
+    if op.state != rows.OPEN:
+        return _ended(op)
+    if op.undoing:
+        return Progress('going back', hint=op.error or '')
+    told = figures(op.data, Migration.COPIED if step in _COPIED else Migration.COPYING)
+    detail = of(gib(told['bytes_done']), gib(told['bytes_total']), 'GiB')
+    hint = f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}' if step == 'wait' else ''
+    return Progress(_WORDS.get(step, 'preparing'), told['total_progress'], detail, told['seconds_left'], hint)
+
+
+def _ended(op: Any) -> Progress:
+    if op.state == rows.DONE:
+        return Progress('moved', 100, ended=True)
+    if op.state == rows.PARKED:
+        return Progress('set aside', hint=f'{op.error or ""} See "manila-manage doctor".'.strip(), ended=False)
+    if op.data.get('cut'):
+        return Progress('failed', hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
+                                       f'{op.resource_id}', ended=False)
+    if migrating.called_off(Exception(op.error)):
+        return Progress('called off', hint='All is as it was before.', ended=False)
+    return Progress('failed', hint=f'{op.error} All is as it was before.', ended=False)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 3600:
+        raise ValueError(text)
+    return value
+
+
+COMMANDS: Sequence[Command] = (
+    Command('migration', 'watch', follow, [
+        argument('id', metavar='ID', help='share server (source or target) or share'),
+        argument('--every', type=_seconds, default=1.0, metavar='SECONDS', help='between looks (default: 1)')]),
+)

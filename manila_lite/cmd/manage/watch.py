@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watching long work: a bar that moves on a terminal, and a line for each change elsewhere."""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Self, TextIO
+
+from rich import progress
+from rich.console import Console
+
+from manila_lite.cmd.manage.command import GOOD, WRONG
+
+#: Exit status of who had seen enough (Ctrl-C).
+STOPPED = 130
+#: So much of the bar on a line for each change: a long copy is no long log.
+_STEP = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """How far something is. ``phase`` is a word or two, ``detail`` the figures, ``hint`` what to do now.
+
+    ``percent`` None: nobody knows. ``ended`` None: it goes on; True: well; False: badly, ``hint`` says why.
+    """
+
+    phase: str
+    percent: int | None = None
+    detail: str = ''
+    seconds_left: int | None = None
+    hint: str = ''
+    ended: bool | None = None
+
+    @property
+    def change(self) -> tuple[Any, ...]:
+        """What makes another line worth while."""
+        return self.phase, None if self.percent is None else self.percent // _STEP, self.hint, self.ended
+
+
+def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None = None) -> int:
+    """What ``look`` returns is shown, at first and ``every`` so many seconds, until it has ended.
+
+    Returns the exit status: 0 it ended well, 1 badly, 130 Ctrl-C was pressed; the work goes on then.
+    """
+    out = out or sys.stdout
+    show = _Bar(Console(file=out)) if out.isatty() else _Lines(out)
+    try:
+        with show:
+            while True:
+                now = look()
+                show.update(now)
+                if now.ended is not None:
+                    return GOOD if now.ended else WRONG
+                time.sleep(every)
+    except KeyboardInterrupt:
+        return STOPPED
+
+
+class _Lines:
+    """For files and pipes."""
+
+    def __init__(self, out: TextIO):
+        self._out = out
+        self._last: tuple[Any, ...] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left open."""
+
+    def update(self, now: Progress) -> None:
+        """A line is there if something changed."""
+        if now.change == self._last:
+            return
+        self._last = now.change
+        parts = (now.phase, '' if now.percent is None else f'{now.percent} %', now.detail, _left(now), now.hint)
+        print('  '.join(part for part in parts if part), file=self._out, flush=True)
+
+
+class _Bar:
+    """For terminals. Hints stand above the bar and stay."""
+
+    def __init__(self, console: Console):
+        self._progress = progress.Progress(
+            progress.TextColumn('{task.description}'), progress.BarColumn(), progress.TaskProgressColumn(),
+            progress.TextColumn('{task.fields[detail]}'), progress.TextColumn('{task.fields[left]}'), console=console)
+        self._task = self._progress.add_task('', total=None, detail='', left='')
+        self._hint = ''
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def update(self, now: Progress) -> None:
+        """The bar is as long as that."""
+        if now.hint and now.hint != self._hint:
+            self._progress.console.print(now.hint, markup=False, highlight=False)
+        self._hint = now.hint
+        self._progress.update(self._task, description=now.phase, total=None if now.percent is None else 100,
+                              completed=now.percent or 0, detail=now.detail, left=_left(now))
+
+
+def _left(now: Progress) -> str:
+    if now.seconds_left is None or now.ended is not None:
+        return ''
+    minutes, seconds = divmod(now.seconds_left, 60)
+    return f'{minutes} min {seconds} s left' if minutes else f'{seconds} s left'
+
+
+def of(done: float | None, total: float | None, unit: str) -> str:
+    """Return ``3 of 10 shares``, or what of it is known."""
+    if done is None:
+        return ''
+    return f'{_number(done)}{"" if total is None else f" of {_number(total)}"} {unit}'
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f'{value:.1f}'
+
+
+def gib(count: int | None) -> float | None:
+    """Return bytes as GiB."""
+    return None if count is None else count / (1 << 30)

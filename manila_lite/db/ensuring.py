@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shares of a backend in the order in which they are ensured: by instance id, so many at a time."""
+
+from collections.abc import Collection, Iterable
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import states
+from manila_lite.db import models, shares
+
+_instances = models.share_instances
+
+#: The kind of operation that goes over them.
+KIND = 'service.ensure'
+_MARK = states.SHARE['ensure'].during
+
+
+def key(host: str) -> str:
+    """Return the key under which at most one such operation of a backend is open."""
+    return f'ensure:{host}'
+
+
+def _of(host: str) -> sa.ColumnElement[bool]:
+    return _instances.c.host.startswith(f'{host}#', autoescape=True)
+
+
+def count(conn: Connection, host: str, without: Collection[str]) -> int:
+    """Return how many shares a backend has, those in the statuses ``without`` aside."""
+    return conn.execute(sa.select(sa.func.count()).where(
+        _of(host), ~_instances.c.is_aside, _instances.c.status.not_in(tuple(without)))).scalar_one()
+
+
+def after(conn: Connection, host: str, ident: str, limit: int, without: Collection[str], until: str = '') -> list[Row]:
+    """Return the next shares of a backend behind an instance id, up to that of ``until`` if it is given."""
+    query = shares.select().where(_of(host), _instances.c.id > ident, _instances.c.status.not_in(tuple(without)))
+    if until:
+        query = query.where(_instances.c.id <= until)
+    return list(conn.execute(query.order_by(_instances.c.id).limit(limit)))
+
+
+def named(conn: Connection, host: str, idents: Iterable[str], without: Collection[str]) -> list[Row]:
+    """Return those of these shares, by instance id, that the backend has."""
+    return list(conn.execute(shares.select().where(
+        _instances.c.id.in_(tuple(idents)), _of(host), _instances.c.status.not_in(tuple(without)))
+        .order_by(_instances.c.id)))
+
+
+def marked(conn: Connection, host: str) -> list[str]:
+    """Return the ids of the instances of a backend that show that they are being ensured."""
+    return list(conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars())
+
+
+def lock(conn: Connection, idents: Iterable[str]) -> dict[str, str]:
+    """Nobody else changes these instances or their rules until the transaction ends. Returns the status of each that is
+    still there. Before anything else is read or written, as for ``db.access.lock``.
+    """
+    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(idents)))
+    return dict(conn.execute(query.order_by(_instances.c.id).with_for_update()).all())
+
+
+def not_available(conn: Connection, host: str) -> int:
+    """Return how many shares of a backend are not available."""
+    return count(conn, host, ('available',))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share that moves by itself has a second instance where it goes; at the cut-over the two change places."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models
+
+_instances = models.share_instances
+_snapshots = models.snapshots
+_operations = models.operations
+
+KIND, CHECK, RELEASE = 'share.migrate', 'share.migration_check', 'share.release'
+#: The step of its plan from which there is no way back.
+CUT_OVER = 5
+
+
+def snapshots_of(conn: Connection, share_id: str) -> list[Row]:
+    """Return every snapshot of the share, whatever its status."""
+    return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id == share_id).order_by(_snapshots.c.id)))
+
+
+def copy_in_making(conn: Connection, share_id: str) -> str | None:
+    """Return the id of a share that is being made from a snapshot of this one at this moment, or nothing."""
+    others = models.shares
+    mine = sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)
+    return conn.execute(sa.select(others.c.id).join(_instances, _instances.c.share_id == others.c.id).where(
+        others.c.snapshot_id.in_(mine), _instances.c.status.in_(('creating', 'creating_from_snapshot'))).limit(1)).scalar()
+
+
+def is_going_on(conn: Connection, share_id: str) -> bool:
+    """Say whether the share is being moved."""
+    return bool(conn.execute(sa.select(sa.exists().where(
+        _operations.c.resource_id == share_id, _operations.c.kind == KIND, _operations.c.state == 'open'))).scalar())
+
+
+def comes_to(conn: Connection, server_id: str) -> str | None:
+    """Return the id of a share that has a second instance on the share server, or nothing."""
+    return conn.execute(sa.select(_instances.c.share_id).where(
+        _instances.c.share_server_id == server_id, _instances.c.is_aside).limit(1)).scalar()
+
+
+def place(conn: Connection, instance_id: str, *, aside: bool, **values: Any) -> None:
+    """The instance is the share, or its second place; with what else changes."""
+    conn.execute(_instances.update().where(_instances.c.id == instance_id).values(is_aside=aside, **values))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the dummy takes in a single share of another dummy on the same host, or of another of its pools."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.store import ShareRecord, Store
+
+_GIB = 1 << 30
+
+
+class DummyShareMigration(interface.MigratesShares):
+    """Each look at the copy brings one thing over: a snapshot, or at last the share. What was written since follows at the
+    cut-over.
+    """
+
+    PROTOCOLS: frozenset[str]
+    backend: interface.Backend
+    conf: Any
+    store: Store
+    knobs: Knobs
+
+    @knobbed
+    def share_migration_check_compatibility(self, migration: kinds.ShareMigration) -> kinds.MigrationSupport:
+        reason = self._objection_to(migration)
+        if reason:
+            return kinds.MigrationSupport(False, reason=reason)
+        # Snapshots keep their names, and a backend has each name once.
+        return kinds.MigrationSupport(
+            True, writable=self.conf.dummy_writable_migration, migration_cancel=True, migration_get_progress=True,
+            preserve_snapshots=not (migration.snapshots and self._from_here(migration)))
+
+    def _objection_to(self, migration: kinds.ShareMigration) -> str:
+        if not self._home_of(migration).shares.folder.is_dir():
+            return f'{migration.source_host} keeps nothing where this backend could find it.'
+        if migration.target.pool not in self.conf.dummy_pools:
+            return f'This backend has no pool {migration.target.pool}.'
+        if migration.target.proto.upper() not in self.PROTOCOLS:
+            return f'This backend does not serve {migration.target.proto}.'
+        return ''
+
+    @knobbed
+    def share_migration_start(self, migration: kinds.ShareMigration) -> None:
+        if reason := self._objection_to(migration):
+            raise errors.Final(reason)
+        self._home_of(migration).share(migration.source.id)
+
+    @knobbed
+    def share_migration_continue(self, migration: kinds.ShareMigration) -> bool:
+        missing = self._not_here(migration)
+        for snapshot in missing[:1]:
+            self._take_snapshot(migration, snapshot)
+        if not missing:
+            self._take(migration)
+        return not missing
+
+    @knobbed
+    def share_migration_get_progress(self, migration: kinds.ShareMigration) -> kinds.MigrationProgress:
+        total = migration.source.size + sum(snapshot.size for snapshot in migration.snapshots)
+        left = sum(snapshot.size for snapshot in self._not_here(migration))
+        with self.store.locked():
+            left += migration.source.size if self.store.shares.get(migration.target.id) is None else 0
+        return kinds.MigrationProgress(100 * (total - left) // total, (total - left) * _GIB, total * _GIB)
+
+    @knobbed
+    def share_migration_complete(self, migration: kinds.ShareMigration) -> kinds.MigratedShare:
+        home = self._home_of(migration)
+        with home.locked():
+            record = home.share(migration.source.id)
+            record.exported, record.rules = False, {}
+            home.shares.put(record)
+        for snapshot in migration.snapshots:
+            self._take_snapshot(migration, snapshot)
+        record = self._take(migration)
+        with self.store.locked():
+            record.exported = True
+            record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules}
+            self.store.shares.put(record)
+        return kinds.MigratedShare(
+            tuple(locations.on_server(migration.target.server, record) if migration.target.server
+                  else locations.of_backend(self.conf, record)),
+            {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in migration.snapshots})
+
+    @knobbed
+    def share_migration_cancel(self, migration: kinds.ShareMigration) -> None:
+        with self.store.locked():
+            if not self._from_here(migration):
+                for snapshot in migration.snapshots:
+                    self.store.snapshots.drop(snapshot.id)
+            self.store.shares.drop(migration.target.id)
+
+    def _from_here(self, migration: kinds.ShareMigration) -> bool:
+        return migration.source_host == self.backend.host
+
+    def _home_of(self, migration: kinds.ShareMigration) -> Store:
+        if self._from_here(migration):
+            return self.store
+        return self.store.neighbour(migration.source_host)
+
+    def _not_here(self, migration: kinds.ShareMigration) -> list[kinds.Snapshot]:
+        with self.store.locked():
+            return [snapshot for snapshot in migration.snapshots if self.store.snapshots.get(snapshot.id) is None]
+
+    def _take_snapshot(self, migration: kinds.ShareMigration, snapshot: kinds.Snapshot) -> None:
+        home = self._home_of(migration)
+        with home.locked():
+            record = home.snapshot(snapshot.id)
+        with self.store.locked():
+            self.store.snapshots.put(dataclasses.replace(record, share_id=migration.target.id))
+
+    def _take(self, migration: kinds.ShareMigration) -> ShareRecord:
+        """The share is here as it is there now; nobody is let in yet. Returns it."""
+        home, target = self._home_of(migration), migration.target
+        with home.locked():
+            found = home.share(migration.source.id)
+        record = dataclasses.replace(
+            found, id=target.id, pool=target.pool, path=target.mount_point_name or target.id, exported=False, rules={},
+            server=target.server.id if target.server else None)
+        with self.store.locked():
+            self.store.shares.put(record)
+        return record

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is looked for when shares are ensured, and mended only where it is amiss: clients of what is well notice nothing.
+
+One look for all shares of an NFS server: what it exports, and to whom. Each share costs some system calls besides.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from oslo_log import log
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import clients
+from manila_lite.drivers.linux.exports import Seen
+from manila_lite.drivers.linux.outlet import NOT_MOUNTED, Outlet
+from manila_lite.drivers.linux.pool import Pool
+from manila_lite.drivers.linux.run import CommandFailed
+
+LOG = log.getLogger(__name__)
+
+
+class Ensuring:
+    """Ensures shares of one backend. Safe for threads."""
+
+    def __init__(self, pool: Pool, *, need: Callable[[kinds.Share], None], outlet_of: Callable[[kinds.Share], Outlet],
+                 source: Callable[[str], Path | None], alone: Callable[[str], AbstractContextManager[None]],
+                 locations: Callable[[kinds.Share], list[kinds.ExportLocation]]):
+        self._pool = pool
+        self._need = need
+        self._outlet_of = outlet_of
+        self._source = source
+        self._alone = alone
+        self._locations = locations
+        self._sizes: dict[str, int] = {}
+        self._life = threading.Lock()
+
+    def sized(self, ident: str, size: int) -> None:
+        """The share was given another size here: who asks to ensure it may still have the old one in mind."""
+        self._sizes[ident] = size
+
+    def forget(self, ident: str) -> None:
+        """The share is gone."""
+        self._sizes.pop(ident, None)
+
+    def shares(self, targets: Sequence[kinds.EnsureTarget]) -> dict[str, kinds.EnsureResult]:
+        """Each share is mounted, limited and exported with its rules; one whose data is gone is reported.
+
+        There is no result where something else went wrong that may well work later.
+
+        :raises CommandFailed: there is no result at all; with what went wrong.
+        """
+        common = self._mount()
+        results = {target.share.id: found for target in targets if (found := self._lost(target.share))}
+        if results and self._mount():
+            raise CommandFailed('the pool was unmounted meanwhile')     # so they may all be there
+        troubles: list[Exception] = []
+        for group in _by_server(target for target in targets if target.share.id not in results):
+            results |= self._group(group, common, troubles)
+        if troubles and not results:
+            raise troubles[0]
+        return results
+
+    def _mount(self) -> tuple[str, ...]:
+        try:
+            with self._life:
+                return self._pool.ensure()
+        except (CommandFailed, OSError) as bad:
+            raise CommandFailed(f'The pool cannot be used: {bad}') from bad
+
+    def _lost(self, share: kinds.Share) -> kinds.EnsureResult | None:
+        """Return why the share cannot be served, if it is not in the pool."""
+        try:
+            self._need(share)
+        except errors.Final as bad:
+            return kinds.EnsureResult(error=str(bad))
+        return None
+
+    def _group(self, targets: Sequence[kinds.EnsureTarget], common: tuple[str, ...],
+               troubles: list[Exception]) -> dict[str, kinds.EnsureResult]:
+        """Ensure shares on the same NFS server."""
+        try:
+            outlet = self._outlet_of(targets[0].share)
+            idle = {target.share.id for target in targets if not self._is_mounted(outlet, target.share.id)}
+            common += outlet.ensure()
+            seen = outlet.nfs.exports.look([target.share.id for target in targets])
+        except errors.Final as bad:
+            return {target.share.id: kinds.EnsureResult(error=str(bad)) for target in targets}
+        except (CommandFailed, OSError) as bad:
+            LOG.error('%s shares are not served: %s', len(targets), bad)
+            troubles.append(bad)
+            return {}
+        results = {}
+        for target in targets:
+            try:
+                first = (*common, NOT_MOUNTED) if target.share.id in idle else common
+                results[target.share.id] = self._one(target, outlet, seen[target.share.id], first)
+            except (CommandFailed, OSError) as bad:
+                LOG.error('Share %s is not served: %s', target.share.id, bad)
+                troubles.append(bad)
+        return results
+
+    def _is_mounted(self, outlet: Outlet, ident: str) -> bool:
+        """Say whether it is before the NFS server is started anew, which mounts what it exports."""
+        source = self._source(ident)
+        return source is None or outlet.mounts(ident, source)
+
+    def _one(self, target: kinds.EnsureTarget, outlet: Outlet, seen: Seen, common: tuple[str, ...]) -> kinds.EnsureResult:
+        share = target.share
+        blocks, results = clients.blocks(target.rules)
+        found = self._limit(share)
+        with self._alone(share.id):
+            source = self._source(share.id)
+            if source is None:
+                raise CommandFailed('it was deleted meanwhile')
+            refused, mended = outlet.mend(share.id, source, [block.text for block in blocks], seen)
+        results |= {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
+        places = tuple(self._locations(share))
+        words = (*common, *found, *(word for word in mended if word not in common), *_moved(share, places))
+        return kinds.EnsureResult(places, results, repaired=words)
+
+    def _limit(self, share: kinds.Share) -> tuple[str, ...]:
+        """The size is enforced. One that was just changed here, and perhaps not stored yet, stands."""
+        return self._pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
+
+
+def _by_server(targets: Iterable[kinds.EnsureTarget]) -> Iterable[list[kinds.EnsureTarget]]:
+    groups: dict[str, list[kinds.EnsureTarget]] = {}
+    for target in targets:
+        groups.setdefault(target.share.server.id if target.share.server else '', []).append(target)
+    return groups.values()
+
+
+def _moved(share: kinds.Share, places: Sequence[kinds.ExportLocation]) -> list[str]:
+    """Return in words that the share is known by other paths than it has; who knows of none did not ask."""
+    known, now = ([place.path for place in found] for found in (share.export_locations, places))
+    return [f'It was known as {", ".join(known)}; it is {", ".join(now)}.'] if known and sorted(known) != sorted(now) else []

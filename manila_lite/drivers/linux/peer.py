@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-linux-peer``: what another backend that takes something over from this one starts here.
+
+It reads requests, a JSON object on each line of standard input, and answers each with one on a line of standard
+output; ``send`` is the last one, and its answer is the stream. It works on the backend's own pool and namespaces,
+and the share manager need not run. Through ssh it is to be a forced command: whoever has the key can do what is
+below and nothing else.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.conf import backend as backend_conf
+from manila_lite.drivers.interface import Backend
+from manila_lite.drivers.linux import btrfs, moving
+from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.driver import LinuxDriver
+from manila_lite.drivers.linux.run import ENV, CommandFailed
+from manila_lite.drivers.linux.servers import SAFE_ID
+
+_BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
+
+
+class Peer:
+    """One backend, for another one. Each public method is a request; its arguments are those of the request."""
+
+    def __init__(self, driver: LinuxDriver):
+        pool, self._servers = driver.parts
+        if not isinstance(pool, BtrfsPool):
+            raise errors.Final('The pool of the source is a plain directory.')
+        pool.open()
+        self._pool = pool
+
+    def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
+        """Say how many bytes there are to copy, which snapshots, the oldest first, and what was taken."""
+        btrfs.sync(self._pool.root)
+        there = [ident for ident in map(_vetted, snapshots) if self._pool.snapshot(ident).exists()]
+        there.sort(key=lambda ident: btrfs.subvolume_id(self._pool.snapshot(ident)))
+        self._vet(set(shares) | set(snapshots), shares, there)
+        places = {ident: self._pool.share(ident) for ident in shares} | {
+            ident: self._pool.snapshot(ident) for ident in there}
+        sizes = {ident: [btrfs.used(self._pool.root, place), btrfs.alone(self._pool.root, place)]
+                 for ident, place in places.items()}
+        return {'snapshots': there, 'sizes': sizes, 'taken': sorted(self._folder(migration).names())}
+
+    def _vet(self, wanted: set[str], shares: list[str], snapshots: list[str]) -> None:
+        there = {ident for ident in map(_vetted, shares) if self._pool.share(ident).exists()} | set(snapshots)
+        if lost := sorted(wanted - there):
+            raise errors.Final(f'The source does not have {", ".join(lost)}.')
+
+    def _folder(self, migration: str) -> moving.Folder:
+        return moving.Folder(self._pool.root, _vetted(migration))
+
+    def take(self, migration: str, shares: Mapping[str, int]) -> dict[str, Any]:
+        """Each share is kept as it is now, under the number of a round."""
+        folder = self._folder(migration)
+        folder.make()
+        for share, number in shares.items():
+            place = folder.path / moving.taken(_vetted(share), int(number))
+            if not place.exists():
+                btrfs.snapshot(self._pool.share(share), place, read_only=True)
+        return {}
+
+    def drop(self, migration: str, names: list[str]) -> dict[str, Any]:
+        """What was taken under these names is gone, but for what is still being sent."""
+        folder = self._folder(migration)
+        kept = []
+        for name in sorted(folder.names() & set(names)):
+            try:
+                folder.drop((name,))
+            except OSError:
+                kept.append(name)
+        return {'kept': kept}
+
+    def clear(self, migration: str) -> dict[str, Any]:
+        """Nothing is left of what was taken."""
+        self._folder(migration).clear()
+        return {}
+
+    def halt(self, migration: str, server: str) -> dict[str, Any]:
+        """The server is gone from the network and stays so. Says whether it was before."""
+        return {'before': self._servers.send_away(_vetted(server), _vetted(migration))}
+
+    def resume(self, server: str) -> dict[str, Any]:
+        """The share manager may run the server again: it does so when it is started, or when servers are ensured."""
+        self._servers.call_back(_vetted(server))
+        return {}
+
+    def send(self, migration: str, parts: list[tuple[str | None, str]]) -> None:
+        """The stream of all parts, one behind the other, is on standard output.
+
+        :raises CommandFailed: one cannot be sent; those behind it were not begun.
+        """
+        for parent, name in parts:
+            before = ('-p', str(self._place(migration, parent))) if parent else ()
+            done = subprocess.run(('btrfs', '--quiet', 'send', *before, str(self._place(migration, name))), env=ENV,
+                                  stdin=subprocess.DEVNULL, check=False)
+            if done.returncode:
+                raise CommandFailed(f'btrfs send {name}: exit status {done.returncode}')
+
+    def _place(self, migration: str, name: str) -> Path:
+        if name in (folder := self._folder(migration)).names():
+            return folder.path / name
+        return self._pool.snapshot(_vetted(name))
+
+
+_VERBS = ('look', 'take', 'drop', 'clear', 'halt', 'resume')
+
+
+def _vetted(ident: str) -> str:
+    if not isinstance(ident, str) or not SAFE_ID.fullmatch(ident):
+        raise errors.Final(f'{ident!r} is no id.')
+    return ident
+
+
+def serve(peer: Peer, requests: Any, answer: Callable[[dict[str, Any]], None]) -> int:
+    """Every request is answered. Returns the exit status."""
+    for line in requests:
+        try:
+            about = json.loads(line)
+            verb = about.pop('verb')
+            if verb == 'send':
+                peer.send(**about)
+                return 0
+            if verb not in _VERBS:
+                raise errors.Final(f'{verb!r} is no request.')
+            answer(getattr(peer, verb)(**about))
+        except errors.Final as bad:
+            answer({'refused': str(bad)})
+        except (CommandFailed, OSError) as bad:
+            if verb == 'send':
+                sys.stderr.write(f'{bad}\n')
+                return 1
+            answer({'failed': str(bad)})
+        except (ValueError, TypeError, KeyError, AttributeError) as bad:
+            answer({'refused': f'That is no request: {bad}'})
+    return 0
+
+
+def make(arguments: argparse.Namespace) -> Peer:
+    """Return the peer of a backend as its share manager has it; its pool is mounted.
+
+    :raises errors.ManilaLiteError: there is no such backend.
+    """
+    name = arguments.backend or os.environ.get('SSH_ORIGINAL_COMMAND', '')
+    if not _BACKEND.fullmatch(name):
+        raise errors.BadConfig('no backend is named')
+    conf = cfg.ConfigOpts()
+    conf([], project='manila_lite', prog='manila-share', default_config_files=arguments.config_file,
+         default_config_dirs=arguments.config_dir)
+    backend_conf.register_opts(conf)
+    if name not in conf.enabled_share_backends:
+        raise errors.BadConfig(f'{name} is none of enabled_share_backends')
+    backend_conf.register_backend(conf, name)
+    conf.register_opts(LinuxDriver.OPTIONS, group=name)
+    section = conf[name]
+    if section.driver != 'linux':
+        raise errors.BadConfig(f'{name} is no backend of the linux driver')
+    return Peer(LinuxDriver(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name)))
+
+
+def main() -> None:
+    """Be a peer until nothing more is asked. Ends at once: in a cut-over clients wait, and Python would tidy up first."""
+    status = _main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
+    parser.add_argument('--config-file', action='append', help='configuration of the share manager')
+    parser.add_argument('--config-dir', action='append', help='folder with more of it')
+    parser.add_argument('backend', nargs='?', help='section of the backend; default: what ssh was asked for')
+    arguments = parser.parse_args()
+    try:
+        peer = make(arguments)
+    except (errors.ManilaLiteError, OSError, cfg.Error) as bad:
+        sys.stderr.write(f'{bad}\n')
+        return 2
+    return serve(peer, sys.stdin, _answer)
+
+
+def _answer(told: dict[str, Any]) -> None:
+    sys.stdout.write(f'{json.dumps(told)}\n')
+    sys.stdout.flush()
+
+
+if __name__ == '__main__':
+    main()

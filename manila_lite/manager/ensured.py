@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a backend is told of a batch of shares, and what it says of them: read and written in so many statements for any
+number of shares, and only where something changed.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import kinds, operations, states
+from manila_lite.db import access, ensuring, messages, pairs, shares, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.db.models import share_metadata, share_type_extra_specs
+from manila_lite.manager import serving, task
+from manila_lite.operations import Work
+
+LOG = log.getLogger(__name__)
+
+#: Of so many shares the words for what was repaired are kept; the log has all.
+_REPAIRS = 100
+#: Ids in one statement; databases limit them.
+_AT_ONCE = 500
+_MARK, _BROKEN = states.SHARE['ensure'], states.SHARE['condemn']
+
+now = timeutils.utcnow
+
+
+def digest(found: Mapping[str, str]) -> str | None:
+    """Return what is the same as long as all of it is; nothing for nothing."""
+    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest() if found else None
+
+
+def targets(db: Any, found: Sequence[Any]) -> list[kinds.EnsureTarget]:
+    """Return share rows as drivers see them, with the rules that shall be in force."""
+    if not found:
+        return []
+    with db.reader() as conn:
+        exports = shares.exports(conn, [row.instance_id for row in found])
+        specs = pairs.of_many(conn, share_type_extra_specs, {row.share_type_id for row in found if row.share_type_id})
+        rules = access.granted(conn, [row.id for row in found])
+        on = serving.load(conn, {row.share_server_id for row in found if row.share_server_id})
+    return [kinds.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
+                                            server=on.get(row.share_server_id)),
+                               tuple(rules.get(row.id, ()))) for row in found]
+
+
+def store(work: Work, batch: Any, results: Mapping[str, kinds.EnsureResult], why: str, *, touches: bool, again: bool) -> None:
+    """What the backend says of the batch is stored, and its shares are in the status that they had, or in error.
+
+    What left its status meanwhile (deleted, reset) is let be. ``why``: the reason where there is no result. ``again``:
+    also the owners of shares are told that were told before.
+    """
+    said = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
+    broken = {ident: target for ident, (target, result) in said.items() if result and result.error}
+    good = {ident: found for ident, found in said.items() if found[1] and ident not in broken}
+    silent = [ident for ident, (_, result) in said.items() if result is None]
+    with work.ctx.db.writer() as conn:
+        there = ensuring.lock(conn, said)
+        good = {ident: found for ident, found in good.items() if ident in there}
+        updated = _locations(conn, good)
+        pairs.merge_many(conn, share_metadata, {target.share.share_id: result.metadata for target, result in good.values()})
+        stale = _rules(conn, work, good)
+        lost = [ident for ident in broken if touches and there.get(ident) == _BROKEN.during]
+        _settle(conn, batch, lost)
+        _tell(conn, work, {target.share.share_id: (target.share.project_id, results[ident].error)
+                           for ident, target in broken.items() if ident in there}, Detail.SHARE_BROKEN, again)
+        work.data['broken'] += broken
+        work.data['left'] += silent
+        work.data.update({'last_error': why} if silent else {}, after=batch.last)
+        _count(work, len(said) - len(silent), batch.skipped, updated, good.values())
+        work.save(conn)
+    _log(batch, results, why)
+    if stale:
+        work.service.worker.runner.wake()
+
+
+def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
+    well = batch.marked.difference(lost)
+    if well:
+        transitions.settle(conn, states.SHARE, well, _MARK.during, _MARK.ok)
+    if lost:
+        transitions.settle(conn, states.SHARE, lost, _BROKEN.during, _BROKEN.fail)
+
+
+def _locations(conn: Connection, good: Mapping[str, tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> int:
+    """Export locations are what the backend says; say of how many shares they were not."""
+    changed = {ident: result.export_locations for ident, (target, result) in good.items()
+               if result.export_locations and _shown(result.export_locations) != _shown(target.share.export_locations)}
+    if changed:
+        shares.set_exports_of(conn, changed)
+    return len(changed)
+
+
+def _shown(locations: Iterable[kinds.ExportLocation]) -> list[tuple[str, bool, bool]]:
+    return [(location.path, location.preferred, location.is_admin_only) for location in locations]
+
+
+def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> bool:
+    """Rules that changed while the backend was at work, or that it did not take, are told to it once more; say if any are."""
+    current = access.granted(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
+    stale = {f'access:{target.share.share_id}': target.share.share_id for target, result in good.values()
+             if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
+             or tuple(current.get(target.share.share_id, ())) != target.rules}
+    if not stale:
+        return False
+    known = rows.ask_all_again(conn, stale)
+    rows.insert_many(conn, [
+        {'kind': 'access.sync', 'resource_type': 'share', 'resource_id': share_id, 'topic': 'share', 'host': work.op.host,
+         'lane': operations.FAST, 'serial': key, 'open_key': key, 'data': {}, 'project_id': work.ctx.project_id,
+         'user_id': work.ctx.user_id, 'request_id': work.ctx.request_id}
+        for key, share_id in stale.items() if key not in known])
+    return True
+
+
+def _tell(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
+    """The owners of these shares, by id with project and text, can read it; ``again``: also those who can already."""
+    known = set() if again or not texts else messages.told(conn, texts, Action.ENSURE)
+    messages.create_each(conn, work.ctx, 'SHARE', {ident: text for ident, text in texts.items() if ident not in known},
+                         Action.ENSURE, detail)
+
+
+def _count(work: Work, answers: int, skipped: int, updated: int,
+           good: Iterable[tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> None:
+    data, progress = work.data, work.data['progress']
+    repairs = {target.share.share_id: list(result.repaired) for target, result in good if result.repaired}
+    data['repairs'].update(list(repairs.items())[:max(0, _REPAIRS - len(data['repairs']))])
+    for name, more in (('done', answers + skipped), ('skipped', skipped), ('updated', updated), ('repaired', len(repairs))):
+        progress[name] += more
+    progress.update(broken=len(data['broken']), failed=len(data['left']), total=max(progress['total'], progress['done']))
+    left = progress['total'] - progress['done']
+    progress['seconds_left'] = round(left * (time.time() - data['began']) / max(progress['done'], 1), 1)
+
+
+def _log(batch: Any, results: Mapping[str, kinds.EnsureResult], why: str) -> None:
+    for target in batch.targets:
+        result = results.get(target.share.id)
+        if result is None:
+            LOG.error('%s: was not ensured: %s', target.share.share_id, why)
+        elif result.error:
+            LOG.error('%s: is broken: %s', target.share.share_id, result.error)
+        elif result.repaired:
+            LOG.warning('%s: was repaired: %s', target.share.share_id, '; '.join(result.repaired))
+
+
+def tell_of_failure(conn: Connection, work: Work, idents: Iterable[str], *, again: bool) -> None:
+    """The owners of these shares can read that the backend failed to check them, and why if it said so."""
+    wanted, why = sorted(idents), work.data.get('last_error', '')
+    for start in range(0, len(wanted), _AT_ONCE):
+        named = ensuring.named(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
+        _tell(conn, work, {row.id: (row.project_id, why) for row in named}, Detail.NOT_ENSURED, again)

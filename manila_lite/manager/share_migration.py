@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share moves to this backend by itself: its data while clients work, then, when an operator says so, its clients.
+
+As ``server_migration.py``, with a second instance of the share in the place of a second server: up to ``wait`` all can be
+undone; behind it comes the cut-over, which is only ever repeated. At its end the two instances change places, and what the
+source's backend has goes by an operation of its own.
+"""
+
+import dataclasses
+from typing import Any
+
+from oslo_utils import timeutils
+
+from manila_lite import errors, kinds, states
+from manila_lite.db import access, pairs, server_migrations, serving, share_migrations, shares, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager import migrating, servers
+from manila_lite.manager.serving import load
+from manila_lite.manager.task import as_share, plain, share_row
+from manila_lite.manager.task import tell as tell_owner
+from manila_lite.operations import Plan, Step, Work
+from manila_lite.operations import share_migrating as ends
+from manila_lite.states import Migration
+
+#: Seconds until it is seen again whether the source's backend has made the rules read-only.
+_SOON = 0.5
+
+
+# What drivers are told ------------------------------------------------------------------------------
+
+def _target_row(conn: Connection, work: Work) -> Any:
+    found = shares.aside(conn, instance_id=work.data['target'])
+    if not found:
+        raise errors.Final(f'Share instance {work.data["target"]} is gone.')
+    return found[0]
+
+
+def _migration(work: Work, *, planned: bool = False) -> kinds.ShareMigration:
+    """Return the migration as it stands; ``planned``: nothing of it is there yet."""
+    with work.ctx.db.reader() as conn:
+        row = share_row(conn, work)
+        source = as_share(conn, row)
+        target = _planned(conn, work, source) if planned else as_share(conn, _target_row(conn, work))
+        rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
+        taken = share_migrations.snapshots_of(conn, row.id)
+    return kinds.ShareMigration(
+        source, work.data['from'], target, tuple(kinds.Snapshot(
+            found.id, source, found.size, provider_location=found.provider_location) for found in taken),
+        tuple(rules), **work.data['options'])
+
+
+def _planned(conn: Connection, work: Work, source: kinds.Share) -> kinds.Share:
+    data = work.data
+    return dataclasses.replace(
+        source, id=data['target'], pool=data['pool'], server=None, share_network_id=data['network_id'], export_locations=(),
+        extra_specs=pairs.of(conn, share_type_extra_specs, data['type_id']))
+
+
+# May it come? ---------------------------------------------------------------------------------------
+
+def check(work: Work) -> None:
+    """What the backend says is in ``data['support']``."""
+    if kinds.Ability.MIGRATE_SHARE not in abilities_of(work.service.driver):
+        support = kinds.MigrationSupport(False, reason='The driver of the backend does not take single shares in.')
+    else:
+        support = work.service.driver.share_migration_check_compatibility(_migration(work, planned=True))
+    work.data['support'] = dataclasses.asdict(support)
+
+
+# Phase one: as often as needed, and back again ------------------------------------------------------
+
+def _task_state(conn: Connection, work: Work) -> str | None:
+    state: str | None = share_row(conn, work).task_state
+    return state
+
+
+def _enter(work: Work, state: Migration, unless: Migration | None = None) -> bool:
+    return migrating.enter(work, transitions.share_task, _task_state, state, unless)
+
+
+def provide(work: Work) -> None:
+    """The target has a share server, if it is to be in a share network."""
+    _enter(work, Migration.IN_PROGRESS)
+    if work.data['network_id']:
+        servers.serve(work, _target_row)
+
+
+def freeze(work: Work) -> None:
+    """Nobody writes to the source, where the backend cannot copy otherwise.
+
+    :raises errors.Again: its own backend was told, and has not done it yet.
+    """
+    _enter(work, Migration.IN_PROGRESS)
+    if not work.data['freeze']:
+        return
+    if not work.data.get('frozen'):
+        with work.ctx.db.writer() as conn:
+            access.lock(conn, work.resource_id)
+            work.hold(conn)
+            wake = ends.tell_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: True})
+        work.data['frozen'] = wake.operation_id
+        wake.send(work.ctx)
+    with work.ctx.db.reader() as conn:
+        told = rows.get(conn, work.data['frozen'])
+    if told is not None and told.state == rows.OPEN:
+        raise errors.Again(_SOON)
+    if told is None or told.state != rows.DONE:
+        raise errors.Final('The backend of the share could not make its access rules read-only.')
+
+
+def start(work: Work) -> None:
+    """The backend has begun to copy."""
+    _enter(work, Migration.DRIVER_STARTING)
+    work.service.driver.share_migration_start(_migration(work))
+
+
+def cancel(work: Work) -> None:
+    """Nothing of the copy is left at the backend."""
+    if work.data.get('cut'):
+        return
+    work.data['left'] = True
+    work.service.driver.share_migration_cancel(_migration(work))
+    work.data['left'] = False
+
+
+def copy(work: Work) -> None:
+    """The copy is as near to the source as it gets.
+
+    :raises errors.Again: not yet; ``data['progress']`` says how far it is.
+    """
+    _enter(work, Migration.COPYING)
+    migration = _migration(work)
+    finished = work.service.driver.share_migration_continue(migration)
+    work.data['progress'] = dataclasses.asdict(work.service.driver.share_migration_get_progress(migration))
+    if not finished:
+        raise errors.Again(work.service.section.migration_driver_continue_update_interval)
+
+
+def wait(work: Work) -> None:
+    """The operator wants the cut-over.
+
+    :raises errors.Again: nobody said a word yet.
+    """
+    parked = _enter(work, Migration.COPIED, unless=Migration.COMPLETING)
+    if not work.data.get('copied'):
+        ends.announce(work.ctx, work.resource_id, work.data, f'{ends.COPY}.end', work.op.host)
+        work.data['copied'] = True
+    if parked:
+        raise errors.Again(migrating.PARKED)
+    work.data['cut'] = True
+
+
+# Phase two: forward only ----------------------------------------------------------------------------
+
+def cut_over(work: Work) -> None:
+    """Clients find the share at the target, and nothing at the source."""
+    with work.ctx.db.reader() as conn:
+        status = share_row(conn, work).status
+    if status != states.SHARE['migrate'].during:
+        raise errors.Final(f'The migration of share {work.resource_id} was stopped: its status is {status}.')
+    moved = work.service.driver.share_migration_complete(_migration(work))
+    if not moved or not moved.export_locations:
+        raise errors.ManilaLiteError('The backend did not say where the share is now.')
+    work.data['moved'] = {'provider_locations': dict(moved.provider_locations),
+                          'exports': [plain(location) for location in moved.export_locations]}
+
+
+def moved_over(conn: Connection, work: Work) -> None:
+    """The share is where its second instance was; what the source's backend has is going."""
+    share_id, data = work.resource_id, work.data
+    access.lock(conn, share_id)
+    # Who works at the source tells nobody of rules any more; the target is told of all of them once more, below.
+    rows.drop_of(conn, share_id, ('access.sync',))
+    source, target = share_row(conn, work), _target_row(conn, work)
+    left = ends.what_is_left(source, target.host, share_migrations.snapshots_of(conn, share_id))
+    ends.settle(conn, work, 'migrate', states.SHARE['migrate'].ok or '')
+    transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
+    share_migrations.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
+    share_migrations.place(conn, target.instance_id, aside=False, progress=source.progress, launched_at=timeutils.utcnow(),
+                           access_rules_status=source.access_rules_status)
+    shares.set_exports(conn, target.instance_id, [kinds.ExportLocation(**place) for place in data['moved']['exports']])
+    server_migrations.set_provider_locations(conn, data['moved']['provider_locations'])
+    shares.update(conn, share_id, **data['abilities'])
+    transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
+    ends.tell_rules(conn, work.ctx, share_id, target.host)
+    for row in shares.aside(conn, instance_id=source.instance_id):
+        ends.begin_release(conn, work.ctx, row, left)
+    ends.announce(work.ctx, share_id, data, f'{ends.COMPLETE}.end', work.op.host)
+    work.service.report_soon()
+
+
+def ended_badly(conn: Connection, work: Work, error: Exception) -> None:
+    """Before the cut-over all is as it was. In it, share and snapshots are in error, and kept for another try."""
+    (ends.cut_failed if work.data.get('cut') else ends.given_up)(conn, work, error)
+
+
+# At the backend that it left ------------------------------------------------------------------------
+
+def throw_away(work: Work) -> None:
+    """Nothing of the share that has moved is left here, nor of the snapshots that moved with it."""
+    data = work.data
+    with work.ctx.db.reader() as conn:
+        server = load(conn, (data['server'],)).get(data['server']) if data['server'] else None
+    share = kinds.Share(**data['share'], server=server)
+    for about in data['snapshots']:
+        work.service.driver.delete_snapshot(kinds.Snapshot(
+            about['id'], share, about['size'], provider_location=about['provider_location']))
+    work.service.driver.delete_share(share)
+
+
+def thrown_away(conn: Connection, work: Work) -> None:
+    """The second instance is gone; the next report counts its room no more."""
+    transitions.remove(conn, states.SHARE, (work.data['instance'],), states.SHARE['delete'].during)
+    if work.data['server']:
+        serving.update(conn, work.data['server'])
+    work.service.report_soon()
+
+
+def not_thrown_away(conn: Connection, work: Work, error: Exception) -> None:
+    """The second instance is in error and can be deleted again; the share is none the worse for it."""
+    transitions.fail(conn, states.SHARE, 'delete', work.data['instance'])
+    tell_owner(conn, work, 'SHARE', Action.MIGRATE_SHARE, Detail.UNKNOWN_ERROR, error)
+
+
+PLANS = [
+    Plan(share_migrations.CHECK, (Step(check),), migrating.checked, migrating.not_checked),
+    Plan(share_migrations.KIND, (Step(provide), Step(freeze), Step(start, cancel), Step(copy), Step(wait), Step(cut_over)),
+         moved_over, ended_badly),
+    Plan(share_migrations.RELEASE, (Step(throw_away),), thrown_away, not_thrown_away),
+]

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the steps of plans are called, for people who look at operations in another process than the one that has the plans."""
+
+#: By kind, at the backend: the names of the functions. What is not named has one step, called like the verb.
+STEPS: dict[str, tuple[str, ...]] = {
+    'share_server.create': ('allocate_all', 'configure'),
+    'share_server.delete': ('teardown', 'free'),
+    'share_server.manage': ('keep_addresses', 'take_over'),
+    'share_server.unmanage': ('let_go', 'forget_addresses'),
+    'share_server.add_subnet': ('allocate', 'add'),
+    'share_server.migrate': ('reserve', 'freeze', 'start', 'copy', 'wait', 'cut_over'),
+    'share.migrate': ('provide', 'freeze', 'start', 'copy', 'wait', 'cut_over'),
+    'share_server.release': ('throw_away', 'teardown', 'free'),
+}
+#: While the scheduler looks for a place.
+PLACING = 'place'
+
+
+def steps(kind: str) -> tuple[str, ...]:
+    """Return the names of the steps of a kind of operation."""
+    return STEPS.get(kind) or (kind.partition('.')[2],)
+
+
+def now(kind: str, topic: str, step: int) -> str:
+    """Return the name of the step that is next or under way."""
+    names = steps(kind)
+    return PLACING if topic == 'scheduler' else names[min(step, len(names) - 1)]

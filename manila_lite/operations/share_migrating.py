@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the migration of a share ends before its cut-over, wherever it was by then; what it leaves behind, and how that goes."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from manila_lite import context, errors, states
+from manila_lite.db import access, messages, services, share_migrations, shares, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+from manila_lite.operations.begin import Wake, backend_of, begin, begin_once
+from manila_lite.operations.migrating import called_off
+from manila_lite.operations.plans import FAST, Work
+from manila_lite.rpc import notices
+from manila_lite.states import Migration
+
+#: What notifications call the phases.
+COPY, COMPLETE, CANCEL = 'share.migrate', 'share.migration_complete', 'share.migration_cancel'
+_ABOUT = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
+
+
+def settle(conn: Connection, work: Work, verb: str, to: str) -> None:
+    """Share and snapshots, as far as they are in the status that the verb has them in, are in ``to``."""
+    transitions.settle(conn, states.SHARE, (work.data['instance'],), states.SHARE[verb].during, to)
+    taken = [row.id for row in share_migrations.snapshots_of(conn, work.resource_id)]
+    transitions.settle(conn, states.SNAPSHOT, taken, states.SNAPSHOT[verb].during, to)
+
+
+def given_up(conn: Connection, work: Work, error: Exception) -> None:
+    """The share is as before. Its second instance is gone, or in error if what it stood for could not be removed."""
+    share_id, target = work.resource_id, work.data['target']
+    access.lock(conn, share_id)
+    settle(conn, work, 'migrate', states.SHARE['migrate'].fail)
+    transitions.share_task(conn, share_id, list(Migration), Migration.CANCELLED if called_off(error) else Migration.ERROR)
+    if work.data.get('left'):
+        transitions.fail(conn, states.SHARE, 'receive', target)
+    else:
+        transitions.remove(conn, states.SHARE, (target,), states.SHARE['receive'].during)
+        if work.data.get('claimed'):
+            services.give_back(conn, *work.data['claimed'])
+    if work.data.get('frozen'):
+        tell_rules(conn, work.ctx, share_id, work.data['from'], {work.data['instance']: False})
+    _say(conn, work, error)
+
+
+def cut_failed(conn: Connection, work: Work, error: Exception) -> None:
+    """Share and snapshots are in error, and kept for another try."""
+    settle(conn, work, 'cut_over', states.SHARE['cut_over'].fail)
+    transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
+    transitions.share_task(conn, work.resource_id, list(Migration), Migration.ERROR)
+    tell(conn, work, error)
+    announce(work.ctx, work.resource_id, work.data, f'{COMPLETE}.error', work.op.host, error)
+
+
+def _say(conn: Connection, work: Work, error: Exception) -> None:
+    if not called_off(error):
+        tell(conn, work, error)
+        announce(work.ctx, work.resource_id, work.data, f'{COPY}.error', work.op.host, error)
+    elif work.data.get('left'):
+        left = errors.Final('What was copied could not be removed from the backend; delete the second share instance.')
+        tell(conn, work, left)
+        announce(work.ctx, work.resource_id, work.data, f'{CANCEL}.error', work.op.host, left)
+    else:
+        announce(work.ctx, work.resource_id, work.data, f'{CANCEL}.end', work.op.host)
+
+
+def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
+               readonly: Mapping[str, bool] | None = None) -> Wake:
+    """The backend ``host`` will be told of all the rules; these instances have them read-only, or no longer."""
+    for ident, value in (readonly or {}).items():
+        shares.update_instance(conn, ident, cast_rules_to_readonly=value)
+    key = f'access:{share_id}'
+    return begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=host, lane=FAST, serial=key,
+                      open_key=key)
+
+
+def tell(conn: Connection, work: Work, error: Exception) -> None:
+    """The owner of the share can read why its migration failed."""
+    named: Any = getattr(error, 'detail', None)
+    detail = messages.Detail.named(named) if named else messages.Detail.UNKNOWN_ERROR
+    why = errors.told(error)
+    messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE, detail, why)
+    bad = {row.id: row.project_id for row in share_migrations.snapshots_of(conn, work.resource_id) if row.status == 'error'}
+    messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', bad, messages.Action.MIGRATE_SHARE, detail, why)
+
+
+def announce(ctx: context.RequestContext, share_id: str, data: Mapping[str, Any], event: str, host: str | None = None,
+             error: Exception | None = None) -> None:
+    """The world hears of a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
+    payload = {'share_id': share_id, 'phase': 2 if data.get('cut') else 1, **{name: data.get(name) for name in _ABOUT}}
+    if 'phase_one_began' in data:
+        payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
+    if error is not None:
+        payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
+    notices.emit(ctx, event, payload, host)
+
+
+# What is left behind --------------------------------------------------------------------------------
+
+def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left: dict[str, Any] | None = None) -> Wake:
+    """What the backend has of a share's second instance (a row of ``shares.aside``) will go, and the instance with it.
+
+    ``left``: as ``what_is_left`` returns it, if the caller knows better than what was noted or can be seen now.
+
+    :raises errors.WrongState: it goes already, or a migration has need of it.
+    """
+    verb = states.SHARE['delete']
+    if row.status not in verb.allowed:
+        raise errors.WrongState(f'Share instance {row.instance_id} is {row.status}; it goes with the migration of its share.')
+    transitions.begin(conn, states.SHARE, verb.name, row.instance_id)
+    return begin(conn, ctx, share_migrations.RELEASE, 'share', row.id, topic='share', host=row.host,
+                 serial=row.instance_id, open_key=f'release:{row.instance_id}', data=left or _noted(conn, row))
+
+
+def _noted(conn: Connection, row: Any) -> dict[str, Any]:
+    for op in reversed(rows.of(conn, row.id, share_migrations.RELEASE)):
+        if op.data.get('instance') == row.instance_id:
+            return dict(op.data)
+    return what_is_left(row, shares.host_of(conn, row.id), share_migrations.snapshots_of(conn, row.id))
+
+
+def what_is_left(row: Any, here: str | None, taken: Iterable[Any]) -> dict[str, Any]:
+    """Return all that a backend needs to know to throw the second instance ``row`` away, with the snapshots ``taken``.
+
+    Where the share itself is at that backend (``here``), the snapshots are its own.
+    """
+    if backend_of(here or '') == backend_of(row.host):
+        taken = ()
+    return {
+        'instance': row.instance_id, 'server': row.share_server_id,
+        'share': {'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
+                  'proto': row.share_proto, 'pool': row.host.partition('#')[2]},
+        'snapshots': [{'id': found.id, 'size': found.size, 'provider_location': found.provider_location} for found in taken]}

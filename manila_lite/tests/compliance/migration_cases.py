@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every call by which a driver takes over a share server: before, and however often it was made.
+
+``server_cases.py`` has those about servers that stay; its rules hold here too.
+"""
+
+import dataclasses
+from typing import Any
+
+from manila_lite.drivers import interface
+from manila_lite.tests.compliance.server_cases import ServerCase
+
+
+class _Migration(ServerCase):
+    ABILITY = interface.MigratesServers
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.migration = self.test.a_migration()
+        self.args = (self.migration,)
+
+    def verify_kept(self) -> None:
+        super().verify_kept()
+        self.test.assert_serves_there(self.migration)
+
+
+class Check(_Migration):
+    METHOD = 'share_server_migration_check_compatibility'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual((True, ''), (answer.compatible, answer.reason))
+        self.nothing_is_here()
+
+    def nothing_is_here(self) -> None:
+        self.test.assertEqual(set(), self.test.addresses(self.migration.target))
+        for share in self.migration.shares:
+            self.test.assertTrue(self.test.ensured(dataclasses.replace(share, server=self.test.server)).error)
+
+
+class CheckUnknown(Check):
+    """The driver cannot reach that backend."""
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (dataclasses.replace(self.migration, source_host='here@elsewhere'),)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertFalse(answer.compatible)
+        self.test.assertTrue(answer.reason)
+        self.nothing_is_here()
+
+
+class CheckHere(CheckUnknown):
+    """The server is here already."""
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (dataclasses.replace(self.migration, source_host=self.test.driver.backend.host),)
+
+
+class Start(_Migration):
+    METHOD = 'share_server_migration_start'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        self.test.near(self.migration)
+        self.verify_kept()
+
+
+class Continue(_Migration):
+    METHOD = 'share_server_migration_continue'
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.driver.share_server_migration_start(self.migration)
+
+    def call(self) -> bool:
+        return self.test.near(self.migration)
+
+    def verify(self, answer: Any) -> None:
+        progress = self.test.driver.share_server_migration_get_progress(self.migration)
+        self.test.assertEqual((100, progress.bytes_total), (progress.percent, progress.bytes_done))
+
+
+class Cancel(Continue):
+    METHOD = 'share_server_migration_cancel'
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.near(self.migration)
+
+    def call(self) -> Any:
+        return _Migration.call(self)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        Check.nothing_is_here(self)
+        self.test.assertEqual([], self.test.left_of(self.migration))
+
+
+class Complete(Cancel):
+    METHOD = 'share_server_migration_complete'
+    KEEPS_ADDRESSES = False
+
+    def arrange(self) -> None:
+        super(_Migration, self).arrange()
+        self.migration = self.test.a_migration(keeps_addresses=self.KEEPS_ADDRESSES)
+        target = self.migration.target
+        early = dataclasses.replace(target, networks=()) if self.KEEPS_ADDRESSES else target
+        migration = dataclasses.replace(self.migration, target=early)
+        self.test.driver.share_server_migration_start(migration)
+        self.test.near(migration)
+        with self.test.at_origin():
+            self.test.write(self.migration.shares[1], 'written late')
+        self.args = (self.migration,)
+
+    def verify_kept(self) -> None:
+        ServerCase.verify_kept(self)
+
+    def verify(self, answer: Any) -> None:
+        test = self.test
+        self._serves_here(answer)
+        self.test.assertEqual([], self.test.left_of(self.migration))
+        for share in self.here:
+            test.write(share, 'mine')
+        test.assertEqual(answer, self.call(), 'a repeated call has another answer')
+        self._source_goes()
+        test.assertEqual(['mine', 'mine'], [test.read(share) for share in self.here])
+
+    def _serves_here(self, answer: Any) -> None:
+        test, migration = self.test, self.migration
+        test.assertEqual({share.id for share in migration.shares}, set(answer.export_locations))
+        for locations in answer.export_locations.values():
+            test.assert_serves(migration.target, locations)
+        test.assertEqual(test.planned(migration.target), test.addresses(migration.target))
+        self.here = [dataclasses.replace(share, server=migration.target, pool=migration.pool) for share in migration.shares]
+        test.assertEqual(['later', 'written late'], [test.read(share) for share in self.here])
+        for share in self.here:
+            test.assertEqual((set(test.GOOD), share.size), (test.in_force(share), test.limit(share)))
+        self._snapshot_is_here(answer)
+
+    def _snapshot_is_here(self, answer: Any) -> None:
+        test, taken = self.test, self.migration.snapshots[0]
+        test.assertEqual({taken.id}, set(answer.provider_locations))
+        snapshot = dataclasses.replace(taken, share=self.here[0], provider_location=answer.provider_locations[taken.id])
+        if isinstance(test.driver, interface.Clones):
+            clone = test.a_share(server=self.migration.target)
+            test.driver.create_share_from_snapshot(clone, snapshot)
+            test.assertEqual('first', test.read(clone))
+            test.driver.delete_share(clone)
+
+    def _source_goes(self) -> None:
+        """What the manager does there: whatever the server was told, and across a restart."""
+        test, migration = self.test, self.migration
+        test.bother_origin(migration)
+        test.assertEqual(set(), test.there('addresses', migration.source))
+        for snapshot in migration.snapshots:
+            test.origin.delete_snapshot(snapshot)
+        for share in migration.shares:
+            test.origin.delete_share(share)
+        test.origin.teardown_server(migration.source)
+        test.assertEqual(set(), test.there('addresses', migration.source))
+        test.assertEqual(test.planned(migration.target), test.addresses(migration.target))
+
+
+class CompleteInPlace(Complete):
+    """The target takes over the addresses of the source."""
+
+    KEEPS_ADDRESSES = True
+
+
+MIGRATION_CASES = (Start, Continue, Cancel, Complete, CompleteInPlace)
+#: Those that change nothing, whatever happens to them.
+MIGRATION_QUESTIONS = (Check, CheckUnknown, CheckHere)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver takes over single shares: every call of that, and a share at a second backend to come from."""
+
+import contextlib
+import dataclasses
+import time
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.tests.compliance import base, calls, migrations
+from manila_lite.tests.compliance.cases import Case
+
+
+class MovesShares(migrations.Origin):
+    """For a class that is a ``base.Binding`` too."""
+
+    def a_move(self) -> kinds.ShareMigration:
+        """Return the migration of a share that is used, with a snapshot."""
+        with self.at_origin():
+            source = self.a_share()
+            self.driver.create_share(source)
+            self.driver.update_access(source, self.rules(self.GOOD))
+            self.write(source, 'first')
+            snapshot = kinds.Snapshot(uuidutils.generate_uuid(), source, source.size)
+            snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
+            self.write(source, 'later')
+        migration = kinds.ShareMigration(source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,),
+                                         tuple(self.rules(self.GOOD)))
+        self.addCleanup(self.driver_call, 'delete_share', migration.target)
+        self.addCleanup(self._call_off, migration)
+        self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)
+        return migration
+
+    def _call_off(self, migration: kinds.ShareMigration) -> None:
+        with contextlib.suppress(errors.Final):     # it is complete
+            self.driver.share_migration_cancel(migration)
+
+    def near(self, migration: kinds.ShareMigration) -> bool:
+        """The copy got as near as it gets."""
+        end = time.monotonic() + base.STUCK
+        while not self.driver.share_migration_continue(migration):
+            self.assertLess(time.monotonic(), end, 'the copy does not get near')
+            time.sleep(0.05)
+        return True
+
+    def left_of(self, migration: kinds.ShareMigration) -> list[str]:
+        """Return what either backend still has that was made for the migration only, as they themselves have it."""
+        raise NotImplementedError
+
+
+class _Migration(Case):
+    ABILITY = interface.MigratesShares
+    BESIDE = False
+
+    def arrange(self) -> None:
+        self.migration = self.test.a_move()
+        self.args = (self.migration,)
+
+    def verify_kept(self) -> None:
+        """The backend to come from serves as if nothing had happened."""
+        self.test.assertEqual(set(self.test.GOOD), self.test.there('in_force', self.migration.source))
+        self.test.assertEqual('later', self.test.there('read', self.migration.source))
+
+
+class Check(_Migration):
+    METHOD = 'share_migration_check_compatibility'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual((True, '', True), (answer.compatible, answer.reason, answer.preserve_snapshots))
+        self.nothing_is_here()
+
+    def nothing_is_here(self) -> None:
+        self.test.assertTrue(self.test.ensured(self.migration.target).error)
+        self.test.assertEqual([], self.test.left_of(self.migration))
+
+
+class CheckUnknown(Check):
+    """The driver cannot reach that backend."""
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (dataclasses.replace(self.migration, source_host='here@elsewhere'),)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertFalse(answer.compatible)
+        self.test.assertTrue(answer.reason)
+        self.nothing_is_here()
+
+
+class Start(_Migration):
+    METHOD = 'share_migration_start'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        self.test.near(self.migration)
+        self.verify_kept()
+
+
+class Continue(_Migration):
+    METHOD = 'share_migration_continue'
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.driver.share_migration_start(self.migration)
+
+    def call(self) -> bool:
+        return self.test.near(self.migration)
+
+    def verify(self, answer: Any) -> None:
+        progress = self.test.driver.share_migration_get_progress(self.migration)
+        self.test.assertEqual((100, progress.bytes_total), (progress.percent, progress.bytes_done))
+
+
+class Cancel(_Migration):
+    METHOD = 'share_migration_cancel'
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.driver.share_migration_start(self.migration)
+        self.test.near(self.migration)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        Check.nothing_is_here(self)
+
+
+class Complete(Cancel):
+    METHOD = 'share_migration_complete'
+
+    def arrange(self) -> None:
+        super().arrange()
+        with self.test.at_origin():
+            self.test.write(self.migration.source, 'written late')
+
+    def verify_kept(self) -> None:
+        """The source is the target now."""
+
+    def verify(self, answer: Any) -> None:
+        target, [snapshot] = self.migration.target, self.migration.snapshots
+        self.test.assert_locations(answer.export_locations)
+        self.test.assertEqual(('written late', 1), (self.test.read(target), self.test.limit(target)))
+        self.test.assertEqual(set(self.test.GOOD), self.test.in_force(target))
+        self.test.assertEqual([], self.test.left_of(self.migration))
+        taken = dataclasses.replace(snapshot, share=target, provider_location=answer.provider_locations[snapshot.id])
+        copy = self.test.a_share()
+        self.test.driver.create_share_from_snapshot(copy, taken)
+        self.test.addCleanup(self.test.driver_call, 'delete_share', copy)
+        self.test.assertEqual('first', self.test.read(copy))
+
+
+#: Every call by which a share comes over.
+SHARE_MIGRATION_CASES = (Check, CheckUnknown, Start, Continue, Cancel, Complete)
+
+
+class EveryShareMigrationCall(calls.EveryCall):
+    """For a class that is a ``base.Binding`` and ``MovesShares`` too."""
+
+    scenarios = [(case.__name__, {'case_class': case}) for case in SHARE_MIGRATION_CASES]

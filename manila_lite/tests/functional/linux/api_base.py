@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers with real storage, asked for through the API."""
+
+import contextlib
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import psutil
+
+from manila_lite.drivers.linux import mounts
+from manila_lite.tests import nfs_client, process
+from manila_lite.tests.functional.linux import server_base
+
+_NETWORKS = """networks:
+- {id: net-four, network_type: vlan, segmentation_id: 11,
+   subnets: [{id: four, cidr: 10.66.1.0/24, gateway: 10.66.1.1, ranges: [[10.66.1.5, 10.66.1.9]]}]}
+- {id: net-six, network_type: vxlan, segmentation_id: 4012,
+   subnets: [{id: six, cidr: 'fd66:2::/64', gateway: 'fd66:2::1', ranges: [['fd66:2::5', 'fd66:2::9']]}]}
+- {id: a-flat-one, subnets: [{id: more, cidr: 10.66.3.0/25, gateway: 10.66.3.1, ranges: [[10.66.3.5, 10.66.3.9]]}]}
+- {id: net-same, network_type: vlan, segmentation_id: 15, subnets: [{id: same, cidr: 10.66.1.0/24}]}
+"""
+_CONFIG = """[DEFAULT]
+state_path = {state}/lib
+[standalone_network]
+file = {state}/networks.yaml
+[alpha]
+driver = linux
+driver_handles_share_servers = true
+linux_pool_path = {state}/pool.img
+linux_pool_size_gb = 4
+linux_graceless = true
+linux_fabric_netns = {fabric}
+"""
+
+
+class ApiTest(server_base.MachineTest):
+    """A service of its own for each test, as a process that can be killed."""
+
+    CONFIG = _CONFIG
+    POOLS = ('pool.img',)
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.power_off)
+        (self.machine.state / 'networks.yaml').write_text(_NETWORKS)
+        self.lite = self.useFixture(process.Lite(self.CONFIG.format(state=self.machine.state, fabric=self.machine.fabric)))
+        (self.machine.state / 'lite.conf').symlink_to(self.lite.config)
+        self.lite.start()
+        self.lite.ok('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
+            'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}})
+        self.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known')
+
+    def power_off(self):
+        """Everything is gone that a reboot takes: processes, namespaces, mounts, loop devices."""
+        self.lite.kill()
+        mine = str(self.machine.state)
+        for daemon in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if any(mine in word for word in daemon.cmdline()):
+                    daemon.kill()
+                    daemon.wait(30)
+        for space in self.machine.spaces:
+            if space.startswith('manila-') or space == self.machine.fabric:
+                subprocess.run(['ip', 'netns', 'delete', space], capture_output=True, timeout=30)
+        table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
+        for place in sorted((place for place in table if place.startswith(mine)), reverse=True):
+            mounts.unmount(Path(place))
+        for pool in self.POOLS:
+            if (self.machine.state / pool).exists():
+                mounts.detach(self.machine.state / pool)
+        self.machine.ports.clear()
+
+    def until(self, check, what):
+        """Wait until ``check`` returns something true; returns it."""
+        return process.until(check, what, self.lite.tail, 120)
+
+    # Asking -----------------------------------------------------------------------------------
+
+    def network(self):
+        """Return a share network with an IPv4 and an IPv6 subnet."""
+        network = self.lite.ok('POST', '/share-networks', {'share_network': {
+            'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        self.assertEqual(200, self.add_subnet(network, 'net-six', 'six'))
+        return network
+
+    def add_subnet(self, network, net, subnet):
+        """Ask for a subnet more; returns the status of the answer."""
+        return self.lite.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': net, 'neutron_subnet_id': subnet}})[0]
+
+    def share(self, network, **more):
+        """Return a new share, and the id of its server."""
+        share = self.lite.ok('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'share_network_id': network, **more}})['share']['id']
+        made = self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)
+        self.assertEqual('available', made['status'], self.lite.tail())
+        self.machine.spaces.append(f'manila-{made["share_server_id"]}')
+        return share, made['share_server_id']
+
+    def grant(self, share, to, level='rw', ends='active'):
+        """A rule of the share became what it should. Returns its id."""
+        rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': to, 'access_level': level}})['access']['id']
+        found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
+        self.assertEqual(ends, found['state'], self.lite.tail())
+        return rule
+
+    def locations(self, share):
+        """Return (path, preferred) of all export locations in the order of the API."""
+        found = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations']
+        return [(location['path'], location['preferred']) for location in found]
+
+    def nfs(self, client, server, directory, *words):
+        """Do something as a client; returns (worked, what it said)."""
+        return nfs_client.call(server, directory, *words, netns=self.machine.space(client))
+
+    def works(self, *call):
+        """The client succeeded; returns what it said."""
+        worked, said = self.nfs(*call)
+        self.assertTrue(worked, said)
+        return said
+
+    def refused(self, why, *call):
+        """The client was refused with this error."""
+        worked, said = self.nfs(*call)
+        self.assertFalse(worked, f'it worked: {said}')
+        self.assertIn(why, said)
+
+    def clients(self, *subnets):
+        """In each subnet there is a friend and a stranger."""
+        for subnet in subnets:
+            self.machine.client(f'friend-{subnet}', subnet, 101)
+            self.machine.client(f'stranger-{subnet}', subnet, 102)
+
+    def addresses(self):
+        """Return the addresses that are in use, as the database has them."""
+        with contextlib.closing(sqlite3.connect(self.machine.state / 'lib' / 'manila_lite.sqlite')) as db:
+            return sorted(row[0] for row in db.execute('SELECT ip_address FROM network_allocations'))
+
+    def remove(self, network, *shares, servers=()):
+        """Shares, servers and the network are gone."""
+        for share in shares:
+            self.lite.ok('DELETE', f'/shares/{share}')
+        for share in shares:
+            self.lite.wait(f'/shares/{share}', 'share', 'gone', 120)
+        for server in servers:
+            self.lite.ok('DELETE', f'/share-servers/{server}')
+            self.lite.wait(f'/share-servers/{server}', 'share_server', 'gone', 120)
+        path = f'/share-networks/{network}'
+        for subnet in self.lite.ok('GET', path)['share_network']['share_network_subnets'][1:]:
+            self.lite.ok('DELETE', f'{path}/subnets/{subnet["id"]}')
+        self.lite.ok('DELETE', path)

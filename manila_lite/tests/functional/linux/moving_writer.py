@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that goes on writing when its server is another one, at the same address."""
+
+import threading
+import time
+
+from manila_lite.tests import nfs_client
+
+
+class Writer(threading.Thread):
+    """Writes one file after the other; mounts again when it is refused.
+
+    ``acknowledged`` are the names of files that the server said to have; ``gap`` is the longest time in seconds
+    between two of them.
+    """
+
+    def __init__(self, address, export, netns):
+        super().__init__(daemon=True)
+        self._words = address, export
+        self._netns = netns
+        self._ending = threading.Event()
+        self.acknowledged, self.refusals = [], []
+        self.gap, self._last = 0.0, time.monotonic()
+        self._number = 0
+        self.start()
+
+    def run(self):
+        while not self._ending.is_set():
+            session = nfs_client.Session(*self._words, netns=self._netns)
+            try:
+                while not self._ending.is_set() and self._write(session):
+                    pass
+            finally:
+                session.close()
+
+    def _write(self, session):
+        self._number += 1
+        name = f'w{self._number}'
+        worked, said = session.call('put', name, name)
+        if not worked:
+            self.refusals.append(said)
+            return False
+        now = time.monotonic()
+        self.gap, self._last = max(self.gap, now - self._last), now
+        self.acknowledged.append(name)
+        return True
+
+    def goes_on(self, more=5):
+        """Some more files were written since this was called.
+
+        :raises TimeoutError: it hangs.
+        """
+        wanted, end = len(self.acknowledged) + more, time.monotonic() + 60
+        while len(self.acknowledged) < wanted:
+            if time.monotonic() > end:
+                raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}')
+            time.sleep(0.05)
+
+    def end(self):
+        """No more is written."""
+        self._ending.set()
+        self.join(60)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was broken beneath a running driver is found, mended and told; what is well is left alone."""
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+from manila_lite import kinds
+from manila_lite.drivers.linux import btrfs, fabric, mounts, namespace
+from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.tests.functional.linux import base, server_base
+
+GIB = 1 << 30
+FOUR, SIX = (server_base.address(subnet, 5) for subnet in ('four', 'six'))
+
+
+def table(state):
+    """Return the mounts of a backend, each with what no later mount has, and its exports' files likewise."""
+    mine = [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if str(state) in line]
+    return mine + [(file, file.stat().st_ino, file.stat().st_mtime_ns) for file in sorted(state.glob('**/exports.d/*'))]
+
+
+class Breaker:
+    """Breaks the export of one share, for a test that has the driver, its state directory and the share."""
+
+    def __init__(self, driver, outlet, share):
+        self.driver, self.outlet, self.share = driver, outlet, share
+        self.pool = driver._pool
+        self.place = outlet.mount_point(share.id)
+        self.file = outlet._state / 'exports.d' / f'{share.id}.conf'
+
+    def unmount_share(self):
+        base.command('umount', '--lazy', str(self.place))
+
+    def unmount_all(self):
+        """The NFS server died, and mounts and the loop device are gone."""
+        base.kill(self.outlet.nfs._server)
+        for place in [*self.outlet._state.glob('exports/*'), self.pool.root]:
+            mounts.unmount(place)
+        mounts.detach(self.pool._source)
+
+    def kill_server(self):
+        base.kill(self.outlet.nfs._server)
+
+    def kill_bus(self):
+        base.kill(self.outlet.nfs._bus)
+
+    def remove_export(self):
+        self.outlet.nfs._call('RemoveExport', 'q', [self.outlet.nfs.exports._numbers[self.share.id]])
+
+    def remove_file(self):
+        self.file.unlink()
+
+    def edit_file(self):
+        """The server read the edited file, too."""
+        self.file.write_text(self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
+        self.other_rules(self.file.read_text())
+
+    def other_rules(self, text=''):
+        """Somebody told the server of other rules than the file has."""
+        draft = self.file.with_name('draft')
+        draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
+        self.outlet.nfs._manager.tell('UpdateExport', draft, self.outlet.nfs.exports._numbers[self.share.id])
+        draft.unlink()
+
+    def limit(self, size):
+        btrfs.limit(self.pool.root, self.pool.share(self.share.id), size)
+
+    def no_limit(self):
+        base.command('btrfs', 'qgroup', 'limit', 'none', str(self.pool.share(self.share.id)))
+
+    def no_quota(self):
+        base.command('btrfs', 'quota', 'disable', str(self.pool.root))
+
+
+class Ensure:
+    """For a test that has ``target`` and ``driver``."""
+
+    def ensure(self, *words):
+        """Ensure the share: these words and no others are told, each in what was repaired."""
+        result = self.driver.ensure_shares([self.target])[self.target.share.id]
+        self.assertIsNone(result.error)
+        self.assertEqual({rule.id: None for rule in self.target.rules},
+                         {ident: rule.error for ident, rule in result.rules.items()})
+        self.assertEqual(len(words), len(result.repaired), result.repaired)
+        for word, said in zip(words, result.repaired, strict=True):
+            self.assertIn(word, said)
+        return result
+
+
+class Plain(Ensure, base.ShareTest):
+    """A backend without share servers."""
+
+    def setUp(self):
+        super().setUp()
+        locations = tuple(self.driver._locations(self.made))
+        self.target = kinds.EnsureTarget(dataclasses.replace(self.made, export_locations=locations),
+                                         (kinds.AccessRule('r', 'ip', *self.rule),))
+        self.works('one', self.made, 'write', 'f', 'hello')
+        self.breaker = Breaker(self.driver, self.driver._outlet, self.made)
+
+    def test_what_is_well_is_left_alone(self):
+        client = self.session('one', self.made)
+        client.call('write', 'g', 'open')
+        others = [kinds.EnsureTarget(self.share()) for _ in range(3)]
+        before, process = table(self.state / 'state'), self.driver._nfs._server.process()
+        results = self.driver.ensure_shares([self.target, *others])
+        self.assertEqual([((), None)] * 4, [(result.repaired, result.error) for result in results.values()])
+        self.assertEqual((before, process), (table(self.state / 'state'), self.driver._nfs._server.process()))
+        self.assertEqual((True, 'open'), client.call('read', 'g'))
+
+    def test_each_thing_that_was_broken(self):
+        breaker = self.breaker
+        for broken, words in (
+                (breaker.unmount_share, ['was not mounted']),
+                (breaker.unmount_all, ['The pool was not mounted', 'NFS server did not run', 'share was not mounted']),
+                (breaker.kill_server, ['NFS server did not run']),
+                (breaker.kill_bus, ['NFS server did not run']),
+                (breaker.remove_export, ['was not exported']),
+                (breaker.remove_file, ['was missing']),
+                (breaker.edit_file, ['Other access rules', 'was another']),
+                (breaker.other_rules, ['Other access rules']),
+                (lambda: breaker.limit(5 * GIB), ['was 5 GiB; it is 1 GiB']),
+                (lambda: breaker.limit(4096), ['it is 1 GiB']),
+                (breaker.no_limit, ['was no limit']),
+                (breaker.no_quota, ['did not count', 'was no limit'])):
+            broken()
+            self.ensure(*words)
+            self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+            self.assertEqual(GIB, btrfs.limit_of(breaker.pool.root, breaker.pool.share(self.made.id)))
+            self.ensure()
+        self.works('one', self.made, 'write', 'g', 'mine')
+        self.refused('NOENT', 'two', self.made, 'list')
+
+    def test_an_nfs_server_that_starts_without_the_pool_serves_no_empty_directory(self):
+        self.breaker.unmount_all()
+        self.assertRaises(CommandFailed, self.driver.report)
+        self.assertTrue(self.driver._nfs.running)
+        self.refused('NOENT', 'one', self.made, 'list')
+        self.ensure('The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing')
+        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+
+    def test_nothing_is_made_anew(self):
+        pool = self.driver._pool
+        home, away = pool.share(self.made.id), pool.root / 'away'
+        home.rename(away)
+        self.assertIn('not in the pool', self.driver.ensure_shares([self.target])[self.made.id].error)
+        self.assertFalse(home.exists())
+        away.rename(home)
+        self.ensure()
+        self.breaker.unmount_all()
+        image, aside = pool._source, pool._source.with_name('aside')
+        image.rename(aside)
+        bad = self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
+        self.assertIn(f'{image} is not there', str(bad))
+        self.assertFalse(image.exists())
+        aside.rename(image)
+        self.ensure('The pool was not mounted', 'NFS server did not run', 'The share was not mounted')
+        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
+
+    def test_an_address_that_changed_in_the_configuration(self):
+        conf = self.state / 'conf'
+        before = conf.read_text()
+        conf.write_text(before.replace(self.fabric.v6('nas'), 'fd99::77'))
+        self.addCleanup(conf.write_text, before)
+        type(self).driver = self.make()
+        self.driver.setup()
+        self.addCleanup(self._again, before)
+        result = self.ensure(f'was known as {self.fabric.v4("nas")}:')
+        self.assertEqual([f'{address}:/shares/{self.made.id}' for address in (self.fabric.v4('nas'), '[fd99::77]')],
+                         [location.path for location in result.export_locations])
+
+    def _again(self, text):
+        (self.state / 'conf').write_text(text)
+        type(self).driver = self.make()
+        self.driver.setup()
+
+    def test_a_server_that_was_stopped_on_purpose_stays_so(self):
+        self.driver._nfs.stop()
+        self.addCleanup(self.driver.setup)
+        self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
+        self.assertFalse(self.driver._nfs.running)
+
+    def test_a_size_that_was_just_changed_stands(self):
+        self.driver.extend_share(self.made, 3)
+        self.ensure()
+        self.assertEqual(3 * GIB, btrfs.limit_of(self.driver._pool.root, self.driver._pool.share(self.made.id)))
+
+
+class OnServer(Ensure, server_base.ServerTest):
+    """A share server in two subnets, with a gateway each."""
+
+    def setUp(self):
+        super().setUp()
+        made = self.share()
+        rules = (kinds.AccessRule('r4', 'ip', server_base.address('four', 101), 'rw'),
+                 kinds.AccessRule('r6', 'ip', server_base.address('six', 101), 'ro'))
+        self.driver.update_access(made, rules)
+        self.target = kinds.EnsureTarget(dataclasses.replace(made, export_locations=tuple(self.locations)), rules)
+        self.works('one4', FOUR, made, 'write', 'f', 'hello')
+        self.made = made
+        self.name = f'manila-{self.server.id}'
+        self.ports = {entry.ip_address: namespace._interface(entry) for entry in self.server.allocations}
+        self.outlet = self.driver._servers.outlet(self.server.id)
+        self.breaker = Breaker(self.driver, self.outlet, made)
+
+    def ensure_server(self, *words):
+        """Ensure the server: these words and no others are told."""
+        result = self.driver.ensure_servers([self.server])[self.server.id]
+        self.assertIsNone(result.error)
+        self.assertEqual(len(words), len(result.repaired), result.repaired)
+        for word, said in zip(words, result.repaired, strict=True):
+            self.assertIn(word, said)
+
+    def test_what_is_well_is_left_alone(self):
+        state = self.machine.state / 'state'
+        before, process = table(state), self.outlet.nfs._server.process()
+        links = base.command('ip', '-n', self.name, 'address') + base.command('ip', '-n', self.machine.fabric, 'link')
+        self.ensure_server()
+        self.ensure()
+        self.assertEqual((before, process), (table(state), self.outlet.nfs._server.process()))
+        self.assertEqual(links, base.command('ip', '-n', self.name, 'address') + base.command(
+            'ip', '-n', self.machine.fabric, 'link'))
+
+    def inside(self, *words):
+        """What the command does in the server's namespace was done."""
+        return lambda: base.ip('-n', self.name, *words)
+
+    def outside(self, *words):
+        """What the command does in the fabric was done."""
+        return lambda: base.ip('-n', self.machine.fabric, *words)
+
+    def test_each_thing_that_was_broken(self):
+        four, six = self.ports[FOUR], self.ports[SIX]
+        bridge = fabric.bridge_of(self.server.networks[0])
+        anew = 'NFS server did not run where'
+        for broken, words in (
+                (self.inside('link', 'set', four, 'down'), [f'{FOUR} could not be reached: its interface was down']),
+                (self.inside('link', 'set', six, 'down'), [f'{SIX} could not be reached: its interface was down']),
+                (self.inside('-6', 'address', 'flush', 'dev', six, 'scope', 'global'), [f'{SIX} could not be reached: ']),
+                (self.inside('link', 'delete', four), ['its interface was gone']),
+                (self.inside('link', 'set', four, 'down', 'name', 'other'), ['was removed', 'its interface was gone']),
+                (self.inside('route', 'flush', 'table', 'all', 'type', 'unicast'), [f'{FOUR} could', f'{SIX} could']),
+                (self.outside('link', 'set', six, 'nomaster'), ['was not on the bridge']),
+                (self.outside('link', 'set', bridge, 'down'), ['was not on the bridge']),
+                (self.outside('link', 'set', four, 'down'), ['interface was down']),
+                (lambda: base.ip('netns', 'delete', self.name), ['namespace of the share server was gone', FOUR, SIX, anew]),
+                (self.breaker.kill_server, ['NFS server did not run'])):
+            broken()
+            self.ensure_server(*words)
+            self.ensure()
+            self.works('one4', FOUR, self.made, 'write', 'g', 'mine')
+            self.assertEqual('hello', self.works('one6', SIX, self.made, 'read', 'f'))
+            self.ensure_server()
+        self.refused('NOENT', 'two4', FOUR, self.made, 'list')
+        self.refused('ROFS', 'one6', SIX, self.made, 'write', 'g', 'no')
+
+    def test_the_fabric_was_taken_away(self):
+        subprocess.run(['ip', 'netns', 'delete', self.machine.fabric], check=True, timeout=30)
+        self.ensure_server(FOUR, SIX)
+        for name, subnet, host in (('one4', 'four', 101), ('two4', 'four', 102), ('one6', 'six', 101)):
+            base.ip('netns', 'delete', self.machine.space(name))
+            self.machine.spaces.remove(self.machine.space(name))
+            self.machine.client(name, subnet, host)
+        self.assertEqual('hello', self.works('one6', SIX, self.made, 'read', 'f'))
+        self.works('one4', FOUR, self.made, 'write', 'f', 'again')

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A single share moves from one linux backend to another, through the API: its files, its snapshot and its rules."""
+
+import contextlib
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import psutil
+import testtools
+
+from manila_lite.drivers.linux import mounts
+from manila_lite.tests import nfs_client, process
+from manila_lite.tests.functional.linux import base, test_server_migration
+
+_CONFIG = """[DEFAULT]
+enabled_share_backends = alpha, beta, plain
+state_path = {state}/lib
+"""
+_BACKEND = """[NAME]
+driver = linux
+linux_pool_path = {state}/POOL
+linux_pool_size_gb = 4
+linux_graceless = true
+linux_netns = SPACE
+linux_export_ips = ADDRESS
+linux_peers = test@OTHER:{state}/lite.conf
+migration_driver_continue_update_interval = 0.2
+"""
+_WANTED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True, 'preserve_metadata': True}
+
+
+class Moves(testtools.TestCase):
+    """Two backends of one machine, ``alpha`` and ``beta``, each in a namespace of its own; ``plain`` is a directory."""
+
+    def setUp(self):
+        super().setUp()
+        if lacks := base.missing():
+            raise unittest.SkipTest(f'real storage needs {lacks}')
+        self.state = Path(tempfile.mkdtemp(prefix='ml-linux-'))
+        self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
+        self.fabric = base.Fabric(alpha=1, beta=2, plain=3, one=11)
+        self.addCleanup(self.fabric.down)
+        self.fabric.up()
+        (self.state / 'folder').mkdir()
+        config = _CONFIG + ''.join(
+            _BACKEND.replace('NAME', name).replace('OTHER', other).replace('POOL', pool)
+            .replace('SPACE', self.fabric.name(name)).replace('ADDRESS', self.fabric.v4(name))
+            for name, other, pool in (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'),
+                                      ('plain', 'alpha', 'folder')))
+        self.addCleanup(self.power_off)
+        self.lite = self.useFixture(process.Lite(config.format(state=self.state)))
+        (self.state / 'lite.conf').symlink_to(self.lite.config)
+        self.lite.start()
+        self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        self.lite.ok('POST', '/types', {'share_type': {
+            'name': 'any', 'extra_specs': {'driver_handles_share_servers': 'False'}}})
+        process.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 3, 'the pools are known',
+                      self.lite.tail, 60)
+
+    def power_off(self):
+        """Everything is gone that a reboot takes."""
+        self.lite.kill()
+        for daemon in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if any(str(self.state) in word for word in daemon.cmdline()):
+                    daemon.kill()
+                    daemon.wait(30)
+        table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
+        for place in sorted((place for place in table if place.startswith(str(self.state))), reverse=True):
+            mounts.unmount(Path(place))
+        for pool in ('alpha.img', 'beta.img'):
+            if (self.state / pool).exists():
+                mounts.detach(self.state / pool)
+
+    def make(self, backend, **more):
+        share = self.lite.ok('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': f'test@{backend}'}, **more}})['share']
+        return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')['id']
+
+    def act(self, share, action, body=None):
+        return self.lite.call('POST', f'/shares/{share}/action', {action: body})
+
+    def task_is(self, share, state):
+        self.lite.wait(f'/shares/{share}', 'share', state, field='task_state')
+
+    def nfs(self, share, *words):
+        """Do something with the share as a client; returns (worked, what it said)."""
+        found = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
+        address, _, path = found.partition(':')
+        return nfs_client.call(address, path, *words, netns=self.fabric.name('one'))
+
+    def works(self, share, *words):
+        worked, said = self.nfs(share, *words)
+        self.assertTrue(worked, said)
+        return said
+
+    def held(self, backend):
+        """Return what lies in the pool of a backend: shares, snapshots, and what only a migration needs."""
+        pool = self.state / 'lib' / backend / 'pool'
+        return {place.name for folder in ('shares', 'snapshots', 'moving') if (pool / folder).exists()
+                for place in (pool / folder).iterdir()}
+
+    def test_moved(self):
+        share = self.make('alpha')
+        self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
+        self.works(share, 'write', 'f', 'before')
+        snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.works(share, 'write', 'f', 'hello')
+        self.assertEqual(409, self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta', 'writable': True})[0])
+        status, told = self.act(share, 'migration_start', {**_WANTED, 'host': 'test@plain'})
+        self.assertEqual(409, status)       # by the scheduler: a directory has no snapshots
+        self.assertEqual(202, self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta'})[0])
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual('hello', self.works(share, 'read', 'f'))
+        self.assertFalse(self.nfs(share, 'write', 'f', 'too late')[0])
+        told = self.act(share, 'migration_get_progress')[1]
+        self.assertEqual(100, told['total_progress'])
+        self.assertEqual(202, self.act(share, 'migration_complete')[0])
+        self.task_is(share, 'migration_success')
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
+        self.assertEqual('hello', self.works(share, 'read', 'f'))
+        self.works(share, 'write', 'f', 'at home again')
+        pool = self.state / 'lib' / 'beta' / 'pool'
+        self.assertEqual('before', (pool / 'snapshots' / snapshot / 'f').read_text())
+        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail, 60)
+        [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+        self.assertEqual({instance['id'], snapshot}, self.held('beta'))
+        self.assertEqual((1, 'test@beta#pool'), (self.lite.ok('GET', f'/shares/{share}')['share']['size'], instance['host']))
+
+    def test_called_off(self):
+        share = self.make('alpha', share_type='any')
+        status, told = self.act(share, 'migration_start', {**_WANTED, 'host': 'test@plain'})
+        self.assertEqual((409, True), (status, 'directory' in str(told)), told)
+        before = self.held('alpha')
+        self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta'})
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.assertEqual((before, set()), (self.held('alpha'), self.held('beta')))
+        self.assertEqual('available', self.lite.ok('GET', f'/shares/{share}')['share']['status'])
+
+
+class OnServers(test_server_migration.MigrationTest):
+    """Between backends with share servers: one is made for the share where it goes."""
+
+    CONFIG = test_server_migration.MigrationTest.CONFIG.replace('server_migration_driver', 'migration_driver')
+    # Those are about whole servers.
+    test_a_client_writes_and_nothing_is_lost = test_called_off = None
+
+    def test_moved(self):
+        share, stays = self.shares
+        self.lite.ok('POST', f'/shares/{share}/action', {'migration_start': {**_WANTED, 'host': 'test@beta'}})
+        self.lite.wait(f'/shares/{share}', 'share', 'migration_driver_phase1_done', field='task_state', patience=60)
+        self.lite.ok('POST', f'/shares/{share}/action', {'migration_complete': None})
+        self.lite.wait(f'/shares/{share}', 'share', 'migration_success', field='task_state', patience=60)
+        self.assertEqual(('beta', 'alpha'), (self.host(share), self.host(stays)))
+        self.until(lambda: len(self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']) == 1, 'the source is gone')
+        self.assertTrue(self.place('beta', share).is_dir())
+        found = self.lite.ok('GET', f'/shares/{share}')['share']
+        self.assertNotEqual(self.server, found['share_server_id'])

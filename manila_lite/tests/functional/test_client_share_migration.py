@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share is moved with the ``openstack`` command, unchanged."""
+
+from manila_lite.cmd.all_in_one import Api
+from manila_lite.tests.functional import base, commandline
+
+_MAY = ['--writable', 'True', '--nondisruptive', 'False', '--preserve-snapshots', 'True', '--preserve-metadata', 'True']
+_BACKEND = 'migration_driver_continue_update_interval = 0.1\n'
+
+
+class Moves(commandline.Calls, base.ServiceTest):
+
+    BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        api = Api(cls.service.services)
+        api.start()
+        cls.addClassCleanup(api.stop)
+        cls.url = f'http://127.0.0.1:{api.port}'
+
+    def start(self, share, host, state):
+        self.run_cli('share', 'migration', 'start', share['id'], host, *_MAY)
+        base.eventually(lambda: self.admin.ok('GET', f'/shares/{share["id"]}')['share']['task_state'] == state, f'not {state}')
+
+    def test_moved(self):
+        share = self.admin.share(name='mine', scheduler_hints={'only_host': 'test@alpha#pool1'})
+        self.start(share, 'test@beta#pool1', 'migration_driver_phase1_done')
+        self.run_cli('share', 'migration', 'cancel', 'mine')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'migration_cancelled', field='task_state')
+        self.assertIn('409', self.run_cli('share', 'migration', 'start', 'mine', 'test@alpha#pool1', *_MAY, fails=True))
+        self.start(share, 'test@beta', 'migration_driver_phase1_done')
+        told = self.cli('share', 'migration', 'show', 'mine')
+        self.assertEqual((100, 'migration_driver_phase1_done'), (told['total_progress'], told['task_state']))
+        self.run_cli('share', 'migration', 'complete', 'mine')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'migration_success', field='task_state')
+        self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'])

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All shares of a backend are ensured on demand: whatever the backend does meanwhile, none stays where it should not."""
+
+import dataclasses
+import datetime
+import json
+import threading
+
+from oslo_utils import timeutils
+
+from manila_lite.db import messages, models
+from manila_lite.manager import ensure
+from manila_lite.tests.functional import base, manage
+from manila_lite.tests.services import hearing
+
+HOST = 'test@alpha'
+
+
+class EnsureTest(base.ServiceTest):
+    """A backend with some shares, and short ways to ensure them."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self._forget)
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.idle()
+
+    def _forget(self):
+        self.service.knob('alpha', '')
+        self.idle()
+        with self.service.services.db.writer() as conn:
+            for table in (models.shares, models.messages, models.operations):
+                conn.execute(table.delete())
+
+    def override(self, name, value, group=None):
+        self.service.conf.set_override(name, value, group)
+        self.addCleanup(self.service.conf.clear_override, name, group)
+
+    def heard(self):
+        return self.useFixture(hearing.Heard(self.service.conf))
+
+    def ask(self, host=HOST, **more):
+        return self.admin.call('POST', '/services/ensure', {'host': host}, **more)[:2]
+
+    def ensuring(self, host=HOST):
+        return self.admin.ok('GET', f'/services?host={host}&binary=manila-share')['services'][0]['ensuring']
+
+    def idle(self, host=HOST, patience=30):
+        base.eventually(lambda: not self.ensuring(host), 'is at it for ever', patience)
+
+    def ensure(self, host=HOST):
+        """A run was asked for and has ended. Returns its operation."""
+        self.assertEqual((202, None), self.ask(host))
+        self.idle(host)
+        return self.last(host)
+
+    def last(self, host=HOST):
+        return self.admin.ok('GET', f'/operations?kind=service.ensure&host={host}&sort_key=created_at&sort_dir=desc'
+                                    f'&all_tenants=1')['operations'][0]
+
+    def shares(self, count):
+        return [self.admin.share()['id'] for _ in range(count)]
+
+    def instance(self, share_id):
+        return self.admin.ok('GET', f'/shares/{share_id}/instances')['share_instances'][0]['id']
+
+    def statuses(self, idents):
+        return [self.admin.ok('GET', f'/shares/{ident}')['share']['status'] for ident in idents]
+
+    def told(self, share_id):
+        found = self.admin.ok('GET', f'/messages?resource_id={share_id}')['messages']
+        return [(one['detail_id'], one['user_message']) for one in found]
+
+    def reached(self, ident):
+        """The backend is asked about the share at this moment."""
+        base.eventually(lambda: self.statuses([ident]) == ['ensuring'], 'is not being ensured')
+
+    def small_batches(self, size=1):
+        self.addCleanup(setattr, ensure, 'BATCH', ensure.BATCH)
+        ensure.BATCH = size
+
+    @property
+    def driver(self):
+        return self.service.managers['alpha'].driver
+
+
+class Asked(EnsureTest):
+    """The call."""
+
+    def test_one_that_is_down(self):
+        services = models.services
+        before = timeutils.utcnow() - datetime.timedelta(seconds=3600)
+        with self.service.services.db.writer() as conn:
+            conn.execute(services.insert().values(host='test@gone', binary='manila-share', heartbeat_at=before))
+        self.addCleanup(self._without, 'test@gone')
+        status, document = self.ask('test@gone')
+        self.assertEqual((409, 'service_down'), (status, document['conflictingRequest']['reason']))
+        self.assertFalse(self.ensuring('test@gone'))
+
+    def _without(self, host):
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.delete().where(models.services.c.host == host))
+
+    def test_one_that_is_disabled(self):
+        which = {'host': HOST, 'binary': 'manila-share'}
+        self.admin.ok('PUT', '/services/disable', which)
+        self.addCleanup(self.admin.ok, 'PUT', '/services/enable', which)
+        status, document = self.ask()
+        self.assertEqual((409, 'service_disabled'), (status, document['conflictingRequest']['reason']))
+
+    def test_one_that_is_at_it(self):
+        [ident] = self.shares(1)
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.assertEqual(202, self.ask()[0])
+        self.reached(ident)
+        self.assertTrue(self.ensuring())
+        self.assertEqual([HOST], [row['host'] for row in self.admin.ok('GET', '/services?ensuring=true')['services']])
+        self.assertEqual(0, len(self.admin.ok('GET', f'/services?ensuring=false&host={HOST}')['services']))
+        status, document = self.ask()
+        self.assertEqual((409, 'already_ensuring'), (status, document['conflictingRequest']['reason']))
+        [scheduler] = self.admin.ok('GET', '/services?binary=manila-scheduler')['services']
+        self.assertFalse(scheduler['ensuring'])
+        self.service.knob('alpha', '')
+        self.idle()
+        self.assertEqual(['available'], self.statuses([ident]))
+
+    def test_strictly(self):
+        [ident, _] = self.shares(2)
+        self.override('ensure_shares_strict', True)
+        self.assertEqual('done', self.ensure()['state'])
+        self.admin.action(ident, 'reset_status', {'status': 'error'})
+        status, document = self.ask()
+        self.assertEqual((409, 'shares_not_available'), (status, document['conflictingRequest']['reason']))
+        self.assertFalse(self.ensuring())
+
+
+class Run(EnsureTest):
+    """What becomes of shares when the backend answers as it should, or does not."""
+
+    def test_what_was_lost_is_back(self):
+        heard = self.heard()
+        idents = self.shares(2)
+        self.admin.action(idents[0], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
+        self.admin.wait(f'/shares/{idents[0]}', 'share', 'active', field='access_rules_status')
+        self.driver.lose_exports()
+        found = self.ensure()
+        self.assertEqual(('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total']))
+        records = [self.driver.store.share(self.instance(ident)) for ident in idents]
+        self.assertEqual([True, True], [record.exported for record in records])
+        self.assertEqual(['10.0.0.1'], [rule[1] for rule in records[0].rules.values()])
+        self.assertEqual(['available'] * 2, self.statuses(idents))
+        self.assertEqual([[], []], [self.told(ident) for ident in idents])
+        began = heard.wait('share.ensure.start', request_id=found['request_id'])
+        ended = heard.wait('share.ensure.end', request_id=found['request_id'])
+        self.assertEqual((HOST, 2), (began['payload']['host'], began['payload']['total']))
+        self.assertEqual((HOST, 2, 2, 0), tuple(ended['payload'][name] for name in ('host', 'done', 'repaired', 'failed')))
+        self.assertEqual(set(idents), set(ended['payload']['repairs']))
+
+    def test_addresses_of_another_configuration(self):
+        [ident] = self.shares(1)
+        self.override('dummy_export_ips', ['10.9.9.9'], 'alpha')
+        self.ensure()
+        locations = self.admin.ok('GET', f'/shares/{ident}/export_locations')['export_locations']
+        self.assertEqual(['10.9.9.9'], [one['path'].partition(':')[0] for one in locations if not one['is_admin_only']])
+
+    def test_a_backend_that_fails(self):
+        heard = self.heard()
+        idents = self.shares(3)
+        self.service.knob('alpha', 'ensure_shares:fail_final')
+        found = self.ensure()
+        self.assertEqual('failed', found['state'])
+        self.assertEqual(['available'] * 3, self.statuses(idents))
+        for ident in idents:
+            [(detail, text)] = self.told(ident)
+            self.assertEqual(messages.Detail.NOT_ENSURED.value[0], detail)
+            self.assertIn('ensure_shares cannot be done', text)
+        ended = heard.wait('share.ensure.error', request_id=found['request_id'])
+        self.assertEqual(('ERROR', HOST, 3), (ended['priority'], ended['payload']['host'], ended['payload']['failed']))
+        self.assertIn('3 shares could not be ensured', ended['payload']['error'])
+
+    def test_what_a_machine_said_is_told_to_nobody(self):
+        [ident] = self.shares(1)
+        self.service.knob('alpha', 'ensure_shares:fail')
+        self.assertEqual('failed', self.ensure()['state'])
+        self.assertNotIn('lost touch', self.told(ident)[0][1])
+
+    def test_a_backend_that_fails_once(self):
+        idents = self.shares(3)
+        self.service.knob('alpha', 'ensure_shares:fail@once')
+        self.assertEqual('done', self.ensure()['state'])
+        self.assertEqual((['available'] * 3, []), (self.statuses(idents), self.told(idents[0])))
+
+    def test_half_an_answer_at_first(self):
+        idents = self.shares(4)
+        self.service.knob('alpha', 'ensure_shares:partial@once')
+        found = self.ensure()
+        self.assertEqual(('done', 4), (found['state'], found['progress']['done']))
+        self.assertEqual(['available'] * 4, self.statuses(idents))
+
+    def test_never_more_than_half_an_answer(self):
+        idents = self.shares(4)
+        self.service.knob('alpha', 'ensure_shares:partial')
+        self.assertEqual('failed', self.ensure()['state'])
+        self.assertEqual(['available'] * 4, self.statuses(idents))
+        told = [self.told(ident) for ident in idents]
+        self.assertEqual(2, sum(bool(one) for one in told))
+        self.assertIn('said nothing', str(told))
+
+    def test_one_that_is_broken(self):
+        heard = self.heard()
+        lost, well = self.shares(2)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(lost))
+        found = self.ensure()
+        self.assertEqual(('done', ['error', 'available']), (found['state'], self.statuses([lost, well])))
+        [(detail, text)] = self.told(lost)
+        self.assertEqual(messages.Detail.SHARE_BROKEN.value[0], detail)
+        self.assertIn('data of the share is missing', text)
+        self.assertEqual([], self.told(well))
+        self.assertEqual(1, heard.wait('share.ensure.end', request_id=found['request_id'])['payload']['broken'])
+
+    def test_statuses_are_let_be_where_that_is_wanted(self):
+        self.override('update_shares_status_on_ensure', False, 'alpha')
+        lost, well = self.shares(2)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(lost))
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.assertEqual(202, self.ask()[0])
+        base.eventually(lambda: self.driver.store.calls('ensure_shares')[-1][1].count(',') == 1, 'the backend is not asked')
+        self.assertEqual((True, ['available'] * 2), (self.ensuring(), self.statuses([lost, well])))
+        self.service.knob('alpha', '')
+        self.idle()
+        self.assertEqual(['available'] * 2, self.statuses([lost, well]))
+        self.assertIn('data of the share is missing', self.told(lost)[0][1])
+
+    def test_the_default_of_all_backends(self):
+        self.override('update_shares_status_on_ensure', False)
+        [lost] = self.shares(1)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(lost))
+        self.ensure()
+        self.assertEqual(['available'], self.statuses([lost]))
+
+    def test_what_is_busy_or_in_error_is_let_be(self):
+        busy, bad, well = self.shares(3)
+        self.service.knob('alpha', 'extend_share:hang')
+        self.admin.action(busy, 'extend', {'new_size': 2})
+        self.admin.action(bad, 'reset_status', {'status': 'error'})
+        found = self.ensure()
+        self.assertEqual(('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total']))
+        self.assertEqual(['extending', 'error', 'available'], self.statuses([busy, bad, well]))
+        self.assertEqual([self.instance(well)], self.driver.store.calls('ensure_shares')[-1][1].split(','))
+        self.service.knob('alpha', '')
+        self.admin.wait(f'/shares/{busy}', 'share', 'available')
+
+    def test_only_the_batch_at_the_backend_waits(self):
+        self.small_batches(1)
+        idents = self.shares(2)
+        first, second = sorted(idents, key=self.instance)
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.ask()
+        self.reached(first)
+        self.assertEqual(['ensuring', 'available'], self.statuses([first, second]))
+        self.assertEqual([403, 400, 400], [
+            self.admin.call('DELETE', f'/shares/{first}')[0],
+            self.admin.action(first, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})[0],
+            self.admin.action(first, 'extend', {'new_size': 2})[0]])
+        self.assertEqual(200, self.admin.call('PUT', f'/shares/{first}', {'share': {'display_name': 'x'}})[0])
+        self.admin.action(second, 'extend', {'new_size': 2})
+        self.admin.wait(f'/shares/{second}', 'share', 'available')
+        self.service.knob('alpha', '')
+        self.idle()
+        self.assertEqual(['available'] * 2, self.statuses(idents))
+
+    def test_what_leaves_meanwhile_is_let_go(self):
+        gone, reset, lost = idents = self.shares(3)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(lost))
+        self.service.knob('alpha', 'ensure_shares:hang_after')
+        self.ask()
+        self.reached(gone)
+        self.assertEqual(['ensuring'] * 3, self.statuses(idents))
+        self.admin.action(reset, 'reset_status', {'status': 'error'})
+        self.admin.action(lost, 'reset_status', {'status': 'available'})
+        self.assertEqual(202, self.admin.action(gone, 'force_delete')[0])
+        self.admin.wait(f'/shares/{gone}', 'share', 'gone')
+        self.service.knob('alpha', '')
+        self.idle()
+        self.assertEqual(['error', 'available'], self.statuses([reset, lost]))
+
+    def test_what_else_a_backend_says(self):
+        """Metadata are stored, once, beside those of the user; rules that it wants to hear of again it hears of."""
+        first, second = idents = self.shares(2)
+        for ident in idents:
+            self.admin.action(ident, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
+            self.admin.wait(f'/shares/{ident}', 'share', 'active', field='access_rules_status')
+        self.admin.ok('POST', f'/shares/{first}/metadata', {'metadata': {'mine': 'kept', 'place': 'there'}})
+        told = len(self.driver.store.calls('update_access'))
+        plain = self.driver.ensure_shares
+        self.addCleanup(setattr, self.driver, 'ensure_shares', plain)
+        wanted = self.instance(second)
+        self.driver.ensure_shares = lambda targets: {
+            ident: dataclasses.replace(result, metadata={'place': 'here'}, reapply_access_rules=ident == wanted)
+            for ident, result in plain(targets).items()}
+        self.ensure()
+        self.assertEqual([{'mine': 'kept', 'place': 'here'}, {'place': 'here'}], [
+            self.admin.ok('GET', f'/shares/{ident}/metadata')['metadata'] for ident in idents])
+        base.eventually(lambda: [ids for _, ids in self.driver.store.calls('update_access')[told:]] == [wanted], 'is not told')
+
+    def test_rules_that_changed_meanwhile(self):
+        """Without marks rules may change while the backend is at the share."""
+        self.override('update_shares_status_on_ensure', False, 'alpha')
+        [ident] = self.shares(1)
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.ask()
+        base.eventually(lambda: self.driver.store.calls('ensure_shares')[-1][1] == self.instance(ident), 'is not asked')
+        self.admin.action(ident, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})
+        self.admin.wait(f'/shares/{ident}', 'share', 'active', field='access_rules_status')
+        self.service.knob('alpha', '')
+        self.idle()
+        base.eventually(lambda: [rule[1] for rule in self.driver.store.share(self.instance(ident)).rules.values()]
+                        == ['10.0.0.7'], 'the rule is lost')
+
+
+class Interrupted(EnsureTest):
+    """A process that ends in the middle of it, and what starts by itself."""
+
+    def restart(self):
+        self.service.stop()
+        self.service.start()
+
+    def test_another_process_goes_on(self):
+        self.small_batches(1)
+        idents = sorted(self.shares(4), key=self.instance)
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.ask()
+        self.reached(idents[0])
+        stopping = threading.Thread(target=self.service.stop)
+        stopping.start()        # what is at the backend is waited for, and no more
+        base.eventually(self.service.managers['alpha']._stopping.is_set, 'does not stop')
+        self.service.knob('alpha', '')
+        stopping.join()
+        self.assertEqual([self.instance(idents[0])], [ids for _, ids in self.driver.store.calls('ensure_shares')][-1:])
+        self.assertTrue(self.ensuring())
+        self.assertEqual(['available'] * 4, self.statuses(idents))
+        self.service.start()
+        self.idle()
+        asked = [ids for _, ids in self.driver.store.calls('ensure_shares')][-4:]
+        self.assertEqual([self.instance(ident) for ident in (*idents[1:], idents[0])], asked)
+        self.assertEqual(('done', ['available'] * 4), (self.last()['state'], self.statuses(idents)))
+
+    def test_what_a_killed_process_left(self):
+        """As after a kill, and with the fingerprint that was stored: a start looks at it all the same."""
+        ident, other = self.shares(2)
+        self.ensure()
+        self.service.stop()
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id == ident)
+                         .values(status='ensuring'))
+            conn.execute(models.services.update().where(models.services.c.host == HOST).values(ensuring=True))
+        self.driver.lose_exports()
+        self.service.start()
+        self.admin.wait(f'/shares/{ident}', 'share', 'available')
+        self.idle()
+        self.assertTrue(self.driver.store.share(self.instance(other)).exported)
+
+    def test_the_configuration_changed(self):
+        [ident] = self.shares(1)
+        self.override('dummy_export_ips', ['10.9.9.1'], 'alpha')
+        base.eventually(lambda: '10.9.9.1' in json.dumps(self.admin.ok('GET', f'/shares/{ident}/export_locations')),
+                        'nobody sees it')
+        self.idle()
+        with self.service.services.db.reader() as conn:
+            kept = conn.execute(models.services.select().where(models.services.c.host == HOST)).first()
+        self.assertEqual(ensure.fingerprint(self.service.managers['alpha']), kept.ensured_as)
+        self.assertIsNotNone(kept.ensured_at)
+
+    def test_now_and_then(self):
+        [ident] = self.shares(1)
+        self.override('ensure_interval', 0.2, 'alpha')
+        self.restart()
+        self.idle()
+        self.driver.lose_exports()
+        base.eventually(lambda: self.driver.store.share(self.instance(ident)).exported, 'nobody looks')
+        self.assertEqual(['available'], self.statuses([ident]))
+
+
+class Watched(EnsureTest):
+    """``manila-manage ensure watch``."""
+
+    def watch(self, host=HOST):
+        return manage.run(self.service.state / 'manila_lite.conf', 'manage', 'ensure', 'watch', host, '--every', '0.1')
+
+    def test_until_it_ends(self):
+        _, lost = self.shares(2)
+        self.service.knob('alpha', 'ensure_shares:delay=1.5')
+        self.ask()
+        status, out, err = self.watch('test@alpha#pool1')
+        self.assertEqual(0, status, out + err)
+        self.assertRegex(out, r'(?s)checked +100 % +2 of 2 shares')
+        self.idle()
+        self.service.knob('alpha', '')
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(lost))
+        self.ensure()
+        status, out, err = self.watch()
+        self.assertEqual(1, status, out + err)
+        self.assertIn('1 broken', out)
+        self.service.knob('alpha', 'ensure_shares:fail_final')
+        self.ensure()
+        status, out, err = self.watch()
+        self.assertEqual(1, status, out + err)
+        self.assertIn('1 shares could not be ensured', out)
+        status, out, err = self.watch('nowhere@alpha')
+        self.assertEqual(1, status, out + err)
+        self.assertIn('nowhere@alpha', err)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A backend with thousands of shares: ensuring them costs few statements, and a start waits for none of them."""
+
+import threading
+
+import testtools
+
+from manila_lite.db import models
+from manila_lite.manager import startup
+from manila_lite.tests import fixtures
+from manila_lite.tests.factories import held
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.test_budgets import counting
+
+#: With more, what a run costs by itself is spread over more: this is harder to meet than ten thousand.
+COUNT = 2000
+#: SQL statements for each share, all threads of the process together.
+BUDGET = 0.1
+
+
+class Many(testtools.TestCase):
+    """One service that has been ill-treated by nobody."""
+
+    def setUp(self):
+        super().setUp()
+        self.patch(startup, '_WATCH', 600.0)        # nobody else asks for a run
+        self.service = self.useFixture(fixtures.Service({'alpha': 'dummy_pool_size_gb = 1000000'}, parts=()))
+        self.manager = self.service.managers['alpha']
+        self.manager.driver.store.prepare()
+        self.ids = held.make(self.service.services, self.manager.driver, COUNT)
+        self.api = base.Api(self.service.app)
+
+    def run_of(self, why):
+        """Return the newest run that was asked for this reason, when it has ended."""
+        def ended():
+            table = models.operations
+            with self.service.services.db.reader() as conn:
+                rows = conn.execute(table.select().where(table.c.kind == 'service.ensure').order_by(table.c.created_at)).all()
+            found.extend(row for row in rows[-1:] if row.data['why'] == why and row.state != 'open')
+            return found
+        found = []
+        base.eventually(ended, 'no run has ended', 120)
+        return found[0]
+
+    def costs(self, act, why):
+        """Return how many statements everything but this thread needs until the run has ended, and the run."""
+        with counting(self.service.services.db.engine) as counter:
+            act()
+            run = self.run_of(why)
+        return sum(name != threading.current_thread().name for name, _ in counter.statements), run
+
+    def ask(self):
+        status, document, _ = self.api.call('POST', '/services/ensure', {'host': 'test@alpha'})
+        self.assertEqual(202, status, document)
+
+    def test_statements(self):
+        self.addCleanup(self.manager.stop)
+        count, run = self.costs(self.manager.start, 'start')
+        self.assertEqual(('done', COUNT, 0), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
+        self.assertLessEqual(count, BUDGET * COUNT)
+        count, run = self.costs(self.ask, 'api')
+        self.assertEqual(('done', COUNT), (run.state, run.data['progress']['done']))
+        self.assertLessEqual(count, BUDGET * COUNT)
+        # And when everything is another than before: each share has other addresses, and was exported to nobody.
+        self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')
+        self.addCleanup(self.service.conf.clear_override, 'dummy_export_ips', 'alpha')
+        count, run = self.costs(self.ask, 'api')
+        self.assertEqual(('done', COUNT, COUNT), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
+        self.assertLessEqual(count, BUDGET * COUNT)
+
+    def test_a_start_that_waits_for_nobody(self):
+        """While the backend is at the first shares, the service is up, and does what it is asked for."""
+        self.service.knob('alpha', 'ensure_shares:hang')
+        self.manager.start()
+        self.addCleanup(self.manager.stop)
+        self.addCleanup(self.service.knob, 'alpha', '')
+        share = self.ids[-1][0]
+        rule = self.api.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[1]['access']
+        self.api.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
+        [service] = self.api.ok('GET', '/services?host=test@alpha')['services']
+        self.assertEqual(('up', True), (service['state'], service['ensuring']))
+        self.assertEqual('available', self.api.ok('GET', f'/shares/{share}')['share']['status'])

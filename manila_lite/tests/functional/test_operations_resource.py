@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What projects and administrators see of operations. Lists, filters and pages: ``gabbits/operations.yaml``."""
+
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+from manila_lite.tests.factories import dirty
+from manila_lite.tests.functional import base
+
+
+class Seen(base.ServiceTest):
+
+    PARTS = ('scheduler', 'share')
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.user = self.caller()
+
+    def seen(self, caller, ident):
+        return caller.ok('GET', f'/operations?resource_id={ident}&all_projects={int(caller is self.admin)}')['operations']
+
+    def test_what_a_backend_says_is_for_administrators(self):
+        self.service.knob('alpha', 'extend_share:fail')
+        share = self.user.share()
+        self.user.action(share['id'], 'extend', {'new_size': 2})
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'extending_error')
+        [mine, _], [all_of_it, _] = self.seen(self.user, share['id']), self.seen(self.admin, share['id'])
+        self.assertIn('lost touch', all_of_it['error'])
+        self.assertEqual('It failed; an administrator can see why.', mine['error'])
+        self.assertNotIn('host', mine)
+
+    def test_what_is_said_on_purpose_is_for_all(self):
+        self.service.knob('alpha', 'create_share:fail_final')
+        share = self.user.share(wait='error')
+        [mine] = self.seen(self.user, share['id'])
+        self.assertIn('cannot be done', mine['error'])
+        self.assertEqual('failed', mine['state'])
+
+    def test_while_it_is_tried_again(self):
+        self.service.conf.set_override('retry_delay', 60.0, 'operations')
+        self.addCleanup(self.service.conf.clear_override, 'retry_delay', 'operations')
+        self.service.knob('alpha', 'create_share:fail@once')
+        share = self.user.share(wait=None)
+        base.eventually(lambda: self.seen(self.user, share['id'])[0]['error'], 'no error is shown')
+        [mine] = self.seen(self.user, share['id'])
+        self.assertEqual(('open', 'It did not work so far and is tried again.'), (mine['state'], mine['error']))
+        self.assertGreater(mine['next_run_at'], mine['created_at'])
+
+    def add(self, **values):
+        """An operation is in the table that nobody works on. Returns its id."""
+        ident = uuidutils.generate_uuid()
+        with dirty.unguarded(self.service.services.db.engine) as conn:
+            conn.execute(models.operations.insert().values(
+                {'id': ident, 'kind': 'thing.do', 'resource_type': 'share', 'resource_id': ident, 'project_id': 'p',
+                 'topic': 'none', 'lane': 'work', 'state': 'open', 'data': {}, 'next_run_at': timeutils.utcnow(), **values}))
+        return ident
+
+    def test_progress(self):
+        for data, shown in (({'done': 1, 'total': 4}, (25, 1, 4, None)),
+                            ({'percent': 7.9, 'bytes_done': 3}, (7, None, None, 3)),
+                            ({}, (None,) * 4), ('much', (None,) * 4), ({'total': 0, 'done': 0}, (None, 0, 0, None))):
+            found = self.user.ok('GET', f'/operations/{self.add(data={"progress": data})}')['operation']['progress']
+            self.assertEqual(shown, tuple(found[name] for name in ('percent', 'done', 'total', 'bytes_done')))
+
+    def test_one_that_cannot_be_read_hides_no_other(self):
+        ident = self.add(state='parked', error='a path of the backend')
+        with self.service.services.db.engine.begin() as conn:
+            conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{ident}'")
+        self.assertEqual('It was set aside for an administrator to look at.', self.seen(self.user, ident)[0]['error'])
+
+    def test_what_is_not_the_projects_own(self):
+        for kind in ('share_server', 'service'):
+            ident = self.add(resource_type=kind)
+            self.assertEqual(404, self.user.call('GET', f'/operations/{ident}')[0])
+            self.assertEqual([], self.seen(self.user, ident))
+            self.assertEqual(200, self.admin.call('GET', f'/operations/{ident}')[0])

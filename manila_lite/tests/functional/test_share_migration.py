@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A single share moves to another backend in two phases: with its snapshots and rules, to another type or network."""
+
+import concurrent.futures
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+
+from manila_lite.db import models, share_migrations
+from manila_lite.manager import share_migration
+from manila_lite.operations.doctor import examine
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.test_budgets import counting
+
+_BACKEND = 'migration_driver_continue_update_interval = 0.1\nbackend_availability_zone = {}\n'
+_WANTED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True, 'preserve_metadata': True}
+_NETWORKS = """
+networks:
+- id: net
+  network_type: vlan
+  segmentation_id: 100
+  subnets:
+  - {id: four, cidr: 10.1.0.0/20, gateway: 10.1.0.1}
+  - {id: other, cidr: 10.2.0.0/20}
+"""
+
+
+class MigrationTest(base.ServiceTest):
+    """Short ways to move shares."""
+
+    EXTRA = '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
+
+    def setUp(self):
+        super().setUp()
+        for name in self.BACKENDS:
+            self.addCleanup(self.service.knob, name, '')
+
+    @classmethod
+    def make_type(cls, name, servers='False', **more):
+        """Return the id of a new share type."""
+        return cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
+            'driver_handles_share_servers': servers, 'snapshot_support': 'True', **more}}})['share_type']['id']
+
+    def make(self, backend='alpha', kind='plain', caller=None, **more):
+        """Return a share on a backend, of 2 GiB."""
+        share = (caller or self.admin).ok('POST', '/shares', {'share': {
+            'size': 2, 'share_proto': 'NFS', 'share_type': kind, **more,
+            'scheduler_hints': {'only_host': f'test@{backend}#pool1'}}})['share']
+        return self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+
+    def take(self, share):
+        """Return the id of a new snapshot."""
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
+        return snapshot['id']
+
+    def grant(self, share, to='10.1.0.0/20'):
+        self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': to})
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+
+    def act(self, share, action, body=None, caller=None, **more):
+        status, document, _ = (caller or self.admin).action(share['id'], action, body, **more)
+        return status, document
+
+    def start(self, share, host='test@beta', **more):
+        return self.act(share, 'migration_start', {**_WANTED, 'host': host, **more})
+
+    def shown(self, share):
+        return self.admin.ok('GET', f'/shares/{share["id"]}')['share']
+
+    def task_is(self, share, state):
+        base.eventually(lambda: self.shown(share)['task_state'] == state, f'not {state}')
+
+    def instances(self, share):
+        """Return the statuses of the share's instances by host."""
+        found = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return {row['host']: row['status'] for row in found}
+
+    def instance(self, share):
+        [found] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return found['id']
+
+    def store(self, backend):
+        return self.service.managers[backend].driver.store
+
+    def held(self, backend):
+        """Return the ids of all shares and snapshots that a backend has."""
+        store = self.store(backend)
+        with store.locked():
+            return {record.id for record in (*store.shares.all(), *store.snapshots.all())}
+
+    def at_rest(self):
+        """Every operation has ended."""
+        def ended():
+            with self.service.services.db.reader() as conn:
+                return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
+        base.eventually(ended, 'operations are open')
+
+    def move(self, share, host='test@beta', **more):
+        """The share has moved."""
+        self.assertEqual((202, None), self.start(share, host, **more))
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+
+    def is_as_before(self, share, held):
+        """The share is where it was, and the other backend has what it had."""
+        self.at_rest()
+        self.assertEqual({share['host']: 'available'}, self.instances(share))
+        self.assertEqual('available', self.shown(share)['status'])
+        self.assertEqual(held, self.held('beta'))
+
+
+class Migration(MigrationTest):
+    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, and cannot copy while clients write."""
+
+    BACKENDS = {'alpha': _BACKEND.format('here') + 'dummy_pools = pool1,pool2\n', 'beta': _BACKEND.format('here'),
+                'gamma': _BACKEND.format('there') + 'dummy_writable_migration = false\n'}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.plain = cls.make_type('plain')
+        cls.here = cls.make_type('here', availability_zones='here')
+        cls.other = cls.make_type('other', revert_to_snapshot_support='True')
+
+    def test_all_of_it(self):
+        user = self.caller('p')
+        share = self.make(metadata={'colour': 'red'})
+        self.grant(share)
+        snapshot = self.take(share)
+        old = self.instance(share)
+        self.assertEqual((202, None), self.start(share, writable=True))
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual(('migrating', 'migrating'), (self.shown(share)['status'], user.ok(
+            'GET', f'/snapshots/{snapshot}')['snapshot']['status']))
+        self.assertEqual({share['host']: 'migrating', 'test@beta#pool1': 'migrating_to'}, self.instances(share))
+        self.assertEqual(1, sum(row['id'] == share['id'] for row in user.ok('GET', '/shares')['shares']))
+        self.service.managers['alpha'].driver.write(old, 'written late')
+        told = self.admin.ok('GET', f'/shares/{share["id"]}/migration-progress')
+        self.assertEqual((100, 'migration_driver_phase1_done', 4 << 30),
+                         (told['total_progress'], told['task_state'], told['bytes_total']))
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_success')
+        found = self.shown(share)
+        self.assertEqual(('available', 'test@beta#pool1', {'colour': 'red'}, 'active'), (
+            found['status'], found['host'], found['metadata'], found['access_rules_status']))
+        self.at_rest()
+        new = self.instance(share)
+        self.assertNotEqual(old, new)
+        record = self.store('beta').share(new)
+        self.assertEqual(('written late', [['ip', '10.1.0.0/20', 'rw']]), (record.content, list(record.rules.values())))
+        self.assertEqual((set(), {new, snapshot}), ({old, snapshot} & self.held('alpha'), {new, snapshot} & self.held('beta')))
+        self.assertEqual('available', user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+        paths = [place['path'] for place in user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+        self.assertTrue(paths and all(new in path for path in paths), paths)
+        self.assertEqual(100, self.act(share, 'migration_get_progress')[1]['total_progress'])
+        self.assertEqual({'total_progress', 'phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left'},
+                         set(self.act(share, 'migration_get_progress', version='2.58')[1]))
+        # and on it goes from there: back, and away
+        self.assertEqual((202, None), self.act(share, 'deny_access', {'access_id': next(iter(record.rules))}))
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.at_rest()
+        self.move(share, 'test@alpha')
+        user.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual(set(), {old, new} & (self.held('alpha') | self.held('beta')))
+
+    def test_cancelled(self):
+        share, held = self.make(), self.held('beta')
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual(403, self.admin.call('DELETE', f'/shares/{share["id"]}')[0])
+        self.assertEqual((202, None), self.act(share, 'migration_cancel'))
+        self.task_is(share, 'migration_cancelled')
+        self.is_as_before(share, held)
+        for action in ('migration_cancel', 'migration_complete'):
+            self.assertEqual(400, self.act(share, action)[0])
+
+    def test_a_backend_that_fails_while_copying(self):
+        for method in ('share_migration_start', 'share_migration_continue'):
+            share, held = self.make(), self.held('beta')
+            self.service.knob('beta', f'{method}:fail_final')
+            self.start(share)
+            self.task_is(share, 'migration_error')
+            self.is_as_before(share, held)
+            self.assertTrue(self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
+            self.service.knob('beta', '')
+
+    def test_a_backend_that_cannot_clean_up(self):
+        share = self.make()
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.service.knob('beta', 'share_migration_cancel:fail_final')
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.at_rest()
+        self.assertEqual('available', self.shown(share)['status'])
+        self.assertEqual({share['host']: 'available', 'test@beta#pool1': 'error'}, self.instances(share))
+        [second] = [row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+                    if row['status'] == 'error']
+        self.assertEqual(409, self.start(share)[0])
+        self.service.knob('beta', '')
+        [finding] = [found for found in examine.look(self.service.services) if found.id == second]
+        self.assertIn(share['id'], finding.why)
+        self.admin.ok('POST', f'/share_instances/{second}/action', {'force_delete': None})
+        self.at_rest()
+        self.assertNotIn(second, self.held('beta'))
+        self.assertEqual({share['host']: 'available'}, self.instances(share))
+
+    def test_a_source_that_cannot_let_go(self):
+        share = self.make()
+        old = self.instance(share)
+        self.service.knob('alpha', 'delete_share:fail_final')
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({share['host']: 'error_deleting', 'test@beta#pool1': 'available'}, self.instances(share))
+        self.service.knob('alpha', '')
+        [finding] = [found for found in examine.look(self.service.services) if found.id == old]
+        self.assertIn('begun', examine.mend(self.service.services, finding))
+        self.at_rest()
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+        self.assertNotIn(old, self.held('alpha'))
+
+    def test_a_backend_that_fails_in_the_cut_over(self):
+        share = self.make()
+        snapshot = self.take(share)
+        self.service.knob('beta', 'share_migration_complete:fail_final')
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_error')
+        self.assertEqual({share['host']: 'error', 'test@beta#pool1': 'error'}, self.instances(share))
+        self.assertEqual('error', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+        self.service.knob('beta', '')
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+        self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+
+    def test_given_up_after_the_cut_over_failed(self):
+        share = self.make()
+        self.service.knob('beta', 'share_migration_complete:fail_final')
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_error')
+        idents = {row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']}
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.at_rest()
+        self.assertEqual(set(), idents & (self.held('alpha') | self.held('beta')))
+
+    def test_read_only_meanwhile(self):
+        share = self.make()
+        self.grant(share)
+        old = self.instance(share)
+        levels = lambda backend, ident: [rule[2] for rule in self.store(backend).share(ident).rules.values()]  # noqa: E731
+        self.assertEqual(409, self.start(share, 'test@gamma', writable=True)[0])
+        self.assertEqual((202, None), self.start(share, 'test@gamma'))
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual(['ro'], levels('alpha', old))
+        [found] = [row for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+                   if row['id'] == old]
+        self.assertTrue(found['cast_rules_to_readonly'])
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.at_rest()
+        self.assertEqual(['rw'], levels('alpha', old))
+        self.move(share, 'test@gamma')
+        self.assertEqual(['rw'], levels('gamma', self.instance(share)))
+
+    def test_a_source_that_cannot_be_made_read_only(self):
+        share = self.make()
+        self.grant(share)
+        self.service.knob('alpha', 'update_access:fail_final@once')
+        self.start(share, 'test@gamma')
+        self.task_is(share, 'migration_error')
+        self.at_rest()
+        self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
+
+    def test_another_type(self):
+        project = self.caller('typed', roles='admin,member,reader')
+        share = self.make(caller=project)
+        self.admin.ok('PUT', '/quota-sets/typed?share_type=other', {'quota_set': {'gigabytes': 1}})
+        status, document = self.start(share, share['host'], new_share_type_id=self.other)
+        self.assertEqual((413, True), (status, 'gigabytes' in str(document)))
+        self.admin.ok('PUT', '/quota-sets/typed?share_type=other', {'quota_set': {'gigabytes': 2}})
+        self.move(share, share['host'], new_share_type_id=self.other)         # where it is, with another type
+        found = self.shown(share)
+        self.assertEqual((self.other, True, share['host']), (
+            found['share_type'], found['revert_to_snapshot_support'], found['host']))
+        usage = self.admin.ok('GET', '/quota-sets/typed/detail?share_type=other')['quota_set']['gigabytes']['in_use']
+        before = self.admin.ok('GET', '/quota-sets/typed/detail?share_type=plain')['quota_set']['gigabytes']['in_use']
+        self.assertEqual((2, 0), (usage, before))
+        self.assertEqual(2, self.admin.ok('GET', '/quota-sets/typed/detail')['quota_set']['gigabytes']['in_use'])
+
+    def test_between_pools(self):
+        share = self.make()
+        self.move(share, 'test@alpha')
+        self.assertEqual('test@alpha#pool2', self.shown(share)['host'])
+        self.take(share)
+        status, document = self.start(share, 'test@alpha#pool1')
+        self.assertEqual((409, True), (status, 'preserve_snapshots' in str(document)), document)
+
+    def test_who_starts_at_once(self):
+        share = self.make()
+        with concurrent.futures.ThreadPoolExecutor(6) as hands:
+            answers = sorted(hands.map(lambda _: self.start(share)[0], range(6)))
+        self.assertEqual((1, True), (answers.count(202), set(answers) <= {202, 400, 409}), answers)
+        self.task_is(share, 'migration_driver_phase1_done')
+        with concurrent.futures.ThreadPoolExecutor(6) as hands:
+            answers = sorted(hands.map(lambda _: self.act(share, 'migration_complete')[0], range(6)))
+        self.assertEqual([202, *[400] * 5], answers)
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+
+    def test_refused(self):
+        share = self.make(kind='here')
+        nowhere = uuidutils.generate_uuid()
+        self.take(share)
+        for status, word, more in (
+                (400, 'nothing', {'host': 'nothing'}), (400, 'test@nobody', {'host': 'test@nobody'}),
+                (400, nowhere, {'new_share_type_id': nowhere}),
+                (400, 'new_share_network_id', {'new_share_network_id': nowhere}),
+                (409, 'already', {'host': share['host']}), (409, 'here', {'host': 'test@gamma'}),
+                (400, 'writable', {'writable': 'perhaps'}), (409, 'pool', {'host': 'test@beta#no-such-pool'}),
+                (409, 'nondisruptive', {'nondisruptive': True}), (409, 'snapshots', {'preserve_snapshots': False}),
+                (400, 'host-assisted', {'force_host_assisted_migration': True})):
+            found, document = self.start(share, **more)
+            self.assertEqual((status, True), (found, word in str(document)), (more, document))
+        self.assertEqual(404, self.start({'id': nowhere})[0])
+        for action in ('migration_complete', 'migration_cancel', 'migration_get_progress'):
+            self.assertEqual(400, self.act(share, action)[0])
+        self.assertEqual(403, self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta'}, self.caller('p'))[0])
+        self.admin.action(share['id'], 'reset_status', {'status': 'error'})
+        found, document = self.start(share)
+        self.assertEqual((400, True), (found, share['id'] in str(document)))
+        self.assertIsNone(self.shown(share)['task_state'])
+
+    def test_statements_do_not_grow_with_rules_and_snapshots(self):
+        costs = []
+        for count in (1, 8):
+            share = self.make()
+            for number in range(count):
+                self.grant(share, f'10.9.0.{number}')
+                self.take(share)
+            self.at_rest()
+            with counting(self.service.services.db.engine) as started:
+                self.assertEqual(202, self.start(share)[0])
+            self.task_is(share, 'migration_driver_phase1_done')
+            with counting(self.service.services.db.engine) as completed:
+                self.assertEqual(202, self.act(share, 'migration_complete')[0])
+                self.task_is(share, 'migration_success')
+            # Looks for the answer of the backend, and for work, depend on the time that things take.
+            asked = [text for thread, text in started.statements if thread == 'MainThread' and 'FROM operations' not in text]
+            moved = [text for thread, text in completed.statements
+                     if thread != 'MainThread' and ('share_instances' in text or 'snapshots' in text)]
+            costs.append((len(asked), len(moved)))
+        (few_started, few_completed), (many_started, many_completed) = costs
+        self.assertLessEqual(many_started, few_started * 1.2, costs)
+        self.assertLessEqual(many_completed, few_completed * 1.2 + 2, costs)
+
+    def test_what_the_doctor_says_of_it(self):
+        share = self.make()
+        snapshot = self.take(share)
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        mine = {finding.id: finding for finding in examine.look(self.service.services)
+                if finding.state in ('migrating', 'migrating_to')}
+        self.assertEqual(3, len(mine), mine)
+        self.assertTrue({share['id'], snapshot} <= set(mine), mine)
+        self.assertEqual({False}, {finding.wrong for finding in mine.values()})
+        self.assertTrue(all(share_migrations.KIND in finding.why for finding in mine.values()), mine)
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.at_rest()
+
+    def test_what_the_doctor_does_about_one_that_is_lost(self):
+        share = self.make()
+        self.grant(share)
+        self.start(share, 'test@gamma')
+        self.task_is(share, 'migration_driver_phase1_done')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.operations.delete().where(models.operations.c.resource_id == share['id']))
+        second = next(row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+                      if row['status'] == 'migrating_to')
+        mine = [found for found in examine.look(self.service.services) if found.id in (share['id'], second)]
+        self.assertEqual([True, True], [found.wrong for found in mine])
+        for found in mine:
+            self.assertTrue(examine.mend(self.service.services, found), found)
+        self.at_rest()
+        self.assertEqual({share['host']: 'available'}, self.instances(share))
+        self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
+        self.assertNotIn(second, self.held('gamma'))
+
+    def test_task_state_by_hand(self):
+        share, held = self.make(), self.held('beta')
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.operations.update().where(models.operations.c.kind == share_migrations.KIND).values(
+                next_run_at=models.operations.c.created_at))
+        self.service.managers['beta'].worker.runner.wake()
+        self.is_as_before(share, held)
+
+    def test_there_is_one_way_back(self):
+        [plan] = [plan for plan in share_migration.PLANS if plan.kind == share_migrations.KIND]
+        self.assertIs(share_migration.cut_over, plan.steps[share_migrations.CUT_OVER].do)
+
+
+class OnServers(MigrationTest):
+    """Between share servers, in one share network or to another."""
+
+    BACKENDS = {name: _BACKEND.format('here') + 'driver_handles_share_servers = true\n' for name in ('alpha', 'beta')}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(_NETWORKS)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.make_type('served', 'True')
+
+    def make_network(self, subnet='four'):
+        return self.admin.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': subnet}})['share_network']['id']
+
+    def test_into_another_network(self):
+        share = self.make(kind='served', share_network_id=self.make_network())
+        network = self.make_network('other')
+        self.move(share, new_share_network_id=network)
+        found = self.shown(share)
+        self.assertEqual((network, 'test@beta#pool1'), (found['share_network_id'], found['host']))
+        self.assertNotEqual(share['share_server_id'], found['share_server_id'])
+        [place] = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        self.assertIn('10.2.', place['path'])
+        self.admin.ok('DELETE', f'/share-servers/{share["share_server_id"]}')       # nothing is on it any more
+
+    def test_to_a_server_that_is_there(self):
+        network = self.make_network()
+        there = self.make('beta', 'served', share_network_id=network)
+        share = self.make(kind='served', share_network_id=network)
+        self.assertEqual(202, self.start(share)[0])
+        self.task_is(share, 'migration_driver_phase1_done')
+        status, document, _ = self.admin.call('POST', f'/share-servers/{there["share_server_id"]}/action', {
+            'migration_start': {**_WANTED, 'host': 'test@alpha'}})
+        self.assertEqual((409, True), (status, share['id'] in str(document)), document)
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual(there['share_server_id'], self.shown(share)['share_server_id'])
+
+    def test_a_server_that_cannot_be_made(self):
+        share = self.make(kind='served', share_network_id=self.make_network())
+        held = self.held('beta')
+        self.service.knob('beta', 'setup_server:fail_final')
+        self.start(share)
+        self.task_is(share, 'migration_error')
+        self.is_as_before(share, held)

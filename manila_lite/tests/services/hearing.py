@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody who listens to notifications, through oslo.messaging as any program does."""
+
+import time
+
+import fixtures
+import oslo_messaging
+
+_GROUP = 'oslo_messaging_notifications'
+
+
+class Heard(fixtures.Fixture):
+    """``events`` are the notifications since it was made, the oldest first: dicts of publisher, priority, event, payload.
+
+    ``conf`` is the running service's. The product sends notifications as long as the fixture is there; ``url``: through
+    that bus, or with None through that of the service.
+    """
+
+    def __init__(self, conf, url: str | None = 'inproc:///notifications'):
+        super().__init__()
+        self._conf = conf
+        self._url = url
+        self.events = []
+
+    def _setUp(self):
+        for name, value in (('driver', ['messagingv2']), ('transport_url', self._url)):
+            self._conf.set_override(name, value, _GROUP)
+            self.addCleanup(self._conf.clear_override, name, _GROUP)
+        way = oslo_messaging.get_notification_transport(self._conf)
+        listener = oslo_messaging.get_notification_listener(
+            way, [oslo_messaging.Target(topic='notifications')], [self], executor='threading')
+        listener.start()
+        self.addCleanup(listener.wait)
+        self.addCleanup(listener.stop)
+
+    def info(self, ctxt, publisher_id, event_type, payload, metadata):
+        """One has come: for oslo.messaging."""
+        self._keep('INFO', publisher_id, event_type, payload, ctxt)
+
+    def error(self, ctxt, publisher_id, event_type, payload, metadata):
+        """One has come with priority ERROR: for oslo.messaging."""
+        self._keep('ERROR', publisher_id, event_type, payload, ctxt)
+
+    def _keep(self, priority, publisher, event, payload, ctxt):
+        self.events.append({'priority': priority, 'publisher': publisher, 'event': event, 'payload': payload, 'context': ctxt})
+
+    def of(self, **payload):
+        """Return what was heard whose payload has these values."""
+        return [event for event in list(self.events) if payload.items() <= event['payload'].items()]
+
+    def wait(self, event, patience=30, **payload):
+        """Return the first notification of this type with these values, once it is here."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            for found in self.of(**payload):
+                if found['event'] == event:
+                    return found
+            time.sleep(0.02)
+        raise AssertionError(f'no {event} with {payload}; heard: {[(one["event"], one["payload"]) for one in self.events]}')

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import io
+import os
+import pty
+
+import testtools
+
+from manila_lite.cmd.manage import watch
+from manila_lite.cmd.manage.watch import Progress
+
+_COURSE = [Progress('preparing'), Progress('copying', 1, '0.1 of 4.0 GiB', 125), Progress('copying', 3, '0.2 of 4.0 GiB', 90),
+           Progress('copying', 50, '2.0 of 4.0 GiB', 7), Progress('ready', 100, hint='Say go.'),
+           Progress('ready', 100, hint='Say go.')]
+
+
+class Watch(testtools.TestCase):
+
+    def course(self, *more):
+        """Return what gives one state of things after another."""
+        return iter([*_COURSE, *more]).__next__
+
+    def test_a_line_for_each_change(self):
+        out = io.StringIO()
+        self.assertEqual(0, watch.watch(self.course(Progress('moved', 100, ended=True)), 0, out))
+        self.assertEqual(['preparing', 'copying  1 %  0.1 of 4.0 GiB  2 min 5 s left',
+                          'copying  50 %  2.0 of 4.0 GiB  7 s left', 'ready  100 %  Say go.', 'moved  100 %'],
+                         out.getvalue().splitlines())
+
+    def test_a_bad_end(self):
+        out = io.StringIO()
+        self.assertEqual(1, watch.watch(self.course(Progress('failed', hint='Why.', ended=False)), 0, out))
+        self.assertEqual('failed  Why.', out.getvalue().splitlines()[-1])
+
+    def test_who_had_seen_enough(self):
+        def look():
+            raise KeyboardInterrupt
+        self.assertEqual(130, watch.watch(look, 0, io.StringIO()))
+
+    def test_a_bar_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        with os.fdopen(theirs, 'w') as out:
+            self.assertEqual(0, watch.watch(self.course(Progress('moved', 100, ended=True)), 0, out))
+            out.flush()
+            shown = os.read(ours, 1 << 16).decode()
+        self.assertEqual(1, shown.count('Say go.'))
+        self.assertIn('moved', shown)
+        self.assertIn('100%', shown)
+
+    def test_figures(self):
+        self.assertEqual('3 of 10 shares', watch.of(3, 10, 'shares'))
+        self.assertEqual('1.5 GiB', watch.of(watch.gib(3 << 29), None, 'GiB'))
+        self.assertEqual('', watch.of(watch.gib(None), None, 'GiB'))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import json
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux import peer
+from manila_lite.drivers.linux.run import CommandFailed
+
+
+class _Peer:
+    """Has the requests of a peer, and something that is none."""
+
+    def look(self, migration):
+        if migration == 'gone':
+            raise errors.Final('It is gone.')
+        if migration == 'busy':
+            raise CommandFailed('busy')
+        return {'seen': migration}
+
+    def send(self, migration):
+        if migration == 'bad':
+            raise CommandFailed('it broke')
+
+    def secret(self):
+        return {'secret': 1}
+
+
+class ServeTest(testtools.TestCase):
+    def serve(self, *requests):
+        self.told = []
+        lines = [request if isinstance(request, str) else json.dumps(request) for request in requests]
+        return peer.serve(_Peer(), lines, self.told.append)
+
+    def test_requests_are_answered(self):
+        self.assertEqual(0, self.serve({'verb': 'look', 'migration': 'm'}, {'verb': 'look', 'migration': 'gone'},
+                                       {'verb': 'look', 'migration': 'busy'}))
+        self.assertEqual([{'seen': 'm'}, {'refused': 'It is gone.'}, {'failed': 'busy'}], self.told)
+
+    def test_what_is_no_request_is_refused(self):
+        bad = ('', 'no', '[]', '{}', {'verb': 'secret'}, {'verb': 'look'}, {'verb': 'look', 'other': 1}, {'verb': ['look']})
+        self.assertEqual(0, self.serve(*bad))
+        self.assertEqual([['refused']] * len(bad), [list(answer) for answer in self.told])
+
+    def test_a_stream_is_the_last_answer(self):
+        self.assertEqual(0, self.serve({'verb': 'send', 'migration': 'm'}, {'verb': 'look', 'migration': 'm'}))
+        self.assertEqual(1, self.serve({'verb': 'send', 'migration': 'bad'}, {'verb': 'look', 'migration': 'm'}))
+        self.assertEqual([], self.told)
+
+
+class MakeTest(testtools.TestCase):
+    def test_only_backends_of_the_configuration(self):
+        file = Path(self.useFixture(fixtures.TempDir()).path, 'conf')
+        file.write_text('[DEFAULT]\nenabled_share_backends = other\n[other]\ndriver = dummy\n[linux]\ndriver = linux\n')
+        for name in ('', 'linux', 'other', 'other; id', '../other', '--help'):
+            self.useFixture(fixtures.EnvironmentVariable('SSH_ORIGINAL_COMMAND', name))
+            self.assertRaises(errors.BadConfig, peer.make, argparse.Namespace(
+                backend=None, config_file=[str(file)], config_dir=None))

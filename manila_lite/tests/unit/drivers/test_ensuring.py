@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver that knows no better way than one share after the other."""
+
+import threading
+
+import testtools
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+
+
+def target(ident):
+    return kinds.EnsureTarget(kinds.Share(ident, ident, 'p', 1, 'NFS', 'pool'))
+
+
+class Slow(interface.EnsuresOneByOne):
+    """Says of each what its id says, and how many it had in hand."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+        self.met = threading.Barrier(self.ENSURED_AT_ONCE, timeout=20)
+
+    def ensure_share(self, target):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        self.met.wait()     # as many at a time as there may be
+        with self.lock:
+            self.now -= 1
+        if target.share.id == 'broken':
+            raise errors.Final('It has no data.')
+        if target.share.id == 'away':
+            raise ConnectionError('lost touch')
+        return kinds.EnsureResult(repaired=(target.share.id,))
+
+
+class OneByOne(testtools.TestCase):
+
+    def test_each_has_its_own_result(self):
+        driver = Slow()
+        idents = ['a', 'broken', 'b', 'away', 'c', 'd', 'e', 'f']
+        found = driver.ensure_shares([target(ident) for ident in idents])
+        self.assertEqual(set(idents) - {'away'}, set(found))
+        self.assertEqual('It has no data.', found['broken'].error)
+        self.assertEqual(('f',), found['f'].repaired)
+        self.assertEqual(Slow.ENSURED_AT_ONCE, driver.most)
+
+    def test_none(self):
+        self.assertEqual({}, Slow().ensure_shares([]))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import os
+import time
+
+import fixtures
+
+from manila_lite import context
+from manila_lite.rpc import clients, notices
+from manila_lite.tests.services import hearing
+from manila_lite.tests.unit.rpc import base
+from manila_lite.tests.unit.rpc.test_clients import closed_port
+
+_GROUP = 'oslo_messaging_notifications'
+
+
+class TestNotices(base.BusTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.services = context.Services(conf=self.conf, bus=clients.Bus(self.conf))
+        self.addCleanup(self.services.bus.close, 5)
+
+    def ctx(self):
+        return context.RequestContext(user_id='u', project_id='p', request_id='req-1', services=self.services,
+                                      auth_token='hush', overwrite=False)
+
+    def test_it_is_heard(self):
+        heard = self.useFixture(hearing.Heard(self.conf))
+        notices.emit(self.ctx(), 'thing.start', {'id': 'a'}, host='h@b')
+        got = heard.wait('thing.start', id='a')
+        self.assertEqual(('INFO', 'share.h@b'), (got['priority'], got['publisher']))
+        self.assertEqual({'id': 'a', 'request_id': 'req-1', 'project_id': 'p'}, got['payload'])
+        self.assertNotIn('hush', str(heard.events))
+
+    def test_errors_and_the_api(self):
+        heard = self.useFixture(hearing.Heard(self.conf))
+        notices.emit(self.services, 'thing.error', {'id': 'b', 'admin_password': 'hush'})
+        got = heard.wait('thing.error', id='b')
+        self.assertEqual(('ERROR', f'api.{self.conf.host}'), (got['priority'], got['publisher']))
+        self.assertNotIn('hush', str(got))
+
+    def test_nothing_is_sent_by_default(self):
+        notices.emit(self.ctx(), 'thing.start', {'id': 'a'})
+        self.assertIsNone(self.services.bus.notices._thread)
+
+    def test_close_sends_what_was_taken_in_order(self):
+        heard = self.useFixture(hearing.Heard(self.conf))
+        for number in range(50):
+            notices.emit(self.ctx(), 'thing.start', {'id': 'c', 'number': number})
+        notices.drain(5)
+        heard.wait('thing.start', id='c', number=49)
+        self.assertEqual(list(range(50)), [event['payload']['number'] for event in heard.of(id='c')])
+
+    def test_a_child_process_sends_from_a_thread_of_its_own(self):
+        self.useFixture(hearing.Heard(self.conf))
+        notices.emit(self.ctx(), 'thing.start', {'id': 'd'})
+        child = os.fork()
+        if child == 0:
+            notices.emit(self.ctx(), 'thing.start', {'id': 'e'})
+            os._exit(7 if self.services.bus.notices._thread.is_alive() else 1)
+        self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    def test_callers_notice_neither_a_dead_broker_nor_too_many(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.notices.BACKLOG', 10))
+        log = self.useFixture(fixtures.FakeLogger(level=30))
+        self.conf.set_override('driver', ['messagingv2'], _GROUP)
+        self.addCleanup(self.conf.clear_override, 'driver', _GROUP)
+        self.use_url(f'rabbit://guest:guest@127.0.0.1:{closed_port()}/')
+        child = os.fork()                   # its connection attempts go on as long as its process
+        if child == 0:
+            services = context.Services(conf=self.conf, bus=clients.Bus(self.conf))
+            began = time.monotonic()
+            for _ in range(1000):
+                notices.emit(services, 'thing.start', {})
+            quick = time.monotonic() - began < 1
+            os._exit(7 if quick and not services.bus.close(0.1) and log.output.count('are dropped') == 1 else 1)
+        self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    def test_what_cannot_be_sent_is_said(self):
+        log = self.useFixture(fixtures.FakeLogger(level=40))
+        self.conf.set_override('driver', ['messagingv2'], _GROUP)
+        self.addCleanup(self.conf.clear_override, 'driver', _GROUP)
+        self.use_url('nonsense://')
+        notices.emit(self.services, 'thing.start', {})
+        self.assertTrue(self.services.bus.close(5))
+        self.assertIn('no notifications are sent', log.output)

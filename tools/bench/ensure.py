@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shares ensured per second of one core, with the SQL statements for each, and how soon a backend with that many answers.
+
+The baseline is the driver alone, called for the same shares in the same batches: the rest is the product's. What is timed
+by the clock is how long after its start a share manager has done what it was told over the bus, while it ensures.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import inside
+import report
+import sqlalchemy as sa
+
+from manila_lite import context, operations
+from manila_lite.db import ensuring, services
+from manila_lite.db import operations as rows
+from manila_lite.manager import ensure, ensured
+from manila_lite.manager.service import ShareManager
+from manila_lite.operations import ensuring as runs
+from manila_lite.tests.factories import held
+
+#: Of what the driver does alone; statements for a share; of two seconds.
+LEAST, STATEMENTS, SOON = 0.1, 0.1, 1.0
+#: With fewer shares the costs of a run as such are what is seen.
+_MANY = 10_000
+_LOOK = 0.02
+
+
+def _wait(manager: ShareManager, ident: str) -> None:
+    while True:
+        with manager.services.db.reader() as conn:
+            if rows.get(conn, ident).state != rows.OPEN:
+                return
+        time.sleep(_LOOK)
+
+
+def _alone(manager: ShareManager, count: int) -> float:
+    """Return the shares that the driver alone looks at in a second of processor time."""
+    with manager.services.db.reader() as conn:
+        found = ensuring.after(conn, manager.host, '', count, ())
+    targets = ensured.targets(manager.services.db, found)
+    began = time.process_time()
+    for start in range(0, len(targets), ensure.BATCH):
+        manager.driver.ensure_shares(targets[start:start + ensure.BATCH])
+    return count / (time.process_time() - began)
+
+
+def _ask(manager: ShareManager) -> str:
+    ctx = context.admin(manager.services)
+    with ctx.db.writer() as conn:
+        services.set_ensuring(conn, manager.host, True)
+        wake = runs.ask(conn, ctx, services.get(conn, manager.host, 'manila-share'), ensure.API)
+    wake.send(ctx)
+    return wake.operation_id
+
+
+def _sync(manager: ShareManager, share_id: str) -> str:
+    ctx = context.admin(manager.services)
+    with ctx.db.writer() as conn:
+        wake = operations.begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=manager.host,
+                                     lane=operations.FAST, open_key=f'access:{share_id}')
+    wake.send(ctx)
+    return wake.operation_id
+
+
+def _counted(engine: sa.Engine, act: Callable[[], Any]) -> int:
+    """Return how many statements other threads than this one, which looks on, need until ``act`` is over."""
+    seen: list[str] = []
+    me = threading.get_ident()
+
+    def saw(conn: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        if threading.get_ident() != me and not statement.startswith('BEGIN'):
+            seen.append(statement)
+
+    sa.event.listen(engine, 'before_cursor_execute', saw)
+    try:
+        act()
+    finally:
+        sa.event.remove(engine, 'before_cursor_execute', saw)
+    return len(seen)
+
+
+def _is_at_it(manager: ShareManager) -> bool:
+    """Say whether the backend ensures its shares."""
+    with manager.services.db.reader() as conn:
+        return bool(services.get(conn, manager.host, 'manila-share').ensuring)
+
+
+def compare(found: report.Report, manager: ShareManager, share_id: str, count: int) -> None:
+    """Add the lines."""
+    many = count >= _MANY
+    base = found.add('the driver alone', _alone(manager, count), 'shares/s of a core')
+    began = time.monotonic()
+    manager.start()
+    try:
+        _wait(manager, _sync(manager, share_id))
+        soon = time.monotonic() - began
+        two = found.add('the time allowed', 2.0, 's')
+        found.add('from the start to an answer', soon, 's', two, most=SOON if many else None)
+        while _is_at_it(manager):
+            time.sleep(_LOOK)
+        began = time.process_time()
+        _wait(manager, _ask(manager))
+        found.add('ensured on demand', count / (time.process_time() - began), 'shares/s of a core', base,
+                  least=LEAST if many else None)
+        share = found.add('a share', 1.0, 'share')
+        engine = manager.services.db.engine
+        needed = _counted(engine, lambda: _wait(manager, _ask(manager)))
+        found.add('statements for each', needed / count, 'statements', share, most=STATEMENTS if many else None)
+    finally:
+        manager.stop()
+
+
+def measure(found: report.Report) -> None:
+    """Add the lines."""
+    count = found.pick(200, 10_000, 10_000)
+    with inside.inside() as made:
+        manager = ShareManager(made.services, 'alpha')
+        manager.driver.store.prepare()
+        report.say(f'{count:,} shares')
+        ids = held.make(made.services, manager.driver, count, type_id=made.type_id)
+        compare(found, manager, ids[-1][0], count)
+    found.note(f'{count:,} shares of the dummy backend with two export locations and one rule each.')
+
+
+if __name__ == '__main__':
+    sys.exit(report.main(__doc__, measure))

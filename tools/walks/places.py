@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backends drawn beside each other in a terminal, one of them with a share server, above the network of its clients."""
+
+_BOX = 44
+
+
+def draw(title, backends, home, inside, network, below):
+    """Return the lines.
+
+    ``inside``: lines about the server in the box of backend ``home``. ``network``: what stands on its wire and at the end
+    of the network. ``below``: lines about clients.
+    """
+    at = backends.index(home)
+    middle = at * (_BOX + 1) + _BOX // 2
+    address, name = network
+    empty = [''] * len(inside)
+    return [
+        title,
+        ''.join(f' {backend.center(_BOX)}' for backend in backends).rstrip(),
+        ''.join(f' ┌{"─" * (_BOX - 2)}┐' for _ in backends),
+        *_rows([inside if backend == home else empty for backend in backends]),
+        ''.join(f' └{_edge(backend == home)}┘' for backend in backends),
+        f'{" " * middle} │ {address}',
+        f' {"━" * middle}┷{"━" * (len(backends) * (_BOX + 1) - middle - 2)} {name}',
+        *(f'{" " * (_BOX // 4)} {line}' for line in below),
+    ]
+
+
+def _edge(wired):
+    """Return the lower edge of a box, with a wire in its middle or none."""
+    left = _BOX // 2 - 1
+    return f'{"─" * left}{"┬" if wired else "─"}{"─" * (_BOX - 3 - left)}'
+
+
+def _rows(boxes):
+    """Yield lines of boxes beside each other, with as many lines each."""
+    for cells in zip(*boxes, strict=True):
+        yield ''.join(f' │{cell.center(_BOX - 2)}│' for cell in cells)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share that is broken beneath a running service, and repaired when an administrator asks for that."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import psutil
+
+from manila_lite.drivers.linux import mounts
+from manila_lite.tests.nfs_client import Session
+from manila_lite.tests.nfs_client import call as nfs
+from walks.nfs import must
+from walks.one_share import OneShare
+from walks.service import Trouble
+from walks.settings import V4
+
+HOST = 'quickstart@storage'
+#: A file of ours is in the share from here on.
+_FILE, _TEXT = 'hello.txt', 'hello from manila_lite'
+
+
+class Repair(OneShare):
+    """The walk, its steps in their order."""
+
+    def through(self):
+        """Everything is shown but the end. Returns how to mount the share by hand."""
+        self._share()
+        self._access()
+        self._break()
+        self._ensure()
+        self._again()
+        return f'mount -t nfs4 {self.path} /mnt'
+
+    def _break(self):
+        walk = self.walk
+        with walk.step('Broken behind its back: the NFS server, the mount, the limit'):
+            home = walk.state / 'lib' / 'storage'
+            pool, place = home / 'pool', home / 'exports' / self._instance(home)
+            daemon = next(process for process in psutil.process_iter() if self._is_server(process, home))
+            walk.say(f'$ kill -9 {daemon.pid}    # NFS-Ganesha')
+            os.kill(daemon.pid, signal.SIGKILL)
+            walk.wait('NFS-Ganesha has ended', lambda: not self._is_server(daemon, home))
+            self._by_hand('umount', str(place))
+            self._by_hand('btrfs', 'qgroup', 'limit', '5G', str(pool / 'shares' / place.name))
+            walk.say('The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten')
+            walk.say('minutes only, so that it is seen who repairs what.')
+            worked, said = nfs(V4, self.remote, 'read', _FILE)
+            if worked:
+                raise Trouble(f'{_FILE} can be read all the same: {said!r}')
+            walk.say(f'{V4} cannot read {_FILE}: {said}')
+
+    def _instance(self, home):
+        """Return the name that the backend has for the share."""
+        found = [place.name for place in (home / 'exports').iterdir() if mounts.is_mounted(place)]
+        if len(found) != 1:
+            raise Trouble(f'mounted are {", ".join(found) or "no shares"}')
+        return found[0]
+
+    def _is_server(self, process, home):
+        """Say whether that is the NFS server, alive."""
+        try:
+            words = process.cmdline()
+            return words[:1] == ['ganesha.nfsd'] and any(str(home) in word for word in words)
+        except psutil.Error:
+            return False
+
+    def _by_hand(self, *words):
+        """An administrator's hand slipped."""
+        self.walk.say(f'$ {" ".join(words)}')
+        subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
+                       check=True, capture_output=True, timeout=60)
+
+    def _ask(self):
+        """The service was asked, and has done it. Returns what it says it did."""
+        walk = self.walk
+        walk.run('--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
+        walk.say(f'$ manila-manage ensure watch {HOST}')
+        done = subprocess.run(['manila-manage', f'--config-file={walk.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
+                              capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise Trouble(f'manila-manage ensure watch: {done.stdout} {done.stderr}')
+        for line in done.stdout.splitlines():
+            walk.say(line)
+        return done.stdout
+
+    def _ensure(self):
+        walk = self.walk
+        with walk.step('Ensure: what is amiss is found, repaired and told'):
+            said = self._ask()
+            for word in ('NFS server did not run', 'was not mounted', 'was 5 GiB; it is 1 GiB'):
+                if word not in said:
+                    raise Trouble(f'nothing was told of this: {word}')
+            found = must(nfs(V4, self.remote, 'read', _FILE))
+            if found != _TEXT:
+                raise Trouble(f'{_FILE} reads {found!r}')
+            walk.say(f'{V4} reads {_FILE} again: {found!r}')
+
+    def _again(self):
+        walk = self.walk
+        with walk.step('Ensure once more: nothing is amiss, and no client notices'):
+            client = Session(V4, self.remote)
+            try:
+                must(client.call('write', 'work.txt', 'before'))
+                if 'repaired' in self._ask():
+                    raise Trouble('something was repaired that was well')
+                must(client.call('write', 'work.txt', 'after'))
+                walk.say(f'a client that stayed mounted reads {must(client.call("read", "work.txt"))!r}')
+            finally:
+                client.close()
