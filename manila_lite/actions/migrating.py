@@ -82,6 +82,21 @@ def must_be_offered(kind: str, specs: Mapping[str, str], service: Any) -> None:
 
 # Asking ---------------------------------------------------------------------------------------------
 
+def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
+    """Return what the operation has to know of what the backend supports."""
+    return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel'))}
+
+
+def must_be_cancellable(found: Any, task_state: str | None) -> None:
+    """The backend can call off the migration, if one is going on.
+
+    :raises errors.Invalid: it said that it cannot.
+    """
+    if found is not None and task_state in CANCELLABLE and not found.data['cancellable']:
+        raise errors.Invalid(f'{found.data["to"]} cannot call off a migration; it can only be completed.',
+                             code='migration_not_cancellable')
+
+
 def lacking(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
     """Return what of the ``options`` the backend cannot do, or why it cannot do anything; or nothing."""
     if not support.get('compatible'):

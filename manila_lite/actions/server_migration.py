@@ -171,12 +171,13 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
     if objection := _objection(move, support):
         raise errors.Conflict(f'Share server {ident} cannot move to {move.to}: {objection}', code='migration_refused')
     with ctx.db.writer() as conn:
-        wake, data = _begin(conn, ctx, move, _examined(conn, ctx, ident, wanted), freeze=not support.get('writable'))
+        wake, data = _begin(conn, ctx, move, _examined(conn, ctx, ident, wanted), migrating.agreed(support))
         notes.announce(ctx, ident, data, f'{notes.COPY}.start')
     wake.send(ctx)
 
 
-def _begin(conn: Any, ctx: RequestContext, asked: Move, move: Move, *, freeze: bool) -> tuple[operations.Wake, dict[str, Any]]:
+def _begin(conn: Any, ctx: RequestContext, asked: Move, move: Move,
+           agreed: Mapping[str, bool]) -> tuple[operations.Wake, dict[str, Any]]:
     if [row.id for row in asked.shares] != [row.id for row in move.shares]:
         raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
     source, target = move.server, uuidutils.generate_uuid()
@@ -186,7 +187,7 @@ def _begin(conn: Any, ctx: RequestContext, asked: Move, move: Move, *, freeze: b
         'id': target, 'share_network_id': move.network_id, 'host': move.host, 'identifier': target,
         'source_share_server_id': source.id, 'is_auto_deletable': False,
         **{name: getattr(source, name) for name in _KEPT}}, [place.id for place in move.places], 'receive')
-    data = {**move.data(target), 'freeze': freeze}
+    data = {**move.data(target), **agreed}
     return operations.begin(conn, ctx, server_migrations.KIND, 'share_server', source.id, topic='scheduler',
                             serial=f'server:{source.id}', open_key=f'server:{source.id}', data=data), data
 
@@ -247,6 +248,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     with ctx.db.writer() as conn:
         server = share_servers.get(conn, ident)
         found = server_migrations.last(conn, ident)
+        migrating.must_be_cancellable(found, server.task_state)
         if found is None or not transitions.server_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
             raise errors.Invalid(f'The migration of share server {ident} cannot be cancelled: its task state is '
                                  f'{server.task_state}.', code='not_migrating')

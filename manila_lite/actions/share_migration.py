@@ -149,7 +149,7 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
         conn, ctx, share_migrations.CHECK, 'share', ident, topic='scheduler', lane=operations.FAST, data=data), move.host)
     if objection := migrating.lacking(move.host, move.options, support):
         raise errors.Conflict(f'Share {ident} cannot move to {move.to}: {objection}', code='migration_refused')
-    data['freeze'] = not support.get('writable')
+    data |= migrating.agreed(support)
     with ctx.db.writer() as conn:
         now = _examined(conn, ctx, ident, wanted)
         if (now.share.instance_id, now.share.size) != (move.share.instance_id, move.share.size):
@@ -226,6 +226,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident)
         found = _last(conn, ident)
+        migrating.must_be_cancellable(found, share.task_state)
         if found is None or not transitions.share_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
             raise errors.Invalid(f'The migration of share {ident} cannot be cancelled: its task state is {share.task_state}.',
                                  code='not_migrating')

@@ -32,7 +32,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
             return kinds.MigrationSupport(False, reason=reason)
         return kinds.MigrationSupport(
             True, writable=self.conf.dummy_writable_migration, nondisruptive=migration.keeps_addresses, preserve_snapshots=True,
-            migration_cancel=True, migration_get_progress=True)
+            migration_cancel=self.conf.dummy_cancellable_migration, migration_get_progress=True)
 
     def _why_not(self, migration: kinds.ServerMigration) -> str:
         if not self._source(migration).servers.folder.is_dir():

@@ -31,7 +31,8 @@ class DummyShareMigration(interface.MigratesShares):
             return kinds.MigrationSupport(False, reason=reason)
         # Snapshots keep their names, and a backend has each name once.
         return kinds.MigrationSupport(
-            True, writable=self.conf.dummy_writable_migration, migration_cancel=True, migration_get_progress=True,
+            True, writable=self.conf.dummy_writable_migration, migration_get_progress=True,
+            migration_cancel=self.conf.dummy_cancellable_migration,
             preserve_snapshots=not (migration.snapshots and self._from_here(migration)))
 
     def _objection_to(self, migration: kinds.ShareMigration) -> str:

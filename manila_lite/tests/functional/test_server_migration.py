@@ -37,7 +37,8 @@ class Migration(base.ServiceTest):
     """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` wants nobody to write meanwhile."""
 
     BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('here'), 'gamma': _BACKEND.format('there'),
-                'still': _BACKEND.format('here') + 'dummy_writable_migration = false\n'}
+                'still': _BACKEND.format('here') + 'dummy_writable_migration = false\n',
+                'firm': _BACKEND.format('here') + 'dummy_cancellable_migration = false\n'}
     EXTRA = '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
 
     @classmethod
@@ -412,6 +413,16 @@ class Migration(base.ServiceTest):
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
             self.at_rest()
             self.assertEqual((['rw'], False), (self.levels(there, share), self.is_read_only(share)))
+
+    def test_a_backend_that_cannot_call_it_off(self):
+        server, [share] = self.make_shares(1)
+        self.start(server, 'test@firm')
+        self.task_is(server, 'migration_driver_phase1_done')
+        status, document = self.act(server, 'migration_cancel')
+        self.assertEqual((400, True), (status, 'test@firm cannot call off' in str(document)))
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.assertEqual(200, self.act(server, 'migration_complete')[0])
+        self.assertIn('@firm', self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')['host'])
 
     def test_a_source_that_cannot_make_its_rules_read_only(self):
         server, share = self.with_rule()

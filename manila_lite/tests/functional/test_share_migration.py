@@ -116,7 +116,8 @@ class Migration(MigrationTest):
     """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, and cannot copy while clients write."""
 
     BACKENDS = {'alpha': _BACKEND.format('here') + 'dummy_pools = pool1,pool2\n', 'beta': _BACKEND.format('here'),
-                'gamma': _BACKEND.format('there') + 'dummy_writable_migration = false\n'}
+                'gamma': _BACKEND.format('there') + 'dummy_writable_migration = false\n',
+                'firm': _BACKEND.format('there') + 'dummy_cancellable_migration = false\n'}
 
     @classmethod
     def setUpClass(cls):
@@ -167,6 +168,15 @@ class Migration(MigrationTest):
         user.ok('DELETE', f'/shares/{share["id"]}')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.assertEqual(set(), {old, new} & (self.held('alpha') | self.held('beta')))
+
+    def test_a_backend_that_cannot_call_it_off(self):
+        share = self.make()
+        self.start(share, 'test@firm')
+        self.task_is(share, 'migration_driver_phase1_done')
+        status, document = self.act(share, 'migration_cancel')
+        self.assertEqual((400, True), (status, 'test@firm cannot call off' in str(document)))
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_success')
 
     def test_cancelled(self):
         share, held = self.make(), self.held('beta')
