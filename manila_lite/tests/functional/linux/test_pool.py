@@ -79,7 +79,7 @@ class Btrfs(testtools.TestCase):
         self.assertEqual('old', (self.pool.snapshot('snap') / 'f').read_text())
         self.assertRaises(OSError, (self.pool.snapshot('snap') / 'f').write_text, 'no')
         self.pool.clone('clone', 'snap', 1)
-        self.assertTrue(btrfs.has_limit(self.pool.root, self.pool.share('clone')))
+        self.assertEqual(1 << 30, btrfs.limit_of(self.pool.root, self.pool.share('clone')))
         (self.pool.share('clone') / 'f').write_text('mine')
         for ident in ('source', 'clone'):
             self.pool.discard(ident)
