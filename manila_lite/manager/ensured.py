@@ -59,9 +59,10 @@ def store(work: Work, batch: Any, results: Mapping[str, kinds.EnsureResult], why
     said = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
     broken = {ident: target for ident, (target, result) in said.items() if result and result.error}
     good = {ident: found for ident, found in said.items() if found[1] and ident not in broken}
-    silent = [ident for ident, (_, result) in said.items() if result is None]
     with work.ctx.db.writer() as conn:
         there = ensuring.lock(conn, said)
+        # What is gone, or in other hands at this moment, is looked at once more, if it is still there then.
+        silent = [ident for ident, (_, result) in said.items() if result is None or ident not in there]
         good = {ident: found for ident, found in good.items() if ident in there}
         updated = _locations(conn, good)
         pairs.merge_many(conn, share_metadata, {target.share.share_id: result.metadata for target, result in good.values()})
@@ -70,7 +71,7 @@ def store(work: Work, batch: Any, results: Mapping[str, kinds.EnsureResult], why
         _settle(conn, batch, lost)
         _tell(conn, work, {target.share.share_id: (target.share.project_id, results[ident].error)
                            for ident, target in broken.items() if ident in there}, Detail.SHARE_BROKEN, again)
-        work.data['broken'] += broken
+        work.data['broken'] += [ident for ident in broken if ident in there]
         work.data['left'] += silent
         work.data.update({'last_error': why} if silent else {}, after=batch.last)
         _count(work, len(said) - len(silent), batch.skipped, updated, good.values())

@@ -18,7 +18,7 @@ _MODES = {DROPPED: 'drop', DOUBLED: 'double'}
 
 
 #: Cells that wait side by side: with more, those that are struck last would be late for want of a processor alone.
-_ABREAST = 140
+_ABREAST = 90
 
 
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],

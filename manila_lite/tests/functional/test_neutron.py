@@ -61,13 +61,13 @@ class Described(neutron_base.NeutronTest):
 
     def test_what_neutron_knows_of_a_subnet(self):
         net = self.net(mtu=1400, provider_network_type='vlan', provider_physical_network='physnet1',
-                       provider_segmentation_id=177)
+                       provider_segmentation_id=977)
         self.addCleanup(self.neutron.delete_network, net.id)
         four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64', gateway_ip='fd77::9')
         for subnet, version, gateway in ((four, 4, '10.1.0.1'), (six, 6, 'fd77::9')):
             found = self.described(net, subnet)
             expected = {'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id, 'cidr': subnet.cidr, 'mtu': 1400,
-                        'ip_version': version, 'gateway': gateway, 'network_type': 'vlan', 'segmentation_id': 177}
+                        'ip_version': version, 'gateway': gateway, 'network_type': 'vlan', 'segmentation_id': 977}
             self.assertEqual(expected, {name: found[name] for name in expected})
 
     def test_a_flat_network_has_no_segment_id(self):
@@ -78,7 +78,7 @@ class Described(neutron_base.NeutronTest):
     def segments(self):
         """A network with a segment in each physical network, and a subnet."""
         net = self.net(segments=[{'provider:network_type': 'vlan', 'provider:physical_network': name,
-                                  'provider:segmentation_id': ident} for name, ident in (('physnet1', 199), ('physnet2', 299))])
+                                  'provider:segmentation_id': ident} for name, ident in (('physnet1', 998), ('physnet2', 999))])
         self.addCleanup(self.neutron.delete_network, net.id)
         return net, self.subnet(net, '10.1.0.0/24')
 
@@ -88,7 +88,7 @@ class Described(neutron_base.NeutronTest):
         self.set_option('physical_network', 'physnet3')
         self.refused(400, net, subnet, net.id)
         self.set_option('physical_network', 'physnet2')
-        self.assertEqual(299, self.described(net, subnet)['segmentation_id'])
+        self.assertEqual(999, self.described(net, subnet)['segmentation_id'])
 
     def test_a_subnet_that_is_in_one_segment(self):
         net, _ = self.segments()
