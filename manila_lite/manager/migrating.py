@@ -26,6 +26,16 @@ _FROM = {
 }
 
 
+def is_near(answer: object) -> bool:
+    """Return what a driver says of a copy.
+
+    :raises errors.ManilaLiteError: it says neither that it is near nor that it is not.
+    """
+    if not isinstance(answer, bool):
+        raise errors.ManilaLiteError(f'The backend was asked whether the copy is near, and said {answer!r}.')
+    return answer
+
+
 def enter(work: Work, swap: Swap, read: Callable[[Connection, Work], str | None], state: Migration,
           unless: Migration | None = None) -> bool:
     """What moves shows ``state``; or says no, if it shows ``unless``. ``read`` reads its task state.

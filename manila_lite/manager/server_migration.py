@@ -145,7 +145,7 @@ def copy(work: Work) -> None:
     _enter(work, Migration.COPYING)
     migration = _migration(work)
     with servers.alone(work.data['target']):
-        finished = work.service.driver.share_server_migration_continue(migration)
+        finished = steps.is_near(work.service.driver.share_server_migration_continue(migration))
         progress = work.service.driver.share_server_migration_get_progress(migration)
     work.data['progress'] = dataclasses.asdict(progress)
     if not finished:

@@ -134,7 +134,7 @@ def copy(work: Work) -> None:
     """
     _enter(work, Migration.COPYING)
     migration = _migration(work)
-    finished = work.service.driver.share_migration_continue(migration)
+    finished = migrating.is_near(work.service.driver.share_migration_continue(migration))
     work.data['progress'] = dataclasses.asdict(work.service.driver.share_migration_get_progress(migration))
     if not finished:
         raise errors.Again(work.service.section.migration_driver_continue_update_interval)

@@ -156,7 +156,7 @@ def enter(netns):
     os.close(fd)
 
 
-def call(address, export, action, *words, netns=None, seconds=120):
+def call(address, export, action, *words, netns=None, seconds=300):
     """Do one thing in a process of its own; returns (worked, what it printed)."""
     command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
                address, export, action, *map(str, words)]

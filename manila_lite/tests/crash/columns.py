@@ -109,12 +109,13 @@ def _senders(role: str, column: str) -> Iterator[Story]:
 #: What must become of a fault; of the others, nothing that hangs.
 _ENDS = {'raises once': GOOD, 'raises always': BAD, 'refuses': BAD, 'works, then refuses': BAD,
          **dict.fromkeys(faulty.HANGS, GOOD)}
-_UNDO_FAULTS = ('raises once', *faulty.HANGS)
+#: After these all goes well; so it must when a driver undoes its work.
+_HARMLESS = ('raises once', *faulty.HANGS)
 
 
 def driver(deployment: Deployment) -> list[Story]:
     """The driver raises, hangs and is killed, and answers in part or nonsense, in each method that operations call."""
-    return Wave(deployment, _driver_stories()).run(lambda wave: wave.kill('share'))
+    return _waves(deployment, _driver_stories(), lambda wave: wave.kill('share'))
 
 
 def _driver_stories() -> Iterator[Story]:
@@ -123,8 +124,10 @@ def _driver_stories() -> Iterator[Story]:
             continue
         for fault in (*faulty.BEFORE, *faulty.AFTER, *faulty.HANGS):
             yield _driver_story(subject, subject.method, fault, {}, _ENDS.get(fault, ANY))
+            for method in subject.also:
+                yield _driver_story(subject, method, fault, {}, GOOD if fault in _HARMLESS else ANY)
         if any(way.passed_back for way in subject.ways):
-            for fault in _UNDO_FAULTS:
+            for fault in _HARMLESS:
                 yield _driver_story(subject, 'delete_share', fault, {subject.method: 'works, then refuses'}, BAD)
 
 

@@ -248,7 +248,7 @@ class Subject:
 
     ``makes``: the resource is new. ``asks``: the request is answered only when backends were asked, and before that
     nothing is begun. ``method``: what the driver is called for, in step ``method_step``. ``tells`` off: that it failed is
-    the answer, and no message repeats it.
+    the answer, and no message repeats it. ``also``: other methods that it calls on the way.
     """
 
     name: str
@@ -263,6 +263,7 @@ class Subject:
     asks: bool = False
     method_step: int = 0
     tells: bool = True
+    also: tuple[str, ...] = ()
 
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
@@ -315,13 +316,15 @@ SUBJECTS = (
     Subject('move a share server', Cell.with_server, Cell.move,
             (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
              Way('share', 'share_server.apply_rules'), Way('share', 'share_server.release')),
-            'server', 'gone', 'share_server_migration_complete', method_step=5),
+            'server', 'gone', 'share_server_migration_complete', method_step=5,
+            also=('share_server_migration_start', 'share_server_migration_continue', 'share_server_migration_get_progress')),
     Subject('ask whether a share can move', Cell.with_snapshot, Cell.ask_to_move_share,
             (Way('scheduler', 'share.migration_check', passed_on=True), Way('share', 'share.migration_check')),
             'share', 'available', 'share_migration_check_compatibility', asks=True, tells=False, size=2),
     Subject('move a share', Cell.with_snapshot, Cell.move_share,
             (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.release')),
-            'share', 'available', 'share_migration_complete', method_step=5, size=2),
+            'share', 'available', 'share_migration_complete', method_step=5, size=2,
+            also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),
