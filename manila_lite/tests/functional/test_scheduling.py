@@ -179,10 +179,11 @@ class Backend(base.ServiceTest):
         share = caller.share()
         calls = self.service.state / 'alpha' / 'calls'
         before = calls.read_text().count('update_access')
-        self.service.knob('alpha', 'update_access:delay=0.5')
+        self.service.knob('alpha', 'update_access:hang')
         for number in range(10):
             caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
                 'access_type': 'ip', 'access_to': f'10.0.0.{number}'}})
+        self.service.knob('alpha', '')
         caller.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
         found = {rule['state'] for rule in caller.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']}
         self.assertEqual({'active'}, found)

@@ -99,7 +99,7 @@ class Migration(base.ServiceTest):
         def ended():
             with self.service.services.db.reader() as conn:
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
-        base.eventually(ended, 'operations are open')
+        base.eventually(ended, 'operations are open', patience=180)
 
     def told(self, heard, server, *, until):
         """Return what was said of the server's migration, up to this event: pairs of event and publisher."""
