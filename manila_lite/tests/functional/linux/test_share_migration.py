@@ -161,4 +161,5 @@ class OnServers(test_server_migration.MigrationTest):
         self.until(lambda: len(self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']) == 1, 'the source is gone')
         self.assertTrue(self.place('beta', share).is_dir())
         found = self.lite.ok('GET', f'/shares/{share}')['share']
+        self.machine.spaces.append(f'manila-{found["share_server_id"]}')
         self.assertNotEqual(self.server, found['share_server_id'])
