@@ -155,8 +155,8 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
         if (now.share.instance_id, now.share.size) != (move.share.instance_id, move.share.size):
             raise errors.WrongState(f'Share {ident} changed in the meantime; try again.')
         wake = _begin(conn, ctx, now, data)
+        ends.announce(ctx, ident, data, f'{ends.COPY}.start')
     wake.send(ctx)
-    ends.announce(ctx, ident, data, f'{ends.COPY}.start')
 
 
 def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> operations.Wake:
@@ -201,8 +201,8 @@ def complete(ctx: RequestContext, ident: str) -> None:
             raise errors.Invalid(f'The migration of share {ident} cannot be completed: its task state is {share.task_state}, '
                                  f'not {Migration.COPIED}.', code='not_migrating')
         rows.hurry(conn, found.id)
+        ends.announce(ctx, ident, {**found.data, 'cut': True}, f'{ends.COMPLETE}.start')
     migrating.tell(ctx, found)
-    ends.announce(ctx, ident, {**found.data, 'cut': True}, f'{ends.COMPLETE}.start')
 
 
 def _once_more(conn: Any, share: Any, found: Any) -> None:
@@ -231,8 +231,8 @@ def cancel(ctx: RequestContext, ident: str) -> None:
             raise errors.Invalid(f'The migration of share {ident} cannot be cancelled: its task state is {share.task_state}.',
                                  code='not_migrating')
         rows.hurry(conn, found.id)
+        ends.announce(ctx, ident, found.data, f'{ends.CANCEL}.start')
     migrating.tell(ctx, found)
-    ends.announce(ctx, ident, found.data, f'{ends.CANCEL}.start')
 
 
 def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:

@@ -26,10 +26,6 @@ from manila_lite.operations import Plan, Step, Work
 from manila_lite.operations import share_migrating as ends
 from manila_lite.states import Migration
 
-#: Seconds until it is seen again whether the source's backend has made the rules read-only.
-_SOON = 0.5
-
-
 # What drivers are told ------------------------------------------------------------------------------
 
 def _target_row(conn: Connection, work: Work) -> Any:
@@ -104,12 +100,7 @@ def freeze(work: Work) -> None:
             wake = ends.tell_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: True})
         work.data['frozen'] = wake.operation_id
         wake.send(work.ctx)
-    with work.ctx.db.reader() as conn:
-        told = rows.get(conn, work.data['frozen'])
-    if told is not None and told.state == rows.OPEN:
-        raise errors.Again(_SOON)
-    if told is None or told.state != rows.DONE:
-        raise errors.Final('The backend of the share could not make its access rules read-only.')
+    migrating.answered(work, work.data['frozen'], 'The backend of the share could not make its access rules read-only.')
 
 
 def start(work: Work) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from manila_lite import context, errors
-from manila_lite.cmd.manage.command import Call, Command, argument
+from manila_lite.cmd.manage.command import Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, gib, of, watch
 from manila_lite.db import operations as rows
 from manila_lite.db import server_migrations, share_migrations, shares
@@ -86,15 +86,8 @@ def _ended(op: Any) -> Progress:
     return Progress('failed', hint=f'{op.error} All is as it was before.', ended=False)
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 3600:
-        raise ValueError(text)
-    return value
-
-
 COMMANDS: Sequence[Command] = (
     Command('migration', 'watch', follow, [
         argument('id', metavar='ID', help='share server (source or target) or share'),
-        argument('--every', type=_seconds, default=1.0, metavar='SECONDS', help='between looks (default: 1)')]),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='between looks (default: 1)')]),
 )

@@ -11,6 +11,43 @@ from manila_lite.drivers import interface
 from manila_lite.tests.compliance.server_cases import ServerCase
 
 
+class Started:
+    """The copy begins; of whatever moves."""
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        self.test.near(self.migration)
+        self.verify_kept()
+
+
+class Continued:
+    """The copy goes on until it is near."""
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.test.step('start', self.migration)
+
+    def call(self) -> bool:
+        return self.test.near(self.migration)
+
+    def verify(self, answer: Any) -> None:
+        progress = self.test.step('get_progress', self.migration)
+        self.test.assertEqual((100, progress.bytes_total), (progress.percent, progress.bytes_done))
+
+
+class Unreachable:
+    """The driver cannot reach the backend that something is to come from."""
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (dataclasses.replace(self.migration, source_host='here@elsewhere'),)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertFalse(answer.compatible)
+        self.test.assertTrue(answer.reason)
+        self.nothing_is_here()
+
+
 class _Migration(ServerCase):
     ABILITY = interface.MigratesServers
 
@@ -37,17 +74,8 @@ class Check(_Migration):
             self.test.assertTrue(self.test.ensured(dataclasses.replace(share, server=self.test.server)).error)
 
 
-class CheckUnknown(Check):
+class CheckUnknown(Unreachable, Check):
     """The driver cannot reach that backend."""
-
-    def arrange(self) -> None:
-        super().arrange()
-        self.args = (dataclasses.replace(self.migration, source_host='here@elsewhere'),)
-
-    def verify(self, answer: Any) -> None:
-        self.test.assertFalse(answer.compatible)
-        self.test.assertTrue(answer.reason)
-        self.nothing_is_here()
 
 
 class CheckHere(CheckUnknown):
@@ -58,28 +86,12 @@ class CheckHere(CheckUnknown):
         self.args = (dataclasses.replace(self.migration, source_host=self.test.driver.backend.host),)
 
 
-class Start(_Migration):
+class Start(Started, _Migration):
     METHOD = 'share_server_migration_start'
 
-    def verify(self, answer: Any) -> None:
-        self.test.assertIsNone(answer)
-        self.test.near(self.migration)
-        self.verify_kept()
 
-
-class Continue(_Migration):
+class Continue(Continued, _Migration):
     METHOD = 'share_server_migration_continue'
-
-    def arrange(self) -> None:
-        super().arrange()
-        self.test.driver.share_server_migration_start(self.migration)
-
-    def call(self) -> bool:
-        return self.test.near(self.migration)
-
-    def verify(self, answer: Any) -> None:
-        progress = self.test.driver.share_server_migration_get_progress(self.migration)
-        self.test.assertEqual((100, progress.bytes_total), (progress.percent, progress.bytes_done))
 
 
 class Cancel(Continue):

@@ -12,6 +12,8 @@ from manila_lite import errors, kinds
 from manila_lite.drivers import load
 from manila_lite.tests.compliance import base
 
+#: What the names of a driver's methods begin with, by what moves.
+_CALLS = {kinds.ServerMigration: 'share_server_migration', kinds.ShareMigration: 'share_migration'}
 ORIGIN = 'origin'
 ORIGIN_HOST = f'here@{ORIGIN}'
 
@@ -52,6 +54,23 @@ class Origin:
         with self.at_origin():
             return getattr(self, method)(*args)
 
+    def step(self, name: str, migration: kinds.ServerMigration | kinds.ShareMigration):
+        """Have the driver do a step of the migration."""
+        return getattr(self.driver, f'{_CALLS[type(migration)]}_{name}')(migration)
+
+    def call_off(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> None:
+        """The migration is over."""
+        with contextlib.suppress(errors.Final):     # it is complete
+            self.step('cancel', migration)
+
+    def near(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> bool:
+        """The copy got as near as it gets."""
+        end = time.monotonic() + base.STUCK
+        while not self.step('continue', migration):
+            self.assertLess(time.monotonic(), end, 'the copy does not get near')
+            time.sleep(0.05)
+        return True
+
 
 class Migrates(Origin):
     """For a class that is a ``base.Binding`` and ``servers.OnServers`` too."""
@@ -78,21 +97,9 @@ class Migrates(Origin):
             {share.id: tuple(self.rules(self.GOOD)) for share in (one, two)}, keeps_addresses=keeps_addresses)
         for share in migration.shares:
             self.addCleanup(self.driver_call, 'delete_share', dataclasses.replace(share, server=target))
-        self.addCleanup(self._call_off, migration)
+        self.addCleanup(self.call_off, migration)
         self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)
         return migration
-
-    def _call_off(self, migration: kinds.ServerMigration) -> None:
-        with contextlib.suppress(errors.Final):     # it is complete
-            self.driver.share_server_migration_cancel(migration)
-
-    def near(self, migration: kinds.ServerMigration) -> bool:
-        """The copy got as near as it gets."""
-        end = time.monotonic() + base.STUCK
-        while not self.driver.share_server_migration_continue(migration):
-            self.assertLess(time.monotonic(), end, 'the copy does not get near')
-            time.sleep(0.05)
-        return True
 
     def bother_origin(self, migration: kinds.ServerMigration) -> None:
         """The backend to come from does what backends do by themselves; nothing of that makes the server run there."""

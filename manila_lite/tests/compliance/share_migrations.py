@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver takes over single shares: every call of that, and a share at a second backend to come from."""
 
-import contextlib
 import dataclasses
-import time
 from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import kinds
 from manila_lite.drivers import interface
-from manila_lite.tests.compliance import base, calls, migrations
+from manila_lite.tests.compliance import calls, migration_cases, migrations
 from manila_lite.tests.compliance.cases import Case
 
 
@@ -30,21 +28,9 @@ class MovesShares(migrations.Origin):
         migration = kinds.ShareMigration(source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,),
                                          tuple(self.rules(self.GOOD)))
         self.addCleanup(self.driver_call, 'delete_share', migration.target)
-        self.addCleanup(self._call_off, migration)
+        self.addCleanup(self.call_off, migration)
         self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)
         return migration
-
-    def _call_off(self, migration: kinds.ShareMigration) -> None:
-        with contextlib.suppress(errors.Final):     # it is complete
-            self.driver.share_migration_cancel(migration)
-
-    def near(self, migration: kinds.ShareMigration) -> bool:
-        """The copy got as near as it gets."""
-        end = time.monotonic() + base.STUCK
-        while not self.driver.share_migration_continue(migration):
-            self.assertLess(time.monotonic(), end, 'the copy does not get near')
-            time.sleep(0.05)
-        return True
 
     def left_of(self, migration: kinds.ShareMigration) -> list[str]:
         """Return what either backend still has that was made for the migration only, as they themselves have it."""
@@ -77,41 +63,16 @@ class Check(_Migration):
         self.test.assertEqual([], self.test.left_of(self.migration))
 
 
-class CheckUnknown(Check):
+class CheckUnknown(migration_cases.Unreachable, Check):
     """The driver cannot reach that backend."""
 
-    def arrange(self) -> None:
-        super().arrange()
-        self.args = (dataclasses.replace(self.migration, source_host='here@elsewhere'),)
 
-    def verify(self, answer: Any) -> None:
-        self.test.assertFalse(answer.compatible)
-        self.test.assertTrue(answer.reason)
-        self.nothing_is_here()
-
-
-class Start(_Migration):
+class Start(migration_cases.Started, _Migration):
     METHOD = 'share_migration_start'
 
-    def verify(self, answer: Any) -> None:
-        self.test.assertIsNone(answer)
-        self.test.near(self.migration)
-        self.verify_kept()
 
-
-class Continue(_Migration):
+class Continue(migration_cases.Continued, _Migration):
     METHOD = 'share_migration_continue'
-
-    def arrange(self) -> None:
-        super().arrange()
-        self.test.driver.share_migration_start(self.migration)
-
-    def call(self) -> bool:
-        return self.test.near(self.migration)
-
-    def verify(self, answer: Any) -> None:
-        progress = self.test.driver.share_migration_get_progress(self.migration)
-        self.test.assertEqual((100, progress.bytes_total), (progress.percent, progress.bytes_done))
 
 
 class Cancel(_Migration):

@@ -4,6 +4,7 @@
 import json
 import os
 
+from manila_lite.cmd.all_in_one import Api
 from manila_lite.tests import forks
 
 
@@ -24,3 +25,15 @@ class Calls:
 
     def cli(self, *words, **more):
         return json.loads(self.run_cli(*words, '-f', 'json', **more))
+
+
+class OverHttp(Calls):
+    """For a ``base.ServiceTest``: its API also answers at ``url``."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        api = Api(cls.service.services)
+        api.start()
+        cls.addClassCleanup(api.stop)
+        cls.url = f'http://127.0.0.1:{api.port}'

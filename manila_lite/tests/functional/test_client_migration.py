@@ -6,24 +6,15 @@ import sys
 
 from oslo_utils import uuidutils
 
-from manila_lite.cmd.all_in_one import Api
 from manila_lite.tests.functional import commandline, served
 
 _MAY = ['--writable', 'True', '--nondisruptive', 'False', '--preserve-snapshots', 'True']
 _BACKEND = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
 
 
-class Moves(commandline.Calls, served.ServedTest):
+class Moves(commandline.OverHttp, served.ServedTest):
 
     BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        api = Api(cls.service.services)
-        api.start()
-        cls.addClassCleanup(api.stop)
-        cls.url = f'http://127.0.0.1:{api.port}'
 
     def setUp(self):
         super().setUp()

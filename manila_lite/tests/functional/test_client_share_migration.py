@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share is moved with the ``openstack`` command, unchanged."""
 
-from manila_lite.cmd.all_in_one import Api
 from manila_lite.tests.functional import base, commandline
 
 _MAY = ['--writable', 'True', '--nondisruptive', 'False', '--preserve-snapshots', 'True', '--preserve-metadata', 'True']
 _BACKEND = 'migration_driver_continue_update_interval = 0.1\n'
 
 
-class Moves(commandline.Calls, base.ServiceTest):
+class Moves(commandline.OverHttp, base.ServiceTest):
 
     BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        api = Api(cls.service.services)
-        api.start()
-        cls.addClassCleanup(api.stop)
-        cls.url = f'http://127.0.0.1:{api.port}'
 
     def start(self, share, host, state):
         self.run_cli('share', 'migration', 'start', share['id'], host, *_MAY)

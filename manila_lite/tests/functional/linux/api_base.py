@@ -3,14 +3,9 @@
 
 import contextlib
 import sqlite3
-import subprocess
-from pathlib import Path
 
-import psutil
-
-from manila_lite.drivers.linux import mounts
 from manila_lite.tests import nfs_client, process
-from manila_lite.tests.functional.linux import server_base
+from manila_lite.tests.functional.linux import base, server_base
 
 _NETWORKS = """networks:
 - {id: net-four, network_type: vlan, segmentation_id: 11,
@@ -54,21 +49,8 @@ class ApiTest(server_base.MachineTest):
     def power_off(self):
         """Everything is gone that a reboot takes: processes, namespaces, mounts, loop devices."""
         self.lite.kill()
-        mine = str(self.machine.state)
-        for daemon in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if any(mine in word for word in daemon.cmdline()):
-                    daemon.kill()
-                    daemon.wait(30)
-        for space in self.machine.spaces:
-            if space.startswith('manila-') or space == self.machine.fabric:
-                subprocess.run(['ip', 'netns', 'delete', space], capture_output=True, timeout=30)
-        table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
-        for place in sorted((place for place in table if place.startswith(mine)), reverse=True):
-            mounts.unmount(Path(place))
-        for pool in self.POOLS:
-            if (self.machine.state / pool).exists():
-                mounts.detach(self.machine.state / pool)
+        mine = [space for space in self.machine.spaces if space.startswith('manila-') or space == self.machine.fabric]
+        base.power_off(self.machine.state, self.POOLS, mine)
         self.machine.ports.clear()
 
     def until(self, check, what):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linux backend in a network namespace of its own, and clients in others, each with an IPv4 and an IPv6 address."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -9,12 +10,14 @@ import time
 import unittest
 from pathlib import Path
 
+import psutil
 import testtools
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
 from manila_lite import kinds
 from manila_lite.drivers import load
+from manila_lite.drivers.linux import mounts
 from manila_lite.tests import nfs_client
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'mkfs.btrfs': 'btrfs-progs', 'dbus-daemon': 'dbus-daemon', 'ip': 'iproute2'}
@@ -37,6 +40,24 @@ def command(*words):
 def ip(*words):
     """Run ip(8)."""
     command('ip', *words)
+
+
+def power_off(state, images, spaces=()):
+    """Everything below a folder is gone that a reboot takes: processes, mounts, loop devices; and these namespaces."""
+    mine = str(state)
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(mine in word for word in process.cmdline()):
+                process.kill()
+                process.wait(30)
+    for space in spaces:
+        subprocess.run(['ip', 'netns', 'delete', space], capture_output=True, timeout=30)
+    table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
+    for place in sorted((place for place in table if place.startswith(mine)), reverse=True):
+        mounts.unmount(Path(place))
+    for image in images:
+        if (state / image).exists():
+            mounts.detach(state / image)
 
 
 def kill(daemon):

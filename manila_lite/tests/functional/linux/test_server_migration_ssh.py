@@ -93,9 +93,9 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
             self.assertEqual(0, libc.setns(home, 0))
             os.close(home)
 
-    def _call_off(self, migration):
+    def call_off(self, migration):
         with self.here():
-            super()._call_off(migration)
+            super().call_off(migration)
 
     def test_server_comes_from_another_host(self):
         migration = self.a_migration(keeps_addresses=True)

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A single share moves from one linux backend to another, through the API: its files, its snapshot and its rules."""
 
-import contextlib
 import shutil
 import tempfile
 import unittest
 from pathlib import Path
 
-import psutil
 import testtools
 
-from manila_lite.drivers.linux import mounts
 from manila_lite.tests import nfs_client, process
 from manila_lite.tests.functional.linux import base, test_server_migration
 
@@ -62,17 +59,7 @@ class Moves(testtools.TestCase):
     def power_off(self):
         """Everything is gone that a reboot takes."""
         self.lite.kill()
-        for daemon in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if any(str(self.state) in word for word in daemon.cmdline()):
-                    daemon.kill()
-                    daemon.wait(30)
-        table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
-        for place in sorted((place for place in table if place.startswith(str(self.state))), reverse=True):
-            mounts.unmount(Path(place))
-        for pool in ('alpha.img', 'beta.img'):
-            if (self.state / pool).exists():
-                mounts.detach(self.state / pool)
+        base.power_off(self.state, ('alpha.img', 'beta.img'))
 
     def make(self, backend, **more):
         share = self.lite.ok('POST', '/shares', {'share': {
