@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Count the tests of one or more runs: tools/tally.py RUN...
+"""Count the tests of one or more runs: tools/tally.py [--again] RUN...
 
-A RUN is ``NAME:STATUS:FILE``: what it is called ('' for the plain one), the test runner's exit code, and its results as
-subunit. Says why tests were skipped and why they failed, names what failed and on what, then ends with one plain line
-over all runs, ``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
+A RUN is ``NAME:STATUS:FILE[:STATUS:FILE]``: what it is called ('' for the plain one), the test runner's exit code, and its
+results as subunit; then those of a second try of what had failed. Says why tests were skipped and why they failed, names
+what failed and on what, and what failed at the first try only, then ends with one plain line over all runs,
+``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
+With ``--again`` it prints regular expressions of the tests that are worth a second try, if they are few.
 """
 
 import collections
 import dataclasses
+import functools
+import itertools
 import pathlib
 import re
 import sys
@@ -22,6 +26,8 @@ FAILED = {'fail', 'uxsuccess', 'inprogress'}
 MISSING = 77
 #: Characters of a cause.
 LONGEST = 300
+#: More failures than these are no accident of a busy machine.
+FEW = 10
 
 
 @dataclasses.dataclass
@@ -31,6 +37,23 @@ class Run:
     where: str
     status: int
     tests: list[dict]
+    #: What failed at the first try, and passed at the second.
+    mended: list[dict] = dataclasses.field(default_factory=list)
+
+    def worth_another_try(self) -> list[str]:
+        """Return regular expressions of what failed, if it is little and the run went to its end."""
+        bad = [test for test in self.tests if test['status'] in FAILED]
+        if len(bad) > FEW or any(test['status'] != 'fail' for test in bad):
+            return []
+        return sorted({expression(test['id']) for test in bad})
+
+    def after(self, second: 'Run') -> 'Run':
+        """Return what is to be told after a second try of the tests that failed."""
+        def of(test: dict) -> list[str]:
+            return [again['status'] for again in second.tests if re.search(expression(test['id']), again['id'])]
+        tried = [test for test in self.tests if test['status'] in FAILED and of(test)]
+        both = {test['id']: test for test in [*(test for test in self.tests if test not in tried), *second.tests]}
+        return Run(self.where, second.status, list(both.values()), [test for test in tried if not FAILED & {*of(test)}])
 
     @property
     def failed(self) -> list[str]:
@@ -82,14 +105,26 @@ def cause(test: dict) -> str:
     return found[1][:LONGEST] if found else f'no report, {test["status"]}'
 
 
+def expression(name: str) -> str:
+    """Return a regular expression of a test, or of the tests of a class that could not be set up."""
+    of_class = re.fullmatch(r'(?:setUp|tearDown)Class \((.*)\)', name)
+    return rf'^{re.escape(of_class[1])}\.' if of_class else f'^{re.escape(name)}$'
+
+
 def load(words: str) -> Run:
     """Return a run from its description, which the module's first lines explain."""
-    name, status, path = words.split(':', 2)
-    with pathlib.Path(path).open('rb') as stream:
-        return Run(f' [{name}]' if name else '', int(status), read(stream))
+    name, *tries = words.split(':')
+    runs = []
+    for status, path in zip(tries[::2], tries[1::2], strict=True):
+        with pathlib.Path(path).open('rb') as stream:
+            runs.append(Run(f' [{name}]' if name else '', int(status), read(stream)))
+    return functools.reduce(Run.after, runs)
 
 
 def main() -> int:
+    if sys.argv[1:2] == ['--again']:
+        print('\n'.join(itertools.chain.from_iterable(load(words).worth_another_try() for words in sys.argv[2:])))
+        return 0
     runs = [load(words) for words in sys.argv[1:]]
     failed = [name for run in runs for name in run.failed] or ([] if runs else ['no run'])
     skips = sum((run.skips for run in runs), collections.Counter())
@@ -99,6 +134,9 @@ def main() -> int:
         print(f'failed {count}: {why}')
     for name in failed:
         print(f'FAILED {name}')
+    for run in runs:
+        for test in run.mended:
+            print(f'failed at first, passed when tried again alone: {test["id"]}{run.where}: {cause(test)}')
     print(f'{sum(run.passed for run in runs)} passed, {len(failed)} failed, {skips.total()} skipped')
     return 1 if failed else 0
 

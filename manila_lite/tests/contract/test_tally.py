@@ -70,5 +70,24 @@ class TallyTest(testtools.TestCase):
         self.assertEqual((0, ['skipped 1: the tests [mariadb]: a server is not installed', '1 passed, 0 failed, 1 skipped']),
                          self.tally(f':0:{good}', 'mariadb:77:/dev/null'))
 
+    def test_what_failed_is_tried_once_more(self):
+        first = self.stream(a=('addSuccess', ''), b=('addFailure', 'Traceback (most recent call last):\n  File\nLate: b'),
+                            **{'setUpClass (m.C)': ('addError', 'Traceback (most recent call last):\n  File\nLate: C')})
+        self.assertEqual((0, [r'^b$', r'^m\.C\.']), self.tally('--again', f':1:{first}'))
+        good = self.stream(**{'b': ('addSuccess', ''), 'm.C.test': ('addSuccess', '')})
+        told = 'failed at first, passed when tried again alone'
+        self.assertEqual((0, [f'{told}: b: Late: b', f'{told}: setUpClass (m.C): Late: C', '3 passed, 0 failed, 0 skipped']),
+                         self.tally(f':1:{first}:0:{good}'))
+        bad = self.stream(**{'b': ('addFailure', ' '), 'm.C.test': ('addSuccess', '')})
+        self.assertEqual((1, ['failed 1: no report, fail', 'FAILED b', f'{told}: setUpClass (m.C): Late: C',
+                              '2 passed, 1 failed, 0 skipped']), self.tally(f':1:{first}:1:{bad}'))
+        # The second try never began: nothing is mended by that.
+        self.assertEqual(1, self.tally(f':1:{first}:1:/dev/null')[0])
+
+    def test_what_is_not_worth_another_try(self):
+        many = self.stream(**{f't{number}': ('addFailure', ' ') for number in range(11)})
+        self.assertEqual((0, ['']), self.tally('--again', f':1:{many}'))
+        self.assertEqual((0, ['']), self.tally('--again', ':1:/dev/null'))
+
     def test_no_run_at_all(self):
         self.assertEqual((1, ['FAILED no run', '0 passed, 1 failed, 0 skipped']), self.tally())

@@ -12,8 +12,10 @@ from manila_lite.tests.crash import places, truth
 from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
 
-#: Seconds within which everything must be at its end.
+#: Seconds after which nothing more may move: what is not at its end then is stuck, however slow the machine is.
 PATIENCE = 30.0
+#: Seconds after which it is stuck although it moves: it goes in circles.
+AT_MOST = 120.0
 #: Seconds within which a story must come to its place, before anything is struck: how busy the machine is.
 _ON_THE_WAY = 120.0
 _numbers = itertools.count(1)
@@ -165,13 +167,21 @@ class Wave:
             if story.begun is not None:
                 concurrent.futures.wait([story.begun], PATIENCE)
         self._again(everyone)
+        self._settled(left)
+        self._look(everyone, stuck=set(left))
+
+    def _settled(self, left: dict[str, Story]) -> None:
+        """Stories that are at their end have left ``left``. Others get time for as long as any of them moves."""
         end = self._start + PATIENCE
-        while left and time.monotonic() < end:
+        before: dict[str, list[str]] = {}
+        while left and time.monotonic() < min(end, self._start + AT_MOST):
             found = truth.read(self.deployment.engine)
-            for project in [project for project in left if not list(found[project].unsettled())]:
+            now = {project: list(found[project].unsettled()) for project in left}
+            if now != before:
+                end, before = time.monotonic() + PATIENCE, now
+            for project in [project for project, unsettled in now.items() if not unsettled]:
                 left.pop(project).seconds = time.monotonic() - self._start
             time.sleep(0.1)
-        self._look(everyone, stuck=set(left))
 
     def _again(self, stories: list[Story]) -> None:
         """A client that got no answer, and sees that nothing was begun, asks once more."""
@@ -202,7 +212,7 @@ class Wave:
             rows = found[story.project]
             story.state = self._state(story, rows)
             if story.project in stuck:
-                story.seconds = PATIENCE
+                story.seconds = time.monotonic() - self._start
                 story.problems += [f'stuck: {what}' for what in rows.unsettled()]
             story.problems += [what for project, what in orphans if project == story.project]
             story.problems += [*backends.differences(rows), *truth.quota(self.deployment, story.project, rows),

@@ -14,7 +14,7 @@ import prettytable
 
 from manila_lite.tests.crash import columns, truth
 from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
-from manila_lite.tests.crash.matrix import PATIENCE, Story
+from manila_lite.tests.crash.matrix import AT_MOST, PATIENCE, Story
 
 PAGE = Path(__file__).resolve().parents[3] / 'doc/source/contributor/crash-matrix.rst'
 
@@ -28,7 +28,8 @@ The crash matrix
 
 API, scheduler and two backends run as processes of their own on PostgreSQL and RabbitMQ. Each cell of the tables is an
 operation that was brought to a place of its way, where something then died, was cut off or answered nonsense. It tells
-the state in which the resource ended, and after how many seconds. Allowed are {PATIENCE:g}.
+the state in which the resource ended, and after how many seconds. What is not at its end when nothing has moved for
+{PATIENCE:g} s, or after {AT_MOST:g} s, is stuck.
 
 Looked at after each: nothing is transient and no operation open; the backend holds what the rows tell of and nothing else;
 the usage of the quota is what there is; who asked can read why it failed. Made again, and written here, by::
