@@ -87,9 +87,19 @@ def pollute(engine: sa.Engine, copies: int) -> None:
     """Each table has ``copies`` rows of each kind, all of them orphans, save those that its keys refuse."""
     with unguarded(engine) as conn:
         for table in _tables(engine):
-            for row in (_row(table, kind, number) for kind in TEXTS for number in range(copies)):
-                with contextlib.suppress(exception.DBDuplicateEntry), conn.begin_nested():
-                    conn.execute(table.insert().values(row))
+            for kind in TEXTS:
+                rows = [_row(table, kind, number) for number in range(copies)]
+                if not _taken(conn, table, rows):
+                    for row in rows:
+                        _taken(conn, table, [row])
+
+
+def _taken(conn: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> bool:
+    """The rows are in the table, or none of them is because its keys refuse one."""
+    with contextlib.suppress(exception.DBDuplicateEntry), conn.begin_nested():
+        conn.execute(table.insert(), rows)
+        return True
+    return False
 
 
 def content(engine: sa.Engine) -> Rows:
