@@ -55,6 +55,22 @@ class ExportLocation:
 
 
 @dataclasses.dataclass(frozen=True)
+class ManagedShare:
+    """What became ours of a share that was at the backend already: its size, and where it mounts now."""
+
+    size: int
+    export_locations: tuple[ExportLocation, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ManagedSnapshot:
+    """What became ours of a snapshot that was at the backend already: its size, and where the backend keeps it now."""
+
+    size: int
+    provider_location: str | None
+
+
+@dataclasses.dataclass(frozen=True)
 class AccessRule:
     """One grant: ``type`` is ip, user, cert or cephx; ``to`` an address, CIDR or name; ``level`` rw or ro."""
 
@@ -205,6 +221,7 @@ class ServerMigration:
     ``source`` is at ``source_host`` (``host@backend``) and may be in use; ``target`` shall take its place, in the same
     subnets or in others. A target that takes over the source's addresses has them from the cut-over on only
     (``keeps_addresses``). ``shares`` (with the source as their server) and ``snapshots`` are all that moves, to ``pool``.
+    ``was_idle``: the driver chose the target among its servers, and has it back, with nothing on it, if it comes to nothing.
     """
 
     source: ShareServer
@@ -215,6 +232,7 @@ class ServerMigration:
     snapshots: tuple[Snapshot, ...] = ()
     rules: Mapping[str, tuple[AccessRule, ...]] = dataclasses.field(default_factory=dict)
     keeps_addresses: bool = False
+    was_idle: bool = False
     writable: bool = False
     nondisruptive: bool = False
     preserve_snapshots: bool = False
@@ -341,3 +359,5 @@ class Ability(enum.Enum):
     MANAGE_SERVERS = 'share_server_manage'
     MIGRATE_SERVER = 'share_server_migration'
     MIGRATE_SHARE = 'share_migration'
+    MANAGE_SHARES = 'share_manage'
+    MANAGE_SNAPSHOTS = 'snapshot_manage'

@@ -35,7 +35,8 @@ class Verb:
 class Machine:
     """The life of one kind of resource: the column that holds its status, its verbs, and what an admin may set.
 
-    ``born``: the status of a new row, where making one takes no work; then it goes without any, too.
+    ``born``: the status of a new row, where making one takes no work; then it goes without any, too. ``waits``: statuses of
+    verbs that end when somebody wants it, and not with an operation.
     """
 
     noun: str
@@ -43,6 +44,7 @@ class Machine:
     verbs: dict[str, Verb]
     resettable: frozenset[str] = frozenset()
     born: str | None = None
+    waits: frozenset[str] = frozenset()
 
     def __getitem__(self, verb: str) -> Verb:
         return self.verbs[verb]
@@ -60,26 +62,30 @@ class Machine:
     @property
     def transient(self) -> frozenset[str]:
         """Statuses that an operation owns and will end."""
-        return frozenset(verb.during for verb in self.verbs.values())
+        return frozenset(verb.during for verb in self.verbs.values()) - self.waits
 
 
 def _machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '',
-             born: str | None = None) -> Machine:
+             born: str | None = None, waits: str = '') -> Machine:
     verbs = {}
     for name, allowed, during, ok, fail, *crash in rows:
         verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)
-    return Machine(noun, column, verbs, frozenset(resettable.split()), born)
+    return Machine(noun, column, verbs, frozenset(resettable.split()), born, frozenset(waits.split()))
 
 
 _BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error'
+_DEFERRED = 'deferred_deleting error_deferred_deleting'
+_MANAGING, _UNMANAGED = 'manage_starting unmanage_starting', 'manage_error unmanage_error'
 _ANY_SHARE = f'available creating creating_from_snapshot deleting extending shrinking reverting {_BROKEN}'
 
 SHARE = _machine('share', 'status', (
     #  verb      from                      during       ok           fail
     ('create',   '',                       'creating',  'available', 'error'),
     ('delete',   f'available {_BROKEN}',   'deleting',  None,        'error_deleting'),
-    ('force_delete', _ANY_SHARE + ' migrating migrating_to server_migrating ensuring',
-     'deleting', None, 'error_deleting'),
+    ('force_delete', f'{_ANY_SHARE} migrating migrating_to server_migrating ensuring {_MANAGING} {_UNMANAGED} {_DEFERRED} '
+     'awaiting_transfer', 'deleting', None, 'error_deleting'),
+    # Gone for its owner; the backend still has it.
+    ('defer',    f'available {_BROKEN} error_deferred_deleting', 'deferred_deleting', None, 'error_deferred_deleting'),
     ('extend',   'available',              'extending', 'available', 'extending_error'),
     ('shrink',   'available',              'shrinking', 'available', 'shrinking_error'),
     ('revert',   'available',              'reverting', 'available', 'reverting_error'),
@@ -94,18 +100,28 @@ SHARE = _machine('share', 'status', (
     ('cut_over', 'error',                  'migrating', 'available', 'error', Crash.RESUME),
     ('receive',  '',                       'migrating_to', 'available', 'error', Crash.RESUME),
     ('cut_over_to', 'error',               'migrating_to', 'available', 'error', Crash.RESUME),
-), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating')
+    # What the backend has already becomes ours, or stays there and is ours no more.
+    ('manage',   '',                       'manage_starting', 'available', 'manage_error'),
+    ('unmanage', f'available {_BROKEN} {_UNMANAGED}', 'unmanage_starting', None, 'unmanage_error'),
+    # Offered to whoever has the key; then it is theirs, or remains whose it was.
+    ('transfer', 'available',              'awaiting_transfer', 'available', 'available'),
+), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating',
+    waits='awaiting_transfer')
 
 SNAPSHOT = _machine('snapshot', 'status', (
     ('create',   '',                                 'creating',  'available', 'error'),
     ('delete',   'available error error_deleting',   'deleting',  None,        'error_deleting'),
-    ('force_delete', 'available error error_deleting creating deleting restoring',
+    ('force_delete', f'available error error_deleting creating deleting restoring {_MANAGING} {_UNMANAGED} {_DEFERRED}',
      'deleting', None, 'error_deleting'),
+    ('defer',    'available error error_deleting error_deferred_deleting', 'deferred_deleting', None,
+     'error_deferred_deleting'),
     ('restore',  'available',                        'restoring', 'available', 'available'),
     ('server_migrate', 'available',                  'server_migrating', 'available', 'available', Crash.RESUME),
     ('server_cut_over', 'error',                     'server_migrating', 'available', 'error', Crash.RESUME),
     ('migrate',  'available',                        'migrating', 'available', 'available', Crash.RESUME),
     ('cut_over', 'error',                            'migrating', 'available', 'error', Crash.RESUME),
+    ('manage',   '',                                 'manage_starting', 'available', 'manage_error'),
+    ('unmanage', f'available error error_deleting {_UNMANAGED}', 'unmanage_starting', None, 'unmanage_error'),
 ), resettable='available creating deleting error error_deleting')
 
 ACCESS = _machine('access rule', 'state', (
@@ -128,10 +144,12 @@ SHARE_SERVER = _machine('share server', 'status', (
     ('delete', 'active error inactive', 'deleting',       None,     'error'),
     ('manage', '',                      'manage_starting', 'active', 'manage_error'),
     ('unmanage', 'active error manage_error unmanage_error', 'unmanage_starting', None, 'unmanage_error'),
-    # The source of a migration, and what takes its place. "cut_over": once more, after that failed.
+    # The source of a migration, and what takes its place: a new server, or one that stood idle ("take_in").
+    # "cut_over": once more, after that failed.
     ('migrate', 'active',               'server_migrating', 'inactive', 'active', Crash.RESUME),
     ('cut_over', 'error',               'server_migrating', 'inactive', 'error', Crash.RESUME),
     ('receive', '',                     'server_migrating_to', 'active', 'error', Crash.RESUME),
+    ('take_in', 'active',               'server_migrating_to', 'active', 'error', Crash.RESUME),
     ('cut_over_to', 'error',            'server_migrating_to', 'active', 'error', Crash.RESUME),
 ), resettable='active error deleting creating manage_starting manage_error unmanage_starting unmanage_error inactive '
               'server_migrating server_migrating_to network_change')

@@ -21,6 +21,7 @@ from manila_lite.db import (
     server_migrations,
     serving,
     share_migrations,
+    share_networks,
     share_servers,
     transitions,
 )
@@ -171,25 +172,45 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
     if objection := _objection(move, support):
         raise errors.Conflict(f'Share server {ident} cannot move to {move.to}: {objection}', code='migration_refused')
     with ctx.db.writer() as conn:
-        wake, data = _begin(conn, ctx, move, _examined(conn, ctx, ident, wanted), migrating.agreed(support))
+        wake, data = _begin(conn, ctx, move, _examined(conn, ctx, ident, wanted), support)
         notes.announce(ctx, ident, data, f'{notes.COPY}.start')
     wake.send(ctx)
 
 
 def _begin(conn: Any, ctx: RequestContext, asked: Move, move: Move,
-           agreed: Mapping[str, bool]) -> tuple[operations.Wake, dict[str, Any]]:
+           support: Mapping[str, Any]) -> tuple[operations.Wake, dict[str, Any]]:
     if [row.id for row in asked.shares] != [row.id for row in move.shares]:
         raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
-    source, target = move.server, uuidutils.generate_uuid()
+    source, chosen = move.server, support.get('server')
     transitions.begin(conn, states.SHARE_SERVER, 'migrate', source.id, task_state=Migration.STARTING)
     _begin_all(conn, move, 'server_migrate')
+    target = _taken_in(conn, move, chosen) if chosen else _made(conn, move)
+    data = {**move.data(target), **migrating.agreed(support), 'was_idle': bool(chosen)}
+    return operations.begin(conn, ctx, server_migrations.KIND, 'share_server', source.id, topic='scheduler',
+                            serial=f'server:{source.id}', open_key=f'server:{source.id}', data=data), data
+
+
+def _made(conn: Any, move: Move) -> str:
+    """A target is there, new. Returns its id."""
+    source, target = move.server, uuidutils.generate_uuid()
     share_servers.insert(conn, {
         'id': target, 'share_network_id': move.network_id, 'host': move.host, 'identifier': target,
         'source_share_server_id': source.id, 'is_auto_deletable': False,
         **{name: getattr(source, name) for name in _KEPT}}, [place.id for place in move.places], 'receive')
-    data = {**move.data(target), **agreed}
-    return operations.begin(conn, ctx, server_migrations.KIND, 'share_server', source.id, topic='scheduler',
-                            serial=f'server:{source.id}', open_key=f'server:{source.id}', data=data), data
+    return target
+
+
+def _taken_in(conn: Any, move: Move, target: str) -> str:
+    """The server that the backend chose is the target. Returns its id.
+
+    :raises errors.WrongState: it is not idle any more.
+    """
+    share_networks.hold(conn, move.network_id, states.SHARE_NETWORK.statuses)     # nobody puts a share on it just now
+    if target not in serving.idle(conn, move.host, move.network_id, [place.id for place in move.places]):
+        raise errors.WrongState(f'Share server {target}, which was to take the shares in, is not idle any more; try again.')
+    transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
+                      is_auto_deletable=False)
+    return target
 
 
 _KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')

@@ -127,13 +127,24 @@ def used(conn: Connection, ident: str) -> bool:
 def unused(conn: Connection, host: str, seconds: float) -> list[str]:
     """Return the ids of servers of a backend that may go by themselves and that nobody used for that long."""
     before = timeutils.utcnow() - datetime.timedelta(seconds=seconds)
-    return list(conn.execute(
-        sa.select(_servers.c.id)
-        .where(_servers.c.host == host, _servers.c.is_auto_deletable, _servers.c.status.in_(('active', 'error')),
-               sa.func.coalesce(_servers.c.updated_at, _servers.c.created_at) < before,
-               ~sa.exists().where(_instances.c.share_server_id == _servers.c.id),
-               ~sa.exists().where(models.operations.c.resource_id == _servers.c.id, models.operations.c.state == 'open'))
-        .order_by(_servers.c.id)).scalars())
+    return list(conn.execute(_at_rest(host).where(
+        _servers.c.status.in_(('active', 'error')),
+        sa.func.coalesce(_servers.c.updated_at, _servers.c.created_at) < before)).scalars())
+
+
+def idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str]) -> list[str]:
+    """Return the ids of the servers of a backend that run in these subnets of a network and have nothing on them."""
+    return list(conn.execute(_at_rest(host).where(
+        _servers.c.status == 'active', _servers.c.share_network_id == network_id, _mapped(subnet_ids))).scalars())
+
+
+def _at_rest(host: str) -> sa.Select:
+    """Servers of a backend that may go by themselves: without shares, and no operation is about them."""
+    return sa.select(_servers.c.id).where(
+        _servers.c.host == host, _servers.c.is_auto_deletable,
+        ~sa.exists().where(_instances.c.share_server_id == _servers.c.id),
+        ~sa.exists().where(models.operations.c.resource_id == _servers.c.id, models.operations.c.state == 'open'),
+    ).order_by(_servers.c.id)
 
 
 def gone(conn: Connection, idents: Iterable[str]) -> list[str]:

@@ -47,7 +47,8 @@ def _migration(work: Work) -> kinds.ServerMigration:
     return kinds.ServerMigration(
         source, data['from'], target, data['pool'], tuple(known.values()),
         tuple(kinds.Snapshot(row.id, known[row.share_id], row.size, provider_location=row.provider_location) for row in taken),
-        {known[ident].id: tuple(granted) for ident, granted in rules.items()}, data['keeps_addresses'], **data['options'])
+        {known[ident].id: tuple(granted) for ident, granted in rules.items()}, data['keeps_addresses'],
+        bool(data.get('was_idle')), **data['options'])
 
 
 # May it come? ---------------------------------------------------------------------------------------
@@ -59,6 +60,23 @@ def check(work: Work) -> None:
     else:
         support = work.service.driver.share_server_migration_check_compatibility(_migration(work))
     work.data['support'] = dataclasses.asdict(support)
+    if support.compatible and not work.data['keeps_addresses']:
+        work.data['support']['server'] = _chosen(work)
+
+
+def _chosen(work: Work) -> str | None:
+    """Return the id of the idle server that the backend wants to take the shares in with, if any.
+
+    :raises errors.ManilaLiteError: it chose one that is not idle.
+    """
+    network_id = work.data['network_id']
+    with work.ctx.db.reader() as conn:
+        places = [subnet.id for subnet in serving.subnets_for(conn, network_id, work.data['zone_id'])]
+        idle = load(conn, serving.idle(conn, work.op.host, network_id, places))
+    chosen = work.service.driver.choose_share_server_compatible_for_migration(tuple(idle.values()), _migration(work))
+    if chosen is not None and chosen not in idle:
+        raise errors.ManilaLiteError(f'The backend chose share server {chosen}, which is not among those that are idle.')
+    return chosen
 
 
 # Phase one: as often as needed, and back again ------------------------------------------------------
@@ -86,8 +104,8 @@ def reserve(work: Work) -> None:
 
 
 def release(work: Work) -> None:
-    """The target has no addresses."""
-    if not work.data.get('cut'):
+    """The target has no addresses, unless it had them before."""
+    if not work.data.get('cut') and not work.data.get('was_idle'):
         addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
 
 

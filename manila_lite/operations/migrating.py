@@ -33,7 +33,9 @@ def settle(conn: Connection, source_id: str, during: str, to: str) -> None:
 
 
 def given_up(conn: Connection, work: Work, error: Exception) -> None:
-    """The source and all that is on it are as before. What was made for it is gone, or in error if it could not be."""
+    """The source and all that is on it are as before. What was made for it is gone, what was idle is so again;
+    or it is in error if that could not be.
+    """
     source, target = work.resource_id, work.data['target']
     verb = states.SHARE_SERVER['migrate']
     settle(conn, source, verb.during, states.SHARE['server_migrate'].fail)
@@ -41,6 +43,8 @@ def given_up(conn: Connection, work: Work, error: Exception) -> None:
     transitions.server_task(conn, source, list(Migration), Migration.CANCELLED if called_off(error) else Migration.ERROR)
     if work.data.get('left'):
         transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
+    elif work.data.get('was_idle'):
+        transitions.finish(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=None, is_auto_deletable=True)
     else:
         transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
     if work.data.get('claimed'):

@@ -3,6 +3,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from manila_lite import errors, kinds
@@ -42,6 +43,12 @@ class DummyMigration(DummyServers, interface.MigratesServers):
         return ''
 
     @knobbed
+    def choose_share_server_compatible_for_migration(
+            self, idle: Sequence[kinds.ShareServer], migration: kinds.ServerMigration) -> str | None:
+        """The first that is idle will do."""
+        return idle[0].id if idle else None
+
+    @knobbed
     def share_server_migration_start(self, migration: kinds.ServerMigration) -> None:
         if reason := self._why_not(migration):
             raise errors.Final(reason)
@@ -79,7 +86,8 @@ class DummyMigration(DummyServers, interface.MigratesServers):
                 self.store.snapshots.drop(snapshot.id)
             for share in migration.shares:
                 self.store.shares.drop(share.id)
-            self.store.servers.drop(migration.target.id)
+            if not migration.was_idle:
+                self.store.servers.drop(migration.target.id)
 
     def _source(self, migration: kinds.ServerMigration) -> Store:
         return self.store.neighbour(migration.source_host)
@@ -98,7 +106,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
             self.store.shares.put(dataclasses.replace(record, pool=migration.pool, server=migration.target.id,
                                                       exported=False, rules={}))
             for snapshot in taken:
-                self.store.snapshots.put(snapshot)
+                self.store.snapshots.put(dataclasses.replace(snapshot, name=''))
 
     def _serves(self, migration: kinds.ServerMigration, share: kinds.Share) -> bool:
         with self.store.locked():

@@ -2,6 +2,7 @@
 """The ability to take over a share server, with all its shares, from another backend. Source: Manila API 2.57."""
 
 import abc
+from collections.abc import Sequence
 
 from manila_lite import kinds
 from manila_lite.drivers.interface.servers import MakesServers
@@ -52,12 +53,16 @@ class MigratesServers(MakesServers):
 
     @abc.abstractmethod
     def share_server_migration_cancel(self, migration: kinds.ServerMigration) -> None:
-        """Nothing of the migration is left here, and the source serves as before. One that is not there is a success."""
+        """Nothing of the migration is left here, and the source serves as before. One that is not there is a success.
 
-    def choose_share_server_compatible_for_migration(self, migration: kinds.ServerMigration) -> str | None:
-        """Return the id of a server of this backend that could take the shares in, or nothing: then one is made.
+        A target that ``was_idle`` runs as before, with nothing on it.
+        """
 
-        Of the specification, and not asked yet: ``migration.target`` is always a new server, with nothing else on it. See
-        doc/source/contributor/follow-a-migration.rst, "Always a new server".
+    def choose_share_server_compatible_for_migration(
+            self, idle: Sequence[kinds.ShareServer], migration: kinds.ServerMigration) -> str | None:
+        """Return the id of the ``idle`` server that is to take the shares in, or nothing: then a new one is made.
+
+        They run here, in the subnets that the server moves to, and nothing is on them. Asked with the check, if the target
+        does not take over the addresses of the source; ``migration.target`` is then what a new one would be. Changes nothing.
         """
         return None

@@ -175,6 +175,54 @@ class Migration(base.ServiceTest):
             self.assertEqual([], allocations.of_server(conn, server['id']))
         self.admin.ok('DELETE', f'/share-networks/{self.network}')
 
+    def idle_server(self, network):
+        """A server of ``beta`` that had a share, and has none."""
+        share = self.admin.share(share_type='served', share_network_id=network,
+                                 scheduler_hints={'only_host': 'test@beta#' + self.pool('beta')})
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.at_rest()
+        [server] = self.servers(network)
+        return server
+
+    def test_onto_a_server_that_stood_idle(self):
+        server, shares = self.make_shares(1)
+        network = self.make_network('other')
+        idle = self.idle_server(network)
+        self.start(server, new_share_network_id=network)
+        self.task_is(server, 'migration_driver_phase1_done')
+        [target] = self.servers(network)
+        self.assertEqual((idle['id'], 'server_migrating_to', server['id']),
+                         tuple(target[name] for name in ('id', 'status', 'source_share_server_id')))
+        with self.service.services.db.reader() as conn:
+            before = {row.ip_address for row in allocations.of_server(conn, idle['id'])}
+        self.act(server, 'migration_complete')
+        found = self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')
+        self.assertEqual((network, idle['id']), (found['share_network_id'], found['share_server_id']))
+        self.assertTrue(any(address in self.paths(shares[0])[0] for address in before))
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
+        self.assertEqual(['active'], [row['status'] for row in self.servers(network)])
+
+    def test_cancelled_onto_a_server_that_stood_idle(self):
+        server, shares = self.make_shares(1)
+        network = self.make_network('other')
+        idle = self.idle_server(network)
+        for knob, end in (('', 'migration_cancelled'), ('share_server_migration_continue:fail_final', 'migration_error')):
+            self.service.knob('beta', knob)
+            self.assertEqual(202, self.start(server, new_share_network_id=network)[0])
+            if not knob:
+                self.task_is(server, 'migration_driver_phase1_done')
+                self.act(server, 'migration_cancel')
+            self.task_is(server, end)
+            self.service.knob('beta', '')
+            self.is_as_before(server, shares)
+            self.assertEqual([('active', None)], [(row['status'], row['source_share_server_id'])
+                                                  for row in self.servers(network)])
+        other = self.admin.share(share_type='served', share_network_id=network,
+                                 scheduler_hints={'only_host': 'test@beta#' + self.pool('beta')})
+        found = self.admin.ok('GET', f'/shares/{other["id"]}')['share']
+        self.assertEqual(idle['id'], found['share_server_id'], 'it serves as before')
+
     def test_cancelled(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
