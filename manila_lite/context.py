@@ -7,8 +7,12 @@ import threading
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 from oslo_context import context
+
+#: Characters that a word of the log has at most.
+_LONGEST = 255
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +34,11 @@ class RequestContext(context.RequestContext):
 
     def update_store(self) -> None:
         """Nothing changes: a thread of a pool would go on to log with the first context that was made in it."""
+
+    def get_logging_values(self) -> dict[str, Any]:
+        """As the base class, each value as one word: ids are what callers say, and a line break ends a line."""
+        return {name: _word(value) if isinstance(value, str) and name != 'user_identity' else value
+                for name, value in super().get_logging_values().items()}
 
     @property
     def conf(self) -> Any:
@@ -110,6 +119,12 @@ def known_as(ctx: RequestContext) -> None:
 def tasks() -> list[Task]:
     """Return what the threads of this process are at, the oldest first. Takes no lock: for reports about stuck processes."""
     return sorted(_tasks.copy().values(), key=lambda task: task.since)
+
+
+def _word(value: str) -> str:
+    if value.isprintable() and ' ' not in value and len(value) <= _LONGEST:
+        return value
+    return ''.join(one if one.isprintable() and one != ' ' else quote(one, errors='replace') for one in value[:_LONGEST])
 
 
 def _log_as(ctx: context.RequestContext | None) -> None:

@@ -42,6 +42,12 @@ class Unprocessable(Invalid):
     code = 'entity_missing'
 
 
+class KeyReused(Unprocessable):
+    """The idempotency key belongs to another request."""
+
+    code = 'idempotency_key_reused'
+
+
 class Forbidden(ManilaLiteError):
     """The caller may not do this."""
 
@@ -70,6 +76,12 @@ class Exists(Conflict):
     """There is one already."""
 
     code = 'already_exists'
+
+
+class InFlight(Conflict):
+    """The same request, by its idempotency key, is being answered."""
+
+    code = 'idempotency_key_in_flight'
 
 
 class OverQuota(ManilaLiteError):

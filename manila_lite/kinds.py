@@ -17,6 +17,7 @@ class Share:
     ``id`` is the instance id, unique on the backend and safe as a file name; all driver calls are
     idempotent by it. ``pool`` is the part of the host string behind ``#``. ``export_locations`` are
     those stored so far. ``server`` is where it is exported, on a backend that makes share servers.
+    ``mount_point_name``: the last part of the paths that it shall be mounted by, if somebody chose one.
     """
 
     id: str

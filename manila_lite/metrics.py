@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this process counts, for Prometheus. Every label comes from a table or a class name, never from a caller."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, disable_created_metrics
 
 #: Stands for every label value that is not known here: paths, methods, kinds of operations.
 OTHER = 'other'
@@ -66,3 +66,9 @@ def wake_up(*, sent: bool) -> None:
 def database_error(error: BaseException) -> None:
     """The database refused something or could not be reached."""
     _db_errors.labels(type(error).__name__).inc()
+
+
+def families() -> list[tuple[Metric, tuple[str, ...]]]:
+    """Return what is counted, each with the names of its labels, for the reference."""
+    known = list(REGISTRY._collector_to_names)                                                  # noqa: SLF001 - there is
+    return [(family, one._labelnames) for one in known for family in one.collect()]             # noqa: SLF001 - no public way

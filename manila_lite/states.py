@@ -74,16 +74,16 @@ def _machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable
 
 
 _BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error'
-_DEFERRED = 'deferred_deleting error_deferred_deleting'
 _MANAGING, _UNMANAGED = 'manage_starting unmanage_starting', 'manage_error unmanage_error'
+_ON_THE_EDGE = f'{_MANAGING} {_UNMANAGED} deferred_deleting error_deferred_deleting'
 _ANY_SHARE = f'available creating creating_from_snapshot deleting extending shrinking reverting {_BROKEN}'
 
 SHARE = _machine('share', 'status', (
     #  verb      from                      during       ok           fail
     ('create',   '',                       'creating',  'available', 'error'),
     ('delete',   f'available {_BROKEN}',   'deleting',  None,        'error_deleting'),
-    ('force_delete', f'{_ANY_SHARE} migrating migrating_to server_migrating ensuring {_MANAGING} {_UNMANAGED} {_DEFERRED} '
-     'awaiting_transfer', 'deleting', None, 'error_deleting'),
+    ('force_delete', f'{_ANY_SHARE} migrating migrating_to server_migrating ensuring awaiting_transfer {_ON_THE_EDGE}',
+     'deleting', None, 'error_deleting'),
     # Gone for its owner; the backend still has it.
     ('defer',    f'available {_BROKEN} error_deferred_deleting', 'deferred_deleting', None, 'error_deferred_deleting'),
     ('extend',   'available',              'extending', 'available', 'extending_error'),
@@ -111,7 +111,7 @@ SHARE = _machine('share', 'status', (
 SNAPSHOT = _machine('snapshot', 'status', (
     ('create',   '',                                 'creating',  'available', 'error'),
     ('delete',   'available error error_deleting',   'deleting',  None,        'error_deleting'),
-    ('force_delete', f'available error error_deleting creating deleting restoring {_MANAGING} {_UNMANAGED} {_DEFERRED}',
+    ('force_delete', f'available error error_deleting creating deleting restoring {_ON_THE_EDGE}',
      'deleting', None, 'error_deleting'),
     ('defer',    'available error error_deleting error_deferred_deleting', 'deferred_deleting', None,
      'error_deferred_deleting'),

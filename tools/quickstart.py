@@ -11,6 +11,7 @@ from pathlib import Path
 
 from walks.down import down
 from walks.dual_stack import DualStack
+from walks.identity import Identity, LoggedIn
 from walks.moving import Moving
 from walks.one_share import OneShare
 from walks.repair import Repair
@@ -58,15 +59,23 @@ def arguments():
     what.add_argument('--dual-stack', dest='backend', action='store_const', const=DUAL_STACK)
     what.add_argument('--ensure', dest='backend', action='store_const', const=ENSURE)
     what.add_argument('--migration', dest='backend', action='store_const', const=MIGRATION)
+    parser.add_argument('--keystone', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
     parser.add_argument('--state', type=Path, default=TOP / '.quickstart')
     parser.add_argument('--setup-seconds', type=float, default=0.0, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.keystone and args.backend in SCENARIOS:
+        parser.error('--keystone goes with a --backend')
+    return args
 
 
 def show(walk, args):
     """All steps were done; the service still runs."""
-    scenario = SCENARIOS.get(walk.backend, OneShare)(walk)
+    scenario = SCENARIOS.get(walk.backend, LoggedIn if walk.identity else OneShare)(walk)
+    if walk.identity:
+        with walk.step('Keystone starts, with users in projects, and roles'):
+            walk.identity.start()
+            walk.say(f'Identity at {walk.identity.url}')
     with walk.step(f'manila-lite starts in one process, with backend {walk.backend}'):
         walk.configure()
         walk.start()
@@ -94,7 +103,8 @@ def main():
         return 1
     if state.exists():
         down(state)
-    walk = Walk(state, args.backend, args.mebibytes)
+    identity = Identity(state) if args.keystone else None
+    walk = Walk(state, args.backend, args.mebibytes, identity)
     try:
         show(walk, args)
     except (Trouble, errors.ManilaLiteError, subprocess.TimeoutExpired, TimeoutError) as trouble:
@@ -102,6 +112,8 @@ def main():
         return 1
     finally:
         walk.stop()
+        if identity:
+            identity.stop()
     return 0
 
 

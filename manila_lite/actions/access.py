@@ -6,7 +6,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
-from manila_lite.actions import access_to
+from manila_lite.actions import access_to, locks, share_bin
 from manila_lite.context import RequestContext
 from manila_lite.db import access, pairs, shares, transitions
 from manila_lite.db.models import access_rule_metadata
@@ -19,12 +19,12 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
           despite_errors: bool = True) -> tuple[Any, dict[str, str]]:
     """A rule stands in ``queued_to_apply`` and will be in force. Returns its row and its metadata.
 
-    ``wanted``: access_type, access_to, and any of access_level (default rw), metadata. ``despite_errors``: also
-    while another rule of the share is in error.
+    ``wanted``: access_type, access_to, and any of access_level (default rw), metadata, lock_visibility, lock_deletion,
+    lock_reason: the locks are there with the rule, or neither is. ``despite_errors``: also while another rule of the
+    share is in error.
 
     :raises errors.Invalid: nobody can be meant, there is such a rule, or the share is in no state for it.
     """
-    _refuse_locks(wanted)
     kind = wanted['access_type']
     to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
     metadata = wanted.get('metadata') or {}
@@ -41,22 +41,18 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
             'id': ident, 'share_id': share_id, 'access_type': kind, 'access_to': to,
             'access_level': wanted.get('access_level') or 'rw'})
         pairs.insert(conn, access_rule_metadata, ident, metadata)
+        row = access.get(conn, locks.anywhere(ctx), ident)
+        locks.lock_rule(conn, ctx, row, wanted)
         wake = _sync(conn, ctx, share)
-        row = access.get(conn, ctx, ident)
     wake.send(ctx)
     return row, metadata
-
-
-def _refuse_locks(wanted: dict[str, Any]) -> None:
-    asked = [key for key in ('lock_visibility', 'lock_deletion', 'lock_reason') if wanted.get(key)]
-    if asked:
-        raise errors.Invalid(f'{", ".join(asked)}: resource locks are not served yet.', code='locks_not_served')
 
 
 def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
     """Return a share that rules may be added to, locked until the transaction ends."""
     access.lock(conn, share_id)
-    share = shares.get(conn, ctx, share_id, own=True)
+    share = shares.get(conn, locks.anywhere(ctx), share_id, own=True)
+    share_bin.must_be_out(share)
     if share.status != 'available' or not share.host:
         raise errors.Invalid(f'Share {share_id} is {share.status}; its access rules can be changed when it is available.',
                              code='share_not_available')
@@ -77,27 +73,42 @@ def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
                                  serial=key, open_key=key, lane=operations.FAST)
 
 
-def deny(ctx: RequestContext, share_id: str, access_id: str) -> None:
-    """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in.
+def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False) -> None:
+    """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in, and with its locks.
 
-    A rule that is being denied already is a success. A share in any status will do but ``deleting``.
+    A rule that is being denied already is a success. A share in any status will do but ``deleting``. ``unrestrict``: also
+    if the rule is locked against it, as far as the caller may lift the locks.
 
     :raises errors.NotFound: the share has no such rule.
     :raises errors.WrongState: the share is being deleted, and its rules with it.
+    :raises errors.Forbidden: the rule is locked.
     """
+    looking = locks.anywhere(ctx)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        share = shares.get(conn, ctx, share_id, own=True)
-        rule = access.get(conn, ctx, access_id)
+        share = shares.get(conn, looking, share_id, own=True)
+        rule = access.get(conn, looking, access_id)
         if rule.share_id != share_id:
             raise errors.NotFound.of('access rule', access_id)
+        share_bin.must_be_out(share)
         if rule.state in _GOING:
             return
-        if share.status == states.SHARE['delete'].during:
+        if share.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during):
             raise errors.WrongState(f'Share {share_id} is {share.status}, and its access rules go with it.')
+        locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
         transitions.begin(conn, states.ACCESS, 'revoke', access_id)
         wake = _sync(conn, ctx, share)
     wake.send(ctx)
+
+
+def clear(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake | None:
+    """All rules of the share, which was locked (``db.access.lock``), will be gone. Returns the wake-up, if there are any.
+
+    :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
+    """
+    locks.check_deny_all(conn, ctx, share.id)
+    going = transitions.begin_many(conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)])
+    return _sync(conn, ctx, share) if going else None
 
 
 def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:

@@ -127,11 +127,11 @@ def _must_fit(conn: Any, ctx: RequestContext, move: Move, service: Any) -> None:
 
 # Beginning ------------------------------------------------------------------------------------------
 
-def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
+def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], *, by_itself: bool = False) -> None:
     """The share and its snapshots stand in ``migrating`` and are being copied.
 
     ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
-    force_host_assisted_migration.
+    force_host_assisted_migration. ``by_itself``: nobody has to complete it; the copy takes over as soon as it is made.
 
     :raises errors.NotFound: there is no such share.
     :raises errors.Invalid: the host, the type or the network is none, or a copy by a host is asked for.
@@ -144,7 +144,7 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
     if wanted.get('force_host_assisted_migration'):
         raise errors.Invalid('force_host_assisted_migration: there is no host-assisted copy here; only the driver of the '
                              'destination copies.', code='no_host_assisted_migration')
-    data = move.data()
+    data = {**move.data(), 'by_itself': by_itself}
     support = migrating.asked(ctx, lambda conn: operations.begin(
         conn, ctx, share_migrations.CHECK, 'share', ident, topic='scheduler', lane=operations.FAST, data=data), move.host)
     if objection := migrating.lacking(move.host, move.options, support):

@@ -9,7 +9,7 @@ from oslo_utils import strutils
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import services, serving, share_networks, shares, subnets
+from manila_lite.db import affinity, services, serving, share_networks, shares, subnets
 from manila_lite.db.types import ShareType
 from manila_lite.policies import shares as policies
 
@@ -19,9 +19,8 @@ _ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_
 
 _MIN, _MAX, _MAX_EXTEND = ('provisioning:min_share_size', 'provisioning:max_share_size',
                            'provisioning:max_share_extend_size')
-
-#: Scheduler hints that name shares, and how the scheduler calls what they come to.
-_AFFINITY = {'same_host': 'same_hosts', 'different_host': 'different_hosts'}
+#: As long as a value of metadata may be.
+_LONGEST_MARK = 1023
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,15 +141,18 @@ def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
 
 
 def _hints(conn: Any, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the hints with shares replaced by the hosts they are on, and the metadata that remembers them."""
+    """Return the hints with the ids of the shares they name, and the metadata that remembers them."""
     found: dict[str, Any] = {}
     marks: dict[str, str] = {}
-    for key, name in _AFFINITY.items():
-        idents = [ident.strip() for ident in str(hints.get(key) or '').split(',') if ident.strip()]
-        if idents:
-            named = [shares.get(conn, ctx, ident) for ident in idents]
-            found[name] = sorted({share.host for share in named if share.host})
-            marks[f'__affinity_{key}'] = ','.join(idents)
+    for hint, key in affinity.KEYS.items():
+        idents = dict.fromkeys(ident.strip() for ident in str(hints.get(hint) or '').split(',') if ident.strip())
+        if not idents:
+            continue
+        found[hint], marks[key] = list(idents), ','.join(idents)
+        if len(marks[key]) > _LONGEST_MARK:
+            raise errors.Invalid(f'scheduler_hints.{hint}: names too many shares.')
+        for ident in idents:
+            shares.get(conn, ctx, ident)
     if hints.get('only_host'):
         if not ctx.is_admin:
             raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')

@@ -6,10 +6,20 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
-from manila_lite.actions import share_specs
+from manila_lite.actions import locks, mount_points, share_bin, share_specs
 from manila_lite.context import RequestContext
+from manila_lite.db import (
+    affinity,
+    pairs,
+    quotas,
+    share_migrations,
+    share_transfers,
+    shares,
+    snapshots,
+    transitions,
+    types,
+)
 from manila_lite.db import operations as rows
-from manila_lite.db import pairs, quotas, share_migrations, shares, snapshots, transitions, types
 from manila_lite.db.models import share_metadata
 from manila_lite.operations import share_migrating
 from manila_lite.policies import shares as policies
@@ -31,14 +41,16 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
         source = _source(conn, ctx, wanted)
         kind = _type(conn, ctx, wanted, source)
         spec = share_specs.resolve(conn, ctx, wanted, kind, source)
+        mount_point = mount_points.full(kind, ctx.project_id, wanted.get('mount_point_name'))
         ident = uuidutils.generate_uuid()
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id, {'shares': 1, 'gigabytes': spec.size},
                      one_share=spec.size)
-        shares.insert(conn, {
+        mount_points.insert(conn, {
             'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
             'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
             'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
-            'mount_point_name': wanted.get('mount_point_name'), **spec.abilities}, spec.metadata)
+            'mount_point_name': mount_point, **spec.abilities}, spec.metadata)
+        affinity.remember(conn, ident, ctx.project_id, {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
         instance = transitions.create(conn, states.SHARE, {
             'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
             'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
@@ -82,6 +94,7 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
     """The share has these values (name, description, is_public). Returns its row."""
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
+        share_bin.must_be_out(share)
         if values.get('is_public') and not share.is_public and not ctx.can(policies.SET_PUBLIC):
             raise errors.Forbidden('is_public: only administrators make shares public.')
         shares.update(conn, ident, **values)
@@ -89,10 +102,11 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
-    """The share stands in ``deleting`` and will go, with its rules; it counts against quota until it is gone.
+    """The share stands in ``deleting`` and will go, with its rules; it counts against quota until it is gone. Where deletion is
+    deferred it is gone for its owner, and for quota, at once.
 
     :raises errors.WrongState: its status is none to delete from (``force``: any will do).
-    :raises errors.Forbidden: it has snapshots.
+    :raises errors.Forbidden: it has snapshots, or is locked.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -100,14 +114,18 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
             raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
         if force:
             _supersede(conn, share)
-        transitions.begin(conn, states.SHARE, 'force_delete' if force else 'delete', share.instance_id)
-        # Only now, when no snapshot can begin any more.
-        count = snapshots.count_of(conn, ident)
+        verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
+        transitions.begin(conn, states.SHARE, verb, share.instance_id)
+        if verb == 'defer':
+            shares.update(conn, ident, is_going=True)
+        # Only now, when no lock can be placed and no snapshot can begin any more.
+        locks.refuse_if_locked(conn, ident)
+        count = snapshots.count_of(conn, ident, seen=True)
         if count:
             raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
         left = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, share_id=ident)
                 if row.status in states.SHARE['delete'].allowed]
-        wake = _to_backend(conn, ctx, 'share.delete', share)
+        wake = _to_backend(conn, ctx, kind, share)
     for note in (wake, *left):
         note.send(ctx)
 
@@ -135,8 +153,10 @@ def reset_second(ctx: RequestContext, instance_id: str, status: str) -> bool:
 
 def _supersede(conn: Any, share: Any) -> None:
     """Work that was open on the share ends, and lets go of what else it had hold of."""
-    rows.drop_of(conn, share.id, ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete'))
+    rows.drop_of(conn, share.id, ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete',
+                                  'share.deferred_delete', 'share.manage', 'share.unmanage'))
     shares.update(conn, share.id, target_size=None)
+    share_transfers.delete_of(conn, share.id)
     restoring = states.SNAPSHOT['restore']
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
 
@@ -160,6 +180,7 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
+        share_bin.must_be_out(share)
         if new_size <= share.size:
             raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {ident} has.')
         kind = types.get(conn, ctx.elevated(), share.share_type_id)
@@ -183,6 +204,7 @@ def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
+        share_bin.must_be_out(share)
         if new_size >= share.size:
             raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {ident} has.')
         share_specs.check_type_limit(ctx, types.get(conn, ctx.elevated(), share.share_type_id), new_size)
@@ -202,6 +224,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
+        share_bin.must_be_out(share)
         if not share.revert_to_snapshot_support:
             raise errors.Invalid(f'Share {ident} cannot be reverted: its share type does not say so.')
         snapshot = snapshots.get(conn, ctx, snapshot_id)
@@ -224,8 +247,11 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """The share shows ``status``; work that was open on it ends."""
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
+        share_bin.must_be_out(share)
         _supersede(conn, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
+        if share.is_going:
+            shares.update(conn, ident, is_going=False)
 
 
 def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
+from manila_lite.actions import share_bin
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
 from manila_lite.db import pairs, quotas, shares, snapshots, transitions
@@ -30,6 +31,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     metadata = wanted.get('metadata') or {}
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, wanted['share_id'], own=True)
+        share_bin.must_be_out(share)
         if not share.snapshot_support:
             raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
                                  code='snapshots_not_supported')
@@ -70,7 +72,8 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
-    """The snapshot stands in ``deleting`` and will go; it counts against quota until it is gone.
+    """The snapshot stands in ``deleting`` and will go; it counts against quota until it is gone. Where deletion is deferred it
+    is gone for its owner, and for quota, at once.
 
     Shares that were made from it are their own: they stay. ``force``: open work on it ends, and (nearly) any
     status will do.
@@ -83,9 +86,10 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
             _supersede(conn, ident)
         elif growing := snapshots.share_in_making(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
-        transitions.begin(conn, states.SNAPSHOT, 'force_delete' if force else 'delete', ident)
         _, share = snapshots.with_share(conn, ident)
-        wake = _to_backend(conn, ctx, 'snapshot.delete', ident, share)
+        verb, kind = share_bin.way_out(ctx, 'snapshot', share.host, force=force)
+        transitions.begin(conn, states.SNAPSHOT, verb, ident, **({'is_going': True} if verb == 'defer' else {}))
+        wake = _to_backend(conn, ctx, kind, ident, share)
     wake.send(ctx)
 
 
@@ -95,10 +99,12 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         snapshots.get(conn, ctx, ident)
         _supersede(conn, ident)
         transitions.reset(conn, states.SNAPSHOT, ident, status)
+        snapshots.update(conn, ident, is_going=False)
 
 
 def _supersede(conn: Any, ident: str) -> None:
-    rows.drop_of(conn, ident, ('snapshot.create', 'snapshot.delete'))
+    rows.drop_of(conn, ident, ('snapshot.create', 'snapshot.delete', 'snapshot.deferred_delete', 'snapshot.manage',
+                               'snapshot.unmanage'))
 
 
 # Metadata ---------------------------------------------------------------------------------------

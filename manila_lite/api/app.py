@@ -3,6 +3,7 @@
 
 import functools
 import gc
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -96,8 +97,13 @@ def _proxied(app: Callable) -> Callable:
 
 
 def _sized(app: Callable, most: int) -> Callable:
-    """Bodies over the limit get a 413 in the API's shape."""
+    """Bodies over the limit get a 413 in the API's shape; those that come in chunks have a length from here on."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
+        if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
+            try:
+                _unchunk(environ, most)
+            except (OSError, ValueError) as bad:
+                return faults.reply(400, f'body: cannot be read: {bad}.', 'malformed_body')(environ, start_response)
         length = environ.get('CONTENT_LENGTH') or '0'
         if not (length.isascii() and length.isdigit()):
             return faults.reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
@@ -105,6 +111,17 @@ def _sized(app: Callable, most: int) -> Callable:
             return faults.reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
         return app(environ, start_response)
     return wrapped
+
+
+def _unchunk(environ: dict, most: int) -> None:
+    """The body is in memory, or that much of it that it is seen to be too large."""
+    try:
+        body = environ['wsgi.input'].read(most + 1)
+    except OSError as bad:
+        if bad.errno or isinstance(bad, TimeoutError):
+            raise
+        body = bytes(most + 1)      # cheroot says so of what is over its limit, which is ours
+    environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
 
 
 def _healthcheck(app: Callable) -> Callable:

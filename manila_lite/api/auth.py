@@ -115,14 +115,9 @@ def _refuse(message: str) -> webob.Response:
 
 def keystone(app: Wsgi, conf: Any) -> Wsgi:
     """Tokens are checked by keystonemiddleware, configured in ``[keystone_authtoken]``; who has none is refused here."""
-    from keystonemiddleware import auth_token
+    from manila_lite.api import keystone as tokens  # its packages are slow to import
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
-        if environ.get('HTTP_X_IDENTITY_STATUS') != 'Confirmed':
-            return faults.reply(401, 'The token in X-Auth-Token is not valid, or there is none.',
-                                'unauthorized')(environ, start_response)
-        return app(environ, start_response)
-    return auth_token.AuthProtocol(wrapped, {'oslo_config_config': conf, 'delay_auth_decision': True})
+    return tokens.guard(app, conf)
 
 
 STRATEGIES: dict[str, Callable[[Wsgi, Any], Wsgi]] = {'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import webob
 
+from manila_lite import errors
 from manila_lite.api import faults, versions
 from manila_lite.api.contract import openapi
 
@@ -53,9 +54,28 @@ def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
 
 
 def _description(raw: webob.Request) -> webob.Response:
-    """Answer with the OpenAPI document of the version asked for, of the newest by default."""
-    version = versions.asked(raw.GET.get('version', versions.show(versions.MAX)), 'version')
-    return webob.Response(openapi.text(version), content_type='application/json', charset='UTF-8')
+    """Answer with the OpenAPI document of the version asked for: in the query, else in the header, else of the newest."""
+    version = _described(raw)
+    packed, tag = openapi.packed(version)
+    found = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
+                           conditional_response=True)
+    if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:
+        found.decode_content()
+    found.etag = tag, False         # weak: it is that of both forms
+    found.cache_control = 'public, max-age=3600'
+    found.vary = ('Accept-Encoding', versions.HEADER)
+    found.headers[versions.HEADER] = versions.show(version)
+    return found
+
+
+def _described(raw: webob.Request) -> int:
+    try:
+        given = raw.GET.get('version')
+    except UnicodeDecodeError:
+        raise errors.Invalid('query: is not UTF-8.') from None
+    if given is not None:
+        return versions.asked(given, 'version')
+    return versions.asked(raw.headers.get(versions.HEADER, versions.show(versions.MAX)))
 
 
 def _identity(raw: webob.Request, parts: list[str]) -> webob.Response:

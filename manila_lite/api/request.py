@@ -24,6 +24,8 @@ class Request:
         self.body: Any = None
         #: The total that a counted list found, when the caller asked for it.
         self.count: int | None = None
+        #: The status of the answer, where it worked and is not the usual one (``Op.or_ok``).
+        self.ok: int | None = None
         #: What belongs to the rows of the answer, by kind and then by row id.
         self.related: dict[str, dict[str, Any]] = {}
         self._allowed: dict[str, bool] = {}
@@ -56,7 +58,7 @@ class Request:
         limit = self.query.get('limit')
         return paging.Page(limit=most if limit is None else min(limit, most), offset=self.query.get('offset') or 0,
                            sort_key=self.query.get('sort_key') or 'created_at',
-                           descending=self.query.get('sort_dir') != 'asc')
+                           descending=self.query.get('sort_dir') != 'asc', marker=self.query.get('marker'))
 
     def next_page(self, found: int) -> str | None:
         """Return the address of the next page, if this one is full."""

@@ -9,6 +9,7 @@ from typing import Any
 from cheroot import wsgi
 
 from manila_lite import errors
+from manila_lite.api import framing
 
 LOG = logging.getLogger(__name__)
 
@@ -22,6 +23,7 @@ SILENCE = 30
 
 
 class _Server(wsgi.Server):
+    ConnectionClass = framing.Connection
     bind_error: OSError | None = None
 
     def bind(self, *args: Any, **kwargs: Any) -> Any:

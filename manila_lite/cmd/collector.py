@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from oslo_config import cfg
@@ -64,9 +65,9 @@ class FromDatabase(Collector):
         """Yield what was read last; it is read again first if it is old and the database answers soon."""
         seen = self._renewed()
         known = seen is not None and time.monotonic() - seen.at < _STALE * self._kept(seen)
-        yield _gauge('database_readable', 'Whether what stands in the database could be read.', (), [((), int(known))])
+        yield _readable(known=known)
         if known:
-            for make in (_operations, _pools, _services, _usage):
+            for make in _MAKERS:
                 yield from make(seen, self._conf)
 
     def _kept(self, seen: _Seen) -> float:
@@ -106,6 +107,10 @@ def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> 
     return found
 
 
+def _readable(*, known: bool) -> Metric:
+    return _gauge('database_readable', 'Whether what stands in the database could be read.', (), [((), int(known))])
+
+
 def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
     counts = {(kind, age): 0 for kind in KINDS for age in AGES}
     for kind, numbers in seen.operations.items():
@@ -140,4 +145,15 @@ def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
             ((project, resource), number) for project, used in seen.projects.items() for resource, number in used.items()])
 
 
-__all__ = ['AGES', 'KINDS', 'FromDatabase']
+_MAKERS = (_operations, _pools, _services, _usage)
+
+
+def families() -> list[tuple[Metric, tuple[str, ...]]]:
+    """Return what can be shown, each with the names of its labels, for the reference."""
+    nothing = _Seen(0, 0, {}, [], [], {}, {})
+    everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
+    return [(family, tuple(family._labelnames)) for family in (         # noqa: SLF001 - there is no public way
+        _readable(known=False), *(family for make in _MAKERS for family in make(nothing, everything)))]
+
+
+__all__ = ['AGES', 'KINDS', 'FromDatabase', 'families']

@@ -3,9 +3,21 @@
 
 from oslo_config import cfg
 
-from manila_lite.conf import api, backend, database, metrics, network, neutron, operations, quota, rpc, scheduler
+from manila_lite.conf import (
+    api,
+    backend,
+    database,
+    deletion,
+    metrics,
+    network,
+    neutron,
+    operations,
+    quota,
+    rpc,
+    scheduler,
+)
 
-MODULES = (api, backend, database, metrics, network, neutron, operations, quota, rpc, scheduler)
+MODULES = (api, backend, database, deletion, metrics, network, neutron, operations, quota, rpc, scheduler)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

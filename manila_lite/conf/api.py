@@ -39,6 +39,11 @@ API = [
                 help='Who the users of http_basic are, as user:project:role+role. A user that is not listed gets '
                      'no role, and so is refused everywhere.'),
     cfg.StrOpt('noauth_project', default='admin', help='Project of callers under noauth that name none in the URL.'),
+    cfg.FloatOpt('idempotency_keep', default=24.0, min=0.0, mutable=True,
+                 help='Hours that the answer to a request with an Idempotency-Key is kept, for those who send it again.'),
+    cfg.FloatOpt('idempotency_claim', default=60.0, min=1.0, mutable=True,
+                 help='Seconds after which a request with an Idempotency-Key may be sent again though the first was never '
+                      'answered: its API process died. A request that takes longer is refused in the end.'),
     cfg.BoolOpt('response_validation', default=False,
                 help='Check every answer against its schema and fail on a mismatch. For tests: it costs time.'),
 ]

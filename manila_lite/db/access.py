@@ -37,7 +37,8 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     """
     query = sa.select(_rules).where(_rules.c.id == ident)
     if not ctx.is_admin:
-        query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id)
+        query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id,
+                                                                              ~_shares.c.is_going)
     row = conn.execute(query).first()
     if row is None:
         raise errors.NotFound.of('access rule', ident)

@@ -8,7 +8,7 @@ writers, so that two writers queue up and neither is refused.
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sqlalchemy
@@ -19,6 +19,7 @@ from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
 from manila_lite.db import observed, prepared
+from manila_lite.db.together import Together
 
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
 
@@ -42,7 +43,7 @@ class Database:
         self._conf = conf
         self._lock = threading.Lock()
         self._turn = threading.Lock()
-        self._writing = threading.local()
+        self._own = threading.local()        # of each thread
         self._engines: tuple[Engine, Engine] | None = None      # of writers and of readers
 
     @property
@@ -102,28 +103,61 @@ class Database:
         @event.listens_for(engine, 'begin')
         def begun(conn: Connection) -> None:
             # A deferred BEGIN that turns writer later is refused at once under contention.
-            text = 'BEGIN IMMEDIATE' if getattr(self._writing, 'yes', False) else 'BEGIN'
+            text = 'BEGIN IMMEDIATE' if getattr(self._own, 'writing', False) else 'BEGIN'
             (Connection.exec_driver_sql if prepared.heard(conn) else prepared.send)(conn, text)
 
-    @contextlib.contextmanager
-    def writer(self) -> Iterator[Connection]:
+    def writer(self) -> contextlib.AbstractContextManager[Connection]:
         """Everything written through the connection is committed together at the end, or nothing is."""
+        whole = self._whole()
+        return self._transaction() if whole is None else whole.part()
+
+    def reader(self) -> contextlib.AbstractContextManager[Connection]:
+        """All reads through the connection see one state of the database."""
+        whole = self._whole()
+        return self._look() if whole is None or not whole.begun else contextlib.nullcontext(whole.connection)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[Together]:
+        """All that this thread writes within is committed together at the end, or nothing is.
+
+        The transaction begins with the first ``writer``; what is read before that holds nobody up.
+        """
+        with contextlib.ExitStack() as stack:
+            whole = self._own.whole = Together(lambda: stack.enter_context(self._transaction()))
+            try:
+                yield whole
+            finally:
+                self._own.whole = None
+        whole.committed()
+
+    def afterwards(self, call: Callable[[], None]) -> None:
+        """The call is made when what this thread has written is committed: now, unless it writes ``together``."""
+        whole = self._whole()
+        if whole is None:
+            call()
+        else:
+            whole.later(call)
+
+    def _whole(self) -> Together | None:
+        return getattr(self._own, 'whole', None)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[Connection]:
         engine = self.engine
         # SQLite has one writer, and lets others sleep and try again: threads of one process rather stand in a queue.
         # Who waited for as long as they would there tries all the same, and is told by SQLite that it is locked.
         queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
-        self._writing.yes = True
+        self._own.writing = True
         try:
             with engine.connect() as conn, conn.begin():
                 yield conn
         finally:
-            self._writing.yes = False
+            self._own.writing = False
             if queues:
                 self._turn.release()
 
     @contextlib.contextmanager
-    def reader(self) -> Iterator[Connection]:
-        """All reads through the connection see one state of the database."""
+    def _look(self) -> Iterator[Connection]:
         with self._both()[1].connect() as conn:
             transaction = conn.begin()
             yield conn

@@ -41,6 +41,8 @@ class Action(enum.Enum):
     COMPLETE_MIGRATION = ('905', 'complete migration of share server')
     CANCEL_MIGRATION = ('906', 'cancel migration of share server')
     MIGRATE_SHARE = ('907', 'migrate share')
+    MANAGE = ('908', 'manage')
+    UNMANAGE = ('909', 'unmanage')
 
 
 class Detail(enum.Enum):
@@ -62,7 +64,7 @@ class Detail(enum.Enum):
     DRIVER_REFUSED_SHRINK = ('018', 'The share holds more data than the new size; it was not shrunk.')
     DRIVER_FAILED_SHRINK = ('019', 'The backend could not shrink the share.')
     FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend does not let this client in.')
-    UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule.')
+    UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule. Delete it, and make one that it can.')
     SECURITY_SERVICE_DENIED = ('022', 'A backend cannot tell its share servers of this security service.')
     # Ours, beyond those that Manila has: it tells nobody of subnets that servers could not be given, and of servers that
     # could not be managed. Its own numbers stay far below.
@@ -71,6 +73,10 @@ class Detail(enum.Enum):
     SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be told of the security service.')
     SERVER_NOT_MANAGED = ('904', 'The backend could not hand over the share server.')
     SERVER_NOT_UNMANAGED = ('905', 'The backend could not let go of the share server.')
+    NOT_MANAGED = ('908', 'The backend could not hand it over and left it as it was. Unmanage this entry, which is no more than '
+                          'that, put right what is named here, and manage it again.')
+    NOT_UNMANAGED = ('909', 'The backend could not let go of it. Put right what is named here and unmanage it again, or set '
+                            'its status to available.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share, which is as it was.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')

@@ -95,7 +95,7 @@ def _by_keys() -> Iterator[Orphans]:
             column = key.parent
             yield Orphans(table, f'their {owner.name} row is gone',
                           sa.and_(column.is_not(None), _none(owner, key.column == column)),
-                          clear=column.name if column.nullable else None)
+                          clear=column.name if column.nullable and key.ondelete != 'CASCADE' else None)
 
 
 def kinds() -> list[Orphans]:

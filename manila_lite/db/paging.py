@@ -2,7 +2,7 @@
 """One way to sort and cut lists, in SQL."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,12 +12,15 @@ from manila_lite import errors
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """What the caller wants to see of a list. ``limit`` None: all."""
+    """What the caller wants to see of a list. ``limit`` None: all. ``marker``: only what comes after the row of that id;
+    nothing comes after one that is not in the list.
+    """
 
     limit: int | None = None
     offset: int = 0
     sort_key: str = 'created_at'
     descending: bool = True
+    marker: str | None = None
 
     def apply(self, query: sa.Select, columns: Mapping[str, Any], *, tie: Any) -> sa.Select:
         """Return the query sorted (ties by ``tie``, so that pages never overlap) and cut.
@@ -27,10 +30,20 @@ class Page:
         if self.sort_key not in columns:
             raise errors.Invalid(f'sort_key: {self.sort_key!r} is not a field to sort by.')
         ends = [columns[self.sort_key], tie]
-        query = query.order_by(*(end.desc() if self.descending else end.asc() for end in ends))
+        order = [end.desc() if self.descending else end.asc() for end in ends]
+        if self.marker is not None:
+            query = query.where(_after(query, self.marker, order, tie))
+        query = query.order_by(*order)
         if self.offset:
             # MariaDB and SQLite know no OFFSET without a LIMIT.
             query = query.limit(self.limit if self.limit is not None else 2**62).offset(self.offset)
         elif self.limit is not None:
             query = query.limit(self.limit)
         return query
+
+
+def _after(query: sa.Select, marker: str, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
+    """By places and not by values, of which some may be null: databases sort these in different ways."""
+    places = query.with_only_columns(tie.label('ident'), sa.func.row_number().over(order_by=order).label('place')).cte()
+    mark = sa.select(places.c.place).where(places.c.ident == marker).scalar_subquery()
+    return tie.in_(sa.select(places.c.ident).where(places.c.place > mark))

@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors, kinds
-from manila_lite.db import models, paging, pairs
+from manila_lite.db import affinity, models, paging, pairs
 from manila_lite.db.prepared import Query, Write
 
 _shares = models.shares
@@ -54,7 +54,8 @@ def select(*, aside: bool = False) -> sa.Select:
 def _one(of: str) -> Query:
     query = select().where(_shares.c.id == sa.bindparam('ident'))
     mine = _shares.c.project_id == sa.bindparam('project')
-    return Query({'any': query, 'own': query.where(mine), 'seen': query.where(sa.or_(mine, _shares.c.is_public))}[of])
+    there = query.where(~_shares.c.is_going)
+    return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _shares.c.is_public))}[of])
 
 
 def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool = False) -> Row:
@@ -79,14 +80,23 @@ def host_of(conn: Connection, ident: str) -> str | None:
     return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == ident, ~_instances.c.is_aside)).scalar()
 
 
+def hosts_of(conn: Connection, idents: Iterable[str]) -> list[tuple[str | None, str]]:
+    """Return where shares are, with their statuses, whoever owns them."""
+    named = tuple(idents)
+    if not named:
+        return []
+    return [tuple(row) for row in conn.execute(sa.select(_instances.c.host, _instances.c.status).where(
+        _instances.c.share_id.in_(named), ~_instances.c.is_aside))]
+
+
 def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
     """Return the share with each second instance that it has, or with that one: where it goes to, or what it left."""
     column, ident = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
     return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
 
 
-_EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'is_public', 'snapshot_id', 'share_group_id',
-                                                'is_soft_deleted', 'mount_point_name', 'description')},
+_EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'user_id', 'is_public', 'snapshot_id', 'share_group_id',
+                                                'mount_point_name', 'description')},
           **{name: _JOINED[name] for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id',
                                               'availability_zone')},
           'id': _shares.c.id}
@@ -94,6 +104,7 @@ _EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'is_public
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     where = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
+    where.append(_shares.c.is_soft_deleted == bool(filters.get('is_soft_deleted')))
     for key, column in (('name~', _shares.c.name), ('description~', _shares.c.description)):
         if filters.get(key) is not None:
             where.append(column.icontains(filters[key], autoescape=True))
@@ -114,23 +125,28 @@ def _on_host(host: str) -> sa.ColumnElement[bool]:
 
 
 def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,
-                public: bool = False) -> list[Row]:
-    """Return shares of a project (None: of all), with ``public`` those that others made public too."""
-    query = _listed(filters, project_id, public)
+                public: bool = False, deferred: bool = False) -> list[Row]:
+    """Return shares of a project (None: of all), with ``public`` those that others made public too; with ``deferred`` those
+    that their owners deleted and backends still have. Those in the recycle bin only, or none of them.
+    """
+    query = _listed(filters, project_id, public, deferred)
     if (project_id is None or public) and page.sort_key == 'created_at' and not any(filters.values()):
         for dialect in ('mysql', 'mariadb'):        # they would rather sort all shares than read a page in order
             query = query.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_shares.c.id)).all())
 
 
-def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False) -> int:
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False,
+          deferred: bool = False) -> int:
     """Return how many shares ``list_shares`` would find without a page."""
     return conn.execute(sa.select(sa.func.count()).select_from(
-        _listed(filters, project_id, public).with_only_columns(_shares.c.id).order_by(None).subquery())).scalar_one()
+        _listed(filters, project_id, public, deferred).with_only_columns(_shares.c.id).order_by(None).subquery())).scalar_one()
 
 
-def _listed(filters: dict[str, Any], project_id: str | None, public: bool) -> sa.Select:
+def _listed(filters: dict[str, Any], project_id: str | None, public: bool, deferred: bool) -> sa.Select:
     query = select().where(*_conditions(filters))
+    if not deferred:
+        query = query.where(~_shares.c.is_going)
     if project_id is not None:
         mine = _shares.c.project_id == project_id
         query = query.where(sa.or_(mine, _shares.c.is_public) if public else mine)
@@ -146,6 +162,11 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
     pairs.insert(conn, models.share_metadata, values['id'], metadata)
 
 
+def is_taken(conn: Connection, mount_point_name: str) -> bool:
+    """Say whether a share has the name."""
+    return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())
+
+
 def update(conn: Connection, ident: str, **values: Any) -> None:
     """The share has these values. Never a status."""
     if values:
@@ -159,6 +180,7 @@ def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
 
 def delete(conn: Connection, ident: str) -> None:
     """The share is gone with all that belongs to it."""
+    affinity.forget(conn, ident)
     conn.execute(_shares.delete().where(_shares.c.id == ident))
 
 

@@ -20,7 +20,7 @@ SORTABLE = {**{column.name: column for column in _snapshots.c},
 
 
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id]
+    return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id, ~_snapshots.c.is_going]
 
 
 def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
@@ -34,9 +34,23 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     return row
 
 
-def count_of(conn: Connection, share_id: str) -> int:
-    """Return how many snapshots a share has."""
-    return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id)).scalar_one()
+def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
+    """Return how many snapshots a share has; ``seen``: without those that its owner deleted and the backend still has."""
+    which = [~_snapshots.c.is_going] if seen else []
+    return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id, *which)).scalar_one()
+
+
+def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
+    """Return how many snapshots a share has that its owner sees, and how many GiB they are."""
+    row = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(
+        _snapshots.c.share_id == share_id, ~_snapshots.c.is_going)).one()
+    return row[0], int(row[1])
+
+
+def unsettled(conn: Connection, share_id: str) -> list[Row]:
+    """Return the share's snapshots (id, status) that are not available."""
+    return list(conn.execute(sa.select(_snapshots.c.id, _snapshots.c.status).where(
+        _snapshots.c.share_id == share_id, _snapshots.c.status != 'available').order_by(_snapshots.c.id)))
 
 
 def ids_of(conn: Connection, share_id: str) -> list[str]:
@@ -46,7 +60,9 @@ def ids_of(conn: Connection, share_id: str) -> list[str]:
 
 def latest_of(conn: Connection, share_id: str) -> str | None:
     """Return the id of a share's latest snapshot that was not a failure."""
-    return conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id, _snapshots.c.status != 'error')
+    return conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id,
+                                                           _snapshots.c.status.not_in(('error', 'manage_error')),
+                                                           ~_snapshots.c.is_going)
                         .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc()).limit(1)).scalar()
 
 
@@ -55,6 +71,8 @@ _EQUAL = ('id', 'name', 'description', 'status', 'share_id', 'size', 'user_id', 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
     query = sa.select(_snapshots)
+    if not filters.get('deferred'):
+        query = query.where(~_snapshots.c.is_going)
     if project_id is not None:
         query = query.where(_snapshots.c.project_id == project_id)
     for key in _EQUAL:
@@ -70,7 +88,7 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
 
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
-    """Return snapshots of a project (None: of all)."""
+    """Return snapshots of a project (None: of all); those whose deletion is deferred only with the filter ``deferred``."""
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
 
 

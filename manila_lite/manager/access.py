@@ -11,7 +11,7 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import errors, states
-from manila_lite.db import access, operations, transitions
+from manila_lite.db import access, locks, operations, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager.task import as_share, share_instance, share_row, tell
@@ -22,14 +22,14 @@ LOG = log.getLogger(__name__)
 #: Queued state and the verb that takes a rule from it to the backend.
 _VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_deny': 'deny'}
 
-#: Seconds until a share that is being deleted, or just changes its backend, is looked at again.
+#: Seconds until a share that is being deleted or let go of, or just changes its backend, is looked at again.
 _DELETED_SOON, _MOVED_SOON = 5.0, 0.5
 
 
 def sync(work: Work) -> None:
     """The backend has exactly the rules that shall be in force; each rule's fate is in ``work.data``.
 
-    :raises errors.Again: the share is just being deleted (only if that fails do its rules matter again), or just moves
+    :raises errors.Again: the share is just being deleted or let go of (only if that fails do its rules matter), or just moves
         to another backend, which will be told.
     """
     with work.ctx.db.writer() as conn:
@@ -37,7 +37,8 @@ def sync(work: Work) -> None:
         access.lock(conn, work.resource_id)
         work.hold(conn)
         row = share_row(conn, work)
-        if row.status == states.SHARE['delete'].during:
+        if row.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during,
+                          states.SHARE['defer'].during):
             raise errors.Again(_DELETED_SOON)
         if row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING:
             raise errors.Again(_MOVED_SOON)
@@ -50,12 +51,29 @@ def sync(work: Work) -> None:
                 transitions.begin_many(conn, states.ACCESS, verb, named)
         share = as_share(conn, row)
         wanted = access.granted(conn, (row.id,)).get(row.id, [])
-    results = work.service.driver.update_access(share, wanted)
+    results = _told(work, share, wanted)
     untold = [rule.id for rule in wanted if rule.id not in results]
     if untold:
         raise errors.ManilaLiteError(f'The backend did not say what became of {len(untold)} access rules.')
     work.data['seen'] = [rule.id for rule in rules]
     work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
+
+
+def _told(work: Work, share: Any, wanted: list[Any]) -> Any:
+    """Tell the backend, and return what it said of each rule.
+
+    :raises errors.Final: as the driver said, but not in its words when somebody may not see to whom a rule is given.
+    """
+    try:
+        return work.service.driver.update_access(share, wanted)
+    except errors.Final as error:
+        with work.ctx.db.reader() as conn:
+            hidden = locks.on_rules(conn, work.resource_id, locks.SHOW)
+        if not hidden:
+            raise
+        LOG.warning('%s: the backend cannot take its access rules: %s', work.resource_id, error)
+        raise errors.Final('The backend cannot take the access rules of the share. An administrator can see why in the log.',
+                           detail=error.detail) from None
 
 
 def synced(conn: Connection, work: Work) -> None:
@@ -64,6 +82,7 @@ def synced(conn: Connection, work: Work) -> None:
     seen, results = set(work.data['seen']), work.data['results']
     refused = {ident: reason for ident, (reason, _) in results.items() if reason}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
+    hidden = locks.on_rules(conn, work.resource_id, locks.SHOW) if refused else {}
     for rule in rules:
         key = results.get(rule.id, (None, None))[1]
         if key and key != rule.access_key:
@@ -71,11 +90,15 @@ def synced(conn: Connection, work: Work) -> None:
         if rule.id in refused:
             LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, refused[rule.id])
             tell(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
-                 errors.Final(f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
+                 errors.Final(f'Rule {rule.id}; who made it can see to whom it is given.' if rule.id in hidden else
+                              f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
     _settle(conn, rules, refused)
     if refused:
         # The backend no longer grants what it refuses, also when it granted it before.
         transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
+    if any(key for _, key in results.values()):
+        # A key opens the share: it stands with its rule, and nowhere else.
+        operations.move(conn, work.op.id, work.op.owner, data={**work.data, 'results': {}})
     summarise(conn, work)
 
 

@@ -14,11 +14,13 @@ from manila_lite.drivers import load
 from manila_lite.manager import (
     access,
     admin_network,
+    deferred,
     ensure,
     managing,
     security_services,
     server_migration,
     servers,
+    share_managing,
     share_migration,
     shares,
     snapshots,
@@ -32,9 +34,9 @@ from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
-PLANS = [*shares.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
+PLANS = [*shares.PLANS, *deferred.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
          *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS, *ensure.PLANS,
-         *server_migration.PLANS, *share_migration.PLANS]
+         *server_migration.PLANS, *share_migration.PLANS, *share_managing.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
@@ -90,6 +92,7 @@ class ShareManager:
         self.worker.every(conf.capability_interval, self._report)
         self.worker.every(_CLEAN_EVERY, self._remove_unused)
         self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
+        self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
         self.tenure = Tenure(services, self.host, self.worker.binary)
         self.worker.runner.may_claim = self._may_work
         self._ready_until: threading.Event | None = None    # the end of the tenure for which the backend is ready
@@ -179,6 +182,10 @@ class ShareManager:
     def _remove_unused(self) -> None:
         if self._may_work():
             servers.remove_unused(self)
+
+    def _delete_deferred(self) -> None:
+        if self._may_work():
+            deferred.try_again(self.services, self.host)
 
     def _free_leftovers(self) -> None:
         if self.driver.HANDLES_SHARE_SERVERS and self._may_work():

@@ -132,7 +132,7 @@ def copy(work: Work) -> None:
 
 
 def wait(work: Work) -> None:
-    """The operator wants the cut-over.
+    """The operator wants the cut-over, and said so at the beginning or says so now.
 
     :raises errors.Again: nobody said a word yet.
     """
@@ -140,9 +140,19 @@ def wait(work: Work) -> None:
     if not work.data.get('copied'):
         ends.announce(work.ctx, work.resource_id, work.data, f'{ends.COPY}.end', work.op.host)
         work.data['copied'] = True
-    if parked:
+    if parked and not (work.data.get('by_itself') and _goes_on(work)):
         raise errors.Again(migrating.PARKED)
     work.data['cut'] = True
+
+
+def _goes_on(work: Work) -> bool:
+    """Say whether the cut-over is wanted now: if it was not called off just before."""
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        wanted = transitions.share_task(conn, work.resource_id, (Migration.COPIED,), Migration.COMPLETING)
+        if wanted:
+            ends.announce(work.ctx, work.resource_id, {**work.data, 'cut': True}, f'{ends.COMPLETE}.start', work.op.host)
+    return wanted
 
 
 # Phase two: forward only ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import errors, kinds, states
-from manila_lite.db import services, serving, shares, transitions
+from manila_lite.db import services, serving, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager import servers
@@ -53,18 +53,30 @@ def created(conn: Connection, work: Work, ident: str) -> dict:
 
 
 def delete(work: Work) -> None:
-    """The share is gone at the backend."""
+    """The share is gone at the backend.
+
+    :raises errors.Final: snapshots of it, which their owner sees no more, are still there.
+    """
     try:
         share = load_share(work)
     except errors.Final:
         return
+    with work.ctx.db.reader() as conn:
+        count = snapshots.count_of(conn, share.share_id)
+    if count:
+        raise errors.Final(f'{count} snapshots of the share could not be deleted at the backend yet.')
     work.service.driver.delete_share(share)
 
 
 def deleted(conn: Connection, work: Work, ident: str) -> None:
     """The share's row is gone, unless an administrator gave it another status meanwhile."""
+    gone(conn, work, ident, states.SHARE['delete'].during)
+
+
+def gone(conn: Connection, work: Work, ident: str, during: str) -> None:
+    """As ``deleted``, of a share that shows ``during``."""
     row = shares.by_instance(conn, ident)
-    if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['delete'].during):
+    if transitions.remove(conn, states.SHARE, (ident,), during):
         shares.delete(conn, work.resource_id)
         services.give_back(conn, row.host, row.size)
         if row.share_server_id:

@@ -2,6 +2,7 @@
 """How an operation comes to be, and how its worker hears of it."""
 
 import dataclasses
+import functools
 from typing import Any
 
 from manila_lite import context, trace
@@ -20,8 +21,8 @@ class Wake:
     lane: str | None = None
 
     def send(self, ctx: context.RequestContext) -> None:
-        """Tell the worker. Never fails: a lost wake-up costs one poll interval."""
-        ctx.bus.wake(self.topic, self.host or None, self.operation_id, self.lane)
+        """Tell the worker as soon as the row is committed. Never fails: a lost wake-up costs one poll interval."""
+        ctx.db.afterwards(functools.partial(ctx.bus.wake, self.topic, self.host or None, self.operation_id, self.lane))
 
 
 def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules of shares."""
 
-from manila_lite.policies.base import MEMBER, READER, rule
+from manila_lite.policies.base import ADMIN_OR_SERVICE_OR_MEMBER, ADMIN_OR_SERVICE_OR_READER, MEMBER, READER, rule
 
 ALLOW = 'share:allow_access'
 DENY = 'share:deny_access'
@@ -13,11 +13,12 @@ UPDATE_METADATA = 'share_access_metadata:update'
 DELETE_METADATA = 'share_access_metadata:delete'
 
 RULES = [
-    rule(ALLOW, MEMBER, 'Let somebody mount a share.', 'POST /shares/{share_id}/action'),
-    rule(DENY, MEMBER, 'Take an access rule away.', 'POST /shares/{share_id}/action'),
+    rule(ALLOW, ADMIN_OR_SERVICE_OR_MEMBER, 'Let somebody mount a share.', 'POST /shares/{share_id}/action'),
+    rule(DENY, ADMIN_OR_SERVICE_OR_MEMBER, 'Take an access rule away.', 'POST /shares/{share_id}/action'),
     rule(ACTION_LIST, READER, 'List access rules, in versions before 2.45.', 'POST /shares/{share_id}/action'),
-    rule(INDEX, READER, 'List the access rules of a share.', 'GET /share-access-rules?share_id={share_id}'),
-    rule(GET, READER, 'See an access rule.', 'GET /share-access-rules/{access_id}'),
+    rule(INDEX, ADMIN_OR_SERVICE_OR_READER, 'List the access rules of a share.',
+         'GET /share-access-rules?share_id={share_id}'),
+    rule(GET, ADMIN_OR_SERVICE_OR_READER, 'See an access rule.', 'GET /share-access-rules/{access_id}'),
     rule(UPDATE, MEMBER, 'Change the level of an access rule.', 'PUT /share-access-rules/{access_id}'),
     rule(UPDATE_METADATA, MEMBER, "Set an access rule's metadata.", 'PUT /share-access-rules/{access_id}/metadata'),
     rule(DELETE_METADATA, MEMBER, "Delete an access rule's metadata.",

@@ -8,6 +8,10 @@ ADMIN = 'rule:admin_api'
 MEMBER = 'rule:admin_or_project_member'
 READER = 'rule:admin_or_project_reader'
 SERVICE = 'rule:admin_or_service'
+ADMIN_OR_SERVICE_OR_MEMBER = 'rule:admin_or_service or rule:project_member'
+ADMIN_OR_SERVICE_OR_READER = 'rule:admin_or_service or rule:project_reader'
+#: Of what a user made: that user, while a member of the project.
+ADMIN_OR_SERVICE_OR_OWNER = 'rule:admin_or_service or (rule:project_member and rule:owner_user)'
 
 PERSONAS = [
     policy.RuleDefault(CONTEXT_IS_ADMIN, 'role:admin', 'Whoever passes is an administrator everywhere.'),
@@ -21,6 +25,7 @@ PERSONAS = [
     policy.RuleDefault('admin_or_project_reader', 'rule:admin_api or rule:project_reader',
                        'Administrators and readers of the project.'),
     policy.RuleDefault('admin_or_service', 'rule:admin_api or rule:service_role', 'Administrators and other services.'),
+    policy.RuleDefault('owner_user', 'user_id:%(user_id)s and project_id:%(project_id)s', 'Whoever made it.'),
     policy.RuleDefault('default', '!', 'What no rule names is denied.'),
 ]
 

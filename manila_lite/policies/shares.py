@@ -15,6 +15,8 @@ UPDATE = 'share:update'
 SET_PUBLIC = 'share:set_public_share'
 DELETE = 'share:delete'
 FORCE_DELETE = 'share:force_delete'
+SOFT_DELETE = 'share:soft_delete'
+RESTORE = 'share:restore'
 RESET_STATUS = 'share:reset_status'
 RESET_TASK_STATE = 'share:reset_task_state'
 EXTEND = 'share:extend'
@@ -40,6 +42,8 @@ RULES = [
     rule(SET_PUBLIC, ADMIN, 'Make a share visible to every project.', 'PUT /shares/{share_id}'),
     rule(DELETE, MEMBER, 'Delete a share.', 'DELETE /shares/{share_id}'),
     rule(FORCE_DELETE, ADMIN, 'Delete a share in any status.', 'POST /shares/{share_id}/action'),
+    rule(SOFT_DELETE, MEMBER, 'Put a share into the recycle bin.', 'POST /shares/{share_id}/action'),
+    rule(RESTORE, MEMBER, 'Take a share out of the recycle bin.', 'POST /shares/{share_id}/action'),
     rule(RESET_TASK_STATE, ADMIN, "Set a share's task state by hand.", 'POST /shares/{share_id}/action'),
     rule(RESET_STATUS, ADMIN, "Set a share's status by hand.", 'POST /shares/{share_id}/action'),
     rule(EXTEND, MEMBER, 'Extend a share.', 'POST /shares/{share_id}/action'),

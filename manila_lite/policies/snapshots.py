@@ -9,6 +9,7 @@ DELETE = 'share:delete_snapshot'
 GET = 'share_snapshot:get_snapshot'
 GET_ALL = 'share_snapshot:get_all_snapshots'
 LIST_ALL_PROJECTS = 'share_snapshot:list_all_projects'
+LIST_DELETED = 'share_snapshot:list_snapshots_in_deferred_deletion_states'
 FORCE_DELETE = 'share_snapshot:force_delete'
 RESET_STATUS = 'share_snapshot:reset_status'
 GET_METADATA = 'share_snapshot:get_metadata'
@@ -23,6 +24,7 @@ RULES = [
     rule(GET, READER, 'See a snapshot.', 'GET /snapshots/{snapshot_id}'),
     rule(GET_ALL, READER, 'List snapshots.', 'GET /snapshots', 'GET /snapshots/detail'),
     rule(LIST_ALL_PROJECTS, ADMIN, 'List the snapshots of all projects.', 'GET /snapshots?all_tenants=1'),
+    rule(LIST_DELETED, ADMIN, 'List snapshots whose deletion is deferred.', 'GET /snapshots', 'GET /snapshots/detail'),
     rule(FORCE_DELETE, ADMIN, 'Delete a snapshot in any status.', 'POST /snapshots/{snapshot_id}/action'),
     rule(RESET_STATUS, ADMIN, "Set a snapshot's status by hand.", 'POST /snapshots/{snapshot_id}/action'),
     rule(GET_METADATA, READER, "See a snapshot's metadata.", 'GET /snapshots/{snapshot_id}/metadata',

@@ -10,12 +10,12 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
-from manila_lite.db import messages, operations, pairs, serving, shares, snapshots, transitions
+from manila_lite.db import kept_answers, messages, operations, pairs, serving, shares, snapshots, transitions
 from manila_lite.db import services as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.operations import Plan, Step, Work
-from manila_lite.scheduler import filters, hosts, migrating, weighers
+from manila_lite.scheduler import expiry, filters, hosts, migrating, weighers
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import Placement, why_none
@@ -97,10 +97,26 @@ def _request(conn: Connection, work: Work, share: Any) -> Request:
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
         extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id),
-        availability_zone=work.data.get('zone'), same_hosts=frozenset(hints.get('same_hosts', ())),
-        different_hosts=frozenset(hints.get('different_hosts', ())), only_host=hints.get('only_host'),
+        availability_zone=work.data.get('zone'), same_hosts=_hosts_of(conn, hints, 'same_host'),
+        different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=hints.get('only_host'),
         subnets=serving.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
         source_host=source[1].host if source else None, excluded=work.data.get('excluded', {}), new_share=True)
+
+
+def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[str]:
+    """Return where the shares are that a hint names; one that is gone, or found no place, is nowhere.
+
+    :raises errors.Again: one is still being placed.
+    :raises errors.NoValidHost: they are all nowhere, and the share must be where they are.
+    """
+    named = shares.hosts_of(conn, hints.get(hint, ()))
+    if any(host is None and status == states.SHARE['create'].during for host, status in named):
+        raise errors.Again(_LOOK_AGAIN)
+    # Operations begun by an earlier release name hosts.
+    found = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
+    if hints.get(hint) and not found and hint == 'same_host':
+        raise errors.NoValidHost('The shares that the hint same_host names are at no backend.', detail='FILTER_AFFINITY')
+    return found
 
 
 def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:
@@ -215,6 +231,8 @@ class Scheduler:
             'host_affinity': conf.scheduler.host_affinity_weight_multiplier}))
         self.worker = Worker(services, 'scheduler', '', conf.host, conf.storage_availability_zone, PLANS, self)
         self.worker.every(_PURGE_EVERY, self._purge)
+        self.worker.every(conf.check_for_expired_shares_in_recycle_bin_interval, lambda: expiry.empty_bin(services))
+        self.worker.every(conf.check_for_expired_transfers, lambda: expiry.end_transfers(services))
 
     def start(self) -> None:
         """Requests are placed."""
@@ -230,3 +248,4 @@ class Scheduler:
             kept = datetime.timedelta(hours=self.services.conf.operations.keep_finished)
             operations.purge(conn, timeutils.utcnow() - kept)
             messages.expire(conn)
+            kept_answers.expire(conn)

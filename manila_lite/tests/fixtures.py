@@ -18,6 +18,7 @@ from manila_lite.db import migrate, types
 from manila_lite.manager.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
+from manila_lite.tests import hush
 from manila_lite.tests.services import places
 
 #: Extra specs of the share type "default" of every test service.
@@ -90,6 +91,7 @@ class Service(fixtures.Fixture):
         path = self.state / 'manila_lite.conf'
         path.write_text(text)
         self.conf = setup.configure([f'--config-file={path}'])
+        self.useFixture(hush.Ear())
         self.services = setup.services(self.conf)
         migrate.upgrade(self.services.db)
         with self.services.db.writer() as conn:

@@ -15,7 +15,7 @@ from pathlib import Path
 import fixtures
 import psutil
 
-from manila_lite.tests import forks
+from manila_lite.tests import forks, hush
 
 _CONFIG = """
 [DEFAULT]
@@ -50,7 +50,7 @@ def free_port():
 class Lite(fixtures.Fixture):
     """A running ``manila-lite``; ``start`` and ``kill`` as often as wanted."""
 
-    def __init__(self, extra='[alpha]\ndriver = dummy\n', token='u:p:admin,member,reader'):
+    def __init__(self, extra='[alpha]\ndriver = dummy\n', token=f'u:p:admin,member,reader:{hush.MARK}token'):
         super().__init__()
         self._extra = extra
         self.token = token
@@ -62,6 +62,7 @@ class Lite(fixtures.Fixture):
         self.config = self.state / 'manila_lite.conf'
         self.config.write_text(_CONFIG.format(state=self.state, port=self.port, extra=self._extra))
         self.log = self.state / 'log'
+        self.addCleanup(hush.check, self.log)
         self.addCleanup(self.kill)
 
     def spawn(self):
@@ -112,7 +113,7 @@ class Lite(fixtures.Fixture):
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={'X-Auth-Token': token or self.token, 'X-OpenStack-Manila-API-Version': version,
-                     'Content-Type': 'application/json'})
+                     'X-OpenStack-Manila-API-Experimental': 'true', 'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 status, text = answer.status, answer.read()

@@ -42,7 +42,7 @@ class OneShare:
                 '--revert-to-snapshot-support', 'True']
             known = {kind['Name'] for kind in walk.show('share', 'type', 'list')}
             if 'default' not in known:
-                walk.show('share', 'type', 'create', 'default', 'False', *specs)
+                walk.show(*walk.as_operator, 'share', 'type', 'create', 'default', 'False', *specs)
             share = walk.show('share', 'create', 'NFS', '1', '--name', 'demo', '--wait')
             self.share = share['id']
             locations = walk.show('share', 'export', 'location', 'list', self.share)

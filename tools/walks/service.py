@@ -24,8 +24,9 @@ class Trouble(Exception):
 class Service:
     """One service, its configuration and logs below a directory; and how to ask it."""
 
-    def __init__(self, state, backend):
+    def __init__(self, state, backend, identity=None):
         self.state = state
+        self.identity = identity
         self.backend = backend
         self.process = None
         self.port = 8786
@@ -46,10 +47,15 @@ class Service:
         self.state.mkdir(parents=True, exist_ok=True)
         (self.state / 'lib').mkdir(exist_ok=True)
         self.port = free_port(8786)
+        login = self.identity.login(f'{self.url}/v2') if self.identity else self._basic()
+        for name, text in settings.files(self.state, self.backend, self.port, login).items():
+            write_private(self.state / name, text)
+
+    def _basic(self):
+        """Return how to come in without a Keystone: one user, who may do everything."""
         hashed = bcrypt.hashpw(self.password.encode(), bcrypt.gensalt(10)).decode()
         write_private(self.state / 'htpasswd', f'{settings.USER}:{hashed}\n')
-        for name, text in settings.files(self.state, self.backend, self.port, self.url, self.password).items():
-            write_private(self.state / name, text)
+        return settings.basic(self.state, self.url, self.password)
 
     def start(self):
         """The service answers and its backend has reported."""
@@ -70,7 +76,7 @@ class Service:
             return False
 
     def _ready(self):
-        pools = json.loads(self.openstack('share', 'pool', 'list', '-f', 'json'))
+        pools = json.loads(self.openstack(*self.as_operator, 'share', 'pool', 'list', '-f', 'json'))
         return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
@@ -98,23 +104,39 @@ class Service:
             time.sleep(0.2)
         raise Trouble(f'not within {patience} s: {what}\n{self.logs()}')
 
+    @property
+    def as_operator(self):
+        """What the openstack client is told first where an ordinary user may not do it."""
+        return ('--os-cloud', f'{settings.CLOUD}-admin') if self.identity else ()
+
     # Asking -------------------------------------------------------------------------------
 
     def openstack(self, *words, check=True):
         """Run the openstack client; returns what it prints."""
-        env = {**os.environ, 'OS_CLIENT_CONFIG_FILE': str(self.state / 'clouds.yaml'), 'OS_CLOUD': 'manila-lite'}
-        done = subprocess.run(['openstack', *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=120)
+        done = self._client(*words)
         if check and done.returncode:
             raise Trouble(f'openstack {" ".join(words)}: {done.stderr.strip() or done.stdout.strip()}')
         return done.stdout
+
+    def refused(self, *words):
+        """Run a command of the openstack client that must not work; returns what it says."""
+        done = self._client(*words)
+        if not done.returncode:
+            raise Trouble(f'openstack {" ".join(words)}: it works')
+        return done.stderr.strip()
+
+    def _client(self, *words):
+        env = {**os.environ, 'OS_CLIENT_CONFIG_FILE': str(self.state / 'clouds.yaml'), 'OS_CLOUD': settings.CLOUD}
+        return subprocess.run(['openstack', *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=120)
 
     def api(self, method, path, body=None):
         """Send a request of the demo user to the API; returns (status, document)."""
         request = urllib.request.Request(
             f'{self.url}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'Authorization': f'Basic {base64.b64encode(f"{settings.USER}:{self.password}".encode()).decode()}',
-                     'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
+                     'X-OpenStack-Manila-API-Version': '2.82', 'X-OpenStack-Manila-API-Experimental': 'true',
+                     'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b'null')

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the walks write down before the service starts."""
 
+import dataclasses
 import hashlib
 
 V4, V6 = '127.0.0.1', '::1'
 USER, PROJECT = 'demo', 'demo'
+#: What ``clouds.yaml`` calls the service.
+CLOUD = 'manila-lite'
 
 CONFIG = """# Written by tools/quickstart. A real installation looks much the same.
 [DEFAULT]
 state_path = {state}/lib
 log_file = {state}/manila-lite.log
 host = quickstart
-auth_strategy = http_basic
+auth_strategy = {strategy}
 default_share_type = default
 enabled_share_protocols = NFS
 enabled_share_backends = {backends}
@@ -20,11 +23,13 @@ osapi_share_listen_port = {port}
 report_interval = 2
 capability_interval = {interval}
 
-[api]
+{section}
+{options}
+"""
+
+_BASIC = """[api]
 http_basic_auth_user_file = {state}/htpasswd
 http_basic_accounts = {user}:{project}:admin+member+reader
-
-{options}
 """
 
 #: The linux backend with share servers.
@@ -101,11 +106,26 @@ def backends(kind):
     return ('alpha', 'beta') if kind == MIGRATION else ('storage',)
 
 
-def files(state, backend, port, url, password):
+@dataclasses.dataclass(frozen=True)
+class Login:
+    """How clients come in: the API's strategy, the section of its configuration about it, and ``clouds.yaml``."""
+
+    strategy: str
+    section: str
+    clouds: str
+
+
+def basic(state, url, password):
+    """Return the login with a name and a password in each request."""
+    return Login('http_basic', _BASIC.format(state=state, user=USER, project=PROJECT),
+                 CLOUDS.format(url=url, user=USER, password=password))
+
+
+def files(state, backend, port, login):
     """Return the text of each file by its name; all for their owner alone."""
-    names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'user': USER, 'project': PROJECT, 'prefix': prefix(state),
-             'driver': 'dummy' if backend == 'dummy' else 'linux', 'interval': 600 if backend == ENSURE else 10,
-             'backends': ', '.join(backends(backend))}
+    names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'prefix': prefix(state), 'strategy': login.strategy,
+             'section': login.section, 'driver': 'dummy' if backend == 'dummy' else 'linux',
+             'interval': 600 if backend == ENSURE else 10, 'backends': ', '.join(backends(backend))}
     return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
-            'clouds.yaml': CLOUDS.format(url=url, user=USER, password=password),
+            'clouds.yaml': login.clouds,
             **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION) else {})}

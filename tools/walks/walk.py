@@ -16,8 +16,8 @@ BOLD, GREEN, RED, DIM, PLAIN = ('\033[1m', '\033[32m', '\033[31m', '\033[2m', '\
 class Walk(Service):
     """One walk through a service of its own, and how long each step took. ``mebibytes``: what a share holds that moves."""
 
-    def __init__(self, state, backend, mebibytes=100):
-        super().__init__(state, backend)
+    def __init__(self, state, backend, mebibytes=100, identity=None):
+        super().__init__(state, backend, identity)
         self.mebibytes = mebibytes
         self.timings = []
 

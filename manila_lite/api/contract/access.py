@@ -15,10 +15,10 @@ _LEVELS = ['rw', 'ro']
 SUMMARY_FIELDS = (
     Field('id', ID),
     Field('access_type', STRING),
-    Field('access_to', STRING),
+    Field('access_to', STRING, read=v2.to_of),
     Field('access_level', {'type': 'string', 'enum': _LEVELS}),
     Field('state', _STATE, read=v2.state_of),
-    Field('access_key', NULL_STRING, since='2.21'),
+    Field('access_key', NULL_STRING, since='2.21', read=v2.key_of),
     Field('created_at', TIME, since='2.33'),
     Field('updated_at', NULL_TIME, since='2.33'),
     Field('metadata', shapes.PAIRS, since='2.45', read=v2.metadata_of),
@@ -41,7 +41,7 @@ ALLOW = (
 
 DENY = (
     Field('access_id', {'type': 'string', 'minLength': 1}, required=True),
-    # Lifts locks of the rule; it has none.
+    # The rule goes although it is locked, and its locks with it.
     Field('unrestrict', shapes.NULL_FLAG, since='2.82', parse=shapes.flag),
 )
 
@@ -59,7 +59,8 @@ _ACTION = '/shares/{share_id}/action'
 _RULE = '/share-access-rules/{access_id}'
 
 OPS = [
-    Op('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW)),
+    Op('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW),
+       once=True),
     Op('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY, body=Body('deny_access', DENY)),
     Op('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
     Op('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS),

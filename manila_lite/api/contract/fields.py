@@ -119,7 +119,7 @@ class Body:
         fields = living(self.fields, version)
         properties = {name: field.schema for field in fields for name in (field.name, *field.aliases)}
         # A field of another version may be sent empty: clients fill in their whole form.
-        properties |= {name: {'type': 'null'} for field in self.fields for name in (field.name, *field.aliases)
+        properties |= {name: EMPTY for field in self.fields for name in (field.name, *field.aliases)
                        if name not in properties}
         return {'type': ['object', 'null'] if self.optional else 'object', 'properties': properties,
                 'required': [field.name for field in fields if field.required and not field.aliases],
@@ -328,6 +328,7 @@ def document(required: Mapping[str, Schema], optional: Mapping[str, Schema] | No
 
 # Shapes of values ---------------------------------------------------------------------------------
 
+EMPTY: Schema = {'type': ['null', 'object'], 'maxProperties': 0}
 INTEGER: Schema = {'type': 'integer'}
 STRING: Schema = {'type': 'string'}
 LINKS: Schema = {'type': 'array', 'items': {

@@ -13,7 +13,8 @@ from manila_lite.api.contract.fields import Body, Field, Many, One, Plain
 #: Sorting and paging of every list.
 PAGE = (
     Field('limit', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
-    Field('offset', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
+    Field('offset', {'type': 'integer', 'minimum': 0, 'maximum': 2**63 - 1}, parse=shapes.position),
+    Field('marker', {'type': 'string'}),
     Field('sort_key', {'type': 'string'}),
     Field('sort_dir', {'type': 'string', 'enum': ['asc', 'desc']}, parse=shapes.one_of('asc', 'desc')),
 )
@@ -25,7 +26,9 @@ class Op:
 
     ``action``: the call is ``POST path`` with this one key in the body; below 2.7 the key is ``os-``
     + action unless ``old_action`` says otherwise. ``old_path``: the path below 2.7. ``states`` maps
-    exception classes to the status they have in this call, where it is not the usual one.
+    exception classes to the status they have in this call, where it is not the usual one. ``once``: sent again with the
+    same ``Idempotency-Key``, it is answered as before; all it does is in transactions of the database. ``or_ok``: another
+    status of success, without a body, that the call itself chooses (``Request.ok``).
     """
 
     method: str
@@ -43,6 +46,8 @@ class Op:
     query: tuple[Field, ...] = ()
     experimental_until: str | None = None
     states: tuple[tuple[type[errors.ManilaLiteError], int], ...] = ()
+    once: bool = False
+    or_ok: int | None = None
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""

@@ -2,13 +2,16 @@
 """The contract as an OpenAPI 3.1 document, for any microversion."""
 
 import functools
+import gzip
+import hashlib
 import re
 from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
-from manila_lite.api import faults, versions
+from manila_lite import errors
+from manila_lite.api import faults, once, versions
 from manila_lite.api.contract import OPS, fields
 from manila_lite.api.contract.op import Op
 
@@ -22,8 +25,17 @@ _SECURITY = {
     'password': {'type': 'http', 'scheme': 'basic'},
 }
 
+_ONCE = {'name': once.HEADER, 'in': 'header', 'schema': {'type': 'string', 'pattern': once.PATTERN},
+         'description': 'Sent again with the same key, the request is answered as it was before, and makes nothing new.'}
+
 
 @functools.lru_cache(maxsize=len(versions.HISTORY))
+def packed(version: int) -> tuple[bytes, str]:
+    """Return the document as JSON under gzip (a fifteenth of the size, so that all can be kept), and a hash of it."""
+    found = gzip.compress(text(version), mtime=0)
+    return found, hashlib.sha256(found).hexdigest()
+
+
 def text(version: int) -> bytes:
     """Return the document as JSON."""
     return orjson.dumps(document(version))
@@ -45,7 +57,7 @@ def document(version: int) -> dict[str, Any]:
         'components': {'securitySchemes': _SECURITY, 'schemas': {'error': faults.SCHEMA},
                        'responses': {'error': {'description': 'Why not.', 'headers': _headers(),
                                                'content': _content({'$ref': '#/components/schemas/error'})}},
-                       'parameters': {'version': _version_header(version)}},
+                       'parameters': {'version': _version_header(version), 'once': _ONCE}},
     }
 
 
@@ -66,7 +78,8 @@ def _operation(ops: list[Op], version: int) -> dict[str, Any]:
         'summary': '; '.join(dict.fromkeys(_says(op) for op in ops)),
         'tags': [noun],
         'x-policies': sorted({op.policy for op in ops}),
-        'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version)],
+        'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version),
+                       *_once(ops)],
         'responses': _responses(ops, version),
     }
     bodies = [body.schema(version) for op in ops if (body := op.body_at(version)) is not None]
@@ -98,24 +111,31 @@ def _query(ops: list[Op], version: int) -> list[dict[str, Any]]:
             for op in ops for field in fields.living(op.query, version) for name in (field.name, *field.aliases)]
 
 
+def _once(ops: list[Op]) -> list[dict[str, Any]]:
+    return [{'$ref': '#/components/parameters/once'}] if any(op.once for op in ops) else []
+
+
 def _responses(ops: list[Op], version: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for status in sorted({op.ok for op in ops}):
+    for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
         views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
         found[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
         # Where some action of the path answers with nothing, what another answers cannot be demanded.
         if views and all(op.view is not None for op in ops if op.ok == status):
             found[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
-    for status in sorted({status for op in ops for status in _refusals(op, version)}):
+    for status in sorted({status for op in ops for status in refusals(op, version)}):
         found[str(status)] = {'$ref': '#/components/responses/error'}
     return found
 
 
-def _refusals(op: Op, version: int) -> Iterable[int]:
+def refusals(op: Op, version: int) -> Iterable[int]:
+    """Yield the statuses of what the call may answer instead, some of them twice."""
     yield from _ALWAYS
     yield from (status for _, status in op.states)
     if op.method != 'GET':
         yield from _OF_CHANGES
+    if op.once:
+        yield faults.STATUS[errors.Unprocessable]
     body = op.body_at(version)
     if body is not None:
         yield from (415, faults.STATUS[body.missing])

@@ -49,6 +49,11 @@ def integer(value: Any) -> int:
     return number
 
 
+def position(value: Any) -> int:
+    """Any number; gophercloud asks for a page after the last one at the greatest that it has, and no list is that long."""
+    return min(int(value), MAX_INT)
+
+
 def flag(value: Any) -> bool:
     """True, "true", 1, "on" ... are true; what is neither is refused."""
     return strutils.bool_from_string(str(value), strict=True)

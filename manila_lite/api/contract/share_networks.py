@@ -93,7 +93,7 @@ OPS = [
     Op('GET', _ONE, v2.show, rules.SHOW, One(NETWORK)),
     Op('POST', '/share-networks', v2.create, rules.CREATE, One(NETWORK), body=Body(
         'share_network', (*_NAMES, *_WHERE, Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255},
-                                                  since='2.51')), missing=errors.Unprocessable)),
+                                                  since='2.51')), missing=errors.Unprocessable), once=True),
     Op('PUT', _ONE, v2.update, rules.UPDATE, One(NETWORK),
        body=Body('share_network', (*_NAMES, *_WHERE), missing=errors.Unprocessable)),
     Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),

@@ -59,8 +59,13 @@ FIELDS = (
 SHARE = View('share', 'shares', FIELDS, 'shares')
 SUMMARY = View('share', 'shares', (Field('id', ID), Field('name', NAME)), 'shares')
 
-_HINTS = {'type': ['object', 'null'], 'additionalProperties': False, 'properties': {
-    'same_host': NULL_STRING, 'different_host': NULL_STRING, 'only_host': NULL_STRING}}
+
+
+def _hints(*names: str) -> dict[str, object]:
+    return {'type': ['object', 'null'], 'additionalProperties': False, 'properties': dict.fromkeys(names, NULL_STRING)}
+
+
+_AFFINITY = ('same_host', 'different_host')
 
 CREATE = (
     Field('size', {**shapes.SIZE, 'type': ['integer', 'string', 'null']}, parse=shapes.integer),
@@ -76,7 +81,8 @@ CREATE = (
     Field('share_group_id', {'type': 'null'}, since='2.31'),
     Field('source_share_group_snapshot_member_id', {'type': 'null'}, since='2.31'),
     Field('consistency_group_id', {'type': 'null'}),
-    Field('scheduler_hints', _HINTS, since='2.65'),
+    Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
+    Field('scheduler_hints', _hints(*_AFFINITY, 'only_host'), since='2.67'),
     Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84'),
     Field('encryption_key_ref', {'type': 'null'}, since='2.90'),
 )
@@ -100,6 +106,7 @@ FILTERS = (
     Field('metadata', {'type': 'string'}, parse=shapes.pairs),
     Field('extra_specs', {'type': 'string'}, parse=shapes.pairs),
     Field('project_id', {'type': 'string'}),
+    Field('user_id', {'type': 'string'}),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     Field('share_group_id', {'type': 'string'}, since='2.31'),
     Field('export_location_id', {'type': 'string'}, since='2.35'),
@@ -121,20 +128,23 @@ _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), 'data_copying_starting', 'data_copying_in_progress',
                         'data_copying_completing', 'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
+_TASK_STATE_ONCE = {'enum': [state for state in _TASK_STATE['enum'] if state is not None]}
 
 OPS = [
     Op('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
     Op('GET', '/shares/detail', v2.detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS),
     Op('GET', '/shares/{share_id}', v2.show, rules.GET, One(SHARE)),
-    Op('POST', '/shares', v2.create, rules.CREATE, One(SHARE), body=Body('share', CREATE, missing=errors.Unprocessable)),
+    Op('POST', '/shares', v2.create, rules.CREATE, One(SHARE), body=Body('share', CREATE, missing=errors.Unprocessable),
+       once=True),
     Op('PUT', '/shares/{share_id}', v2.update, rules.UPDATE, One(SHARE),
        body=Body('share', UPDATE, missing=errors.Unprocessable)),
     Op('DELETE', '/shares/{share_id}', v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
        body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
-    Op('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
-       body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
+    Op('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.15',
+       body=Body('reset_task_state', (Field('task_state', _TASK_STATE_ONCE, until='2.21', required=True),
+                                      Field('task_state', _TASK_STATE, since='2.22')))),
     Op('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend', states=(*_BUSY, (errors.OverQuota, 403)),
        body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
     Op('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,

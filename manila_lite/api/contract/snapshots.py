@@ -74,7 +74,7 @@ OPS = [
     Op('GET', '/snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, counted=True, paged=True), query=FILTERS),
     Op('GET', _ONE, v2.show, rules.GET, One(SNAPSHOT)),
     Op('POST', '/snapshots', v2.create, rules.CREATE, One(SNAPSHOT), ok=202, states=_BUSY,
-       body=Body('snapshot', CREATE, missing=errors.Unprocessable)),
+       body=Body('snapshot', CREATE, missing=errors.Unprocessable), once=True),
     Op('PUT', _ONE, v2.update, rules.UPDATE, One(SNAPSHOT), body=Body('snapshot', _NAMES, missing=errors.Unprocessable)),
     Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),

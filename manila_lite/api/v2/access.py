@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import access as actions
-from manila_lite.actions import access_to
+from manila_lite.actions import access_to, locks
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
@@ -13,11 +13,23 @@ from manila_lite.db import access, models, shares
 
 #: From 2.38 on, IPv6 addresses will do.
 _IPV6 = 38
+#: What stands for what the caller may not see, and the filters that would tell it.
+_UNSEEN, _TELLING = '******', ('access_to', 'access_key')
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
     """Read a rule's metadata, loaded for all rows at once."""
     return req.related['metadata'].get(row.id, {})
+
+
+def to_of(row: Any, req: Request) -> str:
+    """Read to whom a rule is given; not all may know."""
+    return _UNSEEN if row.id in req.related['hidden'] else row.access_to
+
+
+def key_of(row: Any, req: Request) -> str | None:
+    """Read a rule's key; not all may know whether there is one."""
+    return _UNSEEN if row.id in req.related['hidden'] else row.access_key
 
 
 def state_of(row: Any, req: Request) -> str:
@@ -31,13 +43,14 @@ def allow(req: Request) -> Any:
     """Add a rule."""
     row, metadata = actions.allow(req.ctx, req.params['share_id'], req.body, ipv6=req.version >= _IPV6,
                                   despite_errors=req.version >= versions.STATES_OF_RULES)
-    req.related['metadata'] = {row.id: metadata}
+    # Who made it may know it, whatever locks it was made with.
+    req.related |= {'metadata': {row.id: metadata}, 'hidden': {}}
     return row
 
 
 def deny(req: Request) -> None:
     """Take a rule away."""
-    actions.deny(req.ctx, req.params['share_id'], req.body['access_id'])
+    actions.deny(req.ctx, req.params['share_id'], req.body['access_id'], unrestrict=bool(req.body.get('unrestrict')))
 
 
 def list_of_share(req: Request) -> list[Any]:
@@ -58,17 +71,25 @@ def index(req: Request) -> list[Any]:
 
 def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        shares.get(conn, req.ctx, share_id, own=True)
+        shares.get(conn, locks.anywhere(req.ctx), share_id, own=True)
         found = access.of_share(conn, share_id, filters)
-        related.load_pairs(conn, req, models.access_rule_metadata, found)
+        _load(conn, req, share_id, found)
+    if any(filters.get(key) is not None for key in _TELLING):
+        return [row for row in found if row.id not in req.related['hidden']]
     return found
+
+
+def _load(conn: Any, req: Request, share_id: str, rows: list[Any]) -> None:
+    """Metadata of these rules of a share, and which of them are hidden from the caller, are at hand for the view."""
+    related.load_pairs(conn, req, models.access_rule_metadata, rows)
+    req.related['hidden'] = dict.fromkeys(locks.hidden(conn, req.ctx, share_id), True)
 
 
 def show(req: Request) -> Any:
     """Show one rule."""
     with req.ctx.db.reader() as conn:
-        row = access.get(conn, req.ctx, req.params['access_id'])
-        related.load_pairs(conn, req, models.access_rule_metadata, [row])
+        row = access.get(conn, locks.anywhere(req.ctx), req.params['access_id'])
+        _load(conn, req, row.share_id, [row])
     return row
 
 
@@ -76,7 +97,7 @@ def update(req: Request) -> Any:
     """Change a rule's level."""
     row = actions.change_level(req.ctx, req.params['access_id'], req.body['access_level'])
     with req.ctx.db.reader() as conn:
-        related.load_pairs(conn, req, models.access_rule_metadata, [row])
+        _load(conn, req, row.share_id, [row])
     return row
 
 

@@ -12,6 +12,13 @@ def start(req: Request) -> None:
     actions.start(req.ctx, req.params['share_id'], req.body)
 
 
+def start_once(req: Request) -> None:
+    """Begin to copy a share to another backend, as before 2.22; it moves over as soon as it is copied, unless
+    ``notify`` is off."""
+    asked = {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy')}
+    actions.start(req.ctx, req.params['share_id'], asked, by_itself=req.body.get('notify') is not False)
+
+
 def complete(req: Request) -> None:
     """Let the copy take the place of the share."""
     actions.complete(req.ctx, req.params['share_id'])

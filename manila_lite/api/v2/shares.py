@@ -52,7 +52,10 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     _guard(req, filters)
     scope = {'project_id': related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
+    if filters.get('share_server_id') is not None:
+        scope['project_id'] = None      # those that the server has, whosever they are
     public = filters.pop('is_public', None)
+    scope['deferred'] = req.may(rules.LIST_DELETED)
     with req.ctx.db.reader() as conn:
         found = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
         if filters.get('with_count'):

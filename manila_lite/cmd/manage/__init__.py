@@ -25,7 +25,8 @@ from manila_lite.db.engine import Database
 COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS, *shares.COMMANDS,
                                 *share_servers.COMMANDS, *migration.COMMANDS, *ensuring.COMMANDS, *options.COMMANDS)
 
-_CATEGORIES = {'db': 'the schema and old rows', 'service': 'services and their heartbeats', 'host': 'backends',
+#: What each category is about.
+CATEGORIES = {'db': 'the schema and old rows', 'service': 'services and their heartbeats', 'host': 'backends',
                'share': 'records of shares', 'share_server': 'records of share servers',
                'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
                'config': 'the configuration'}
@@ -45,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
             continue
         if command.category not in made:
             made[command.category] = categories.add_parser(
-                command.category, help=_CATEGORIES[command.category]).add_subparsers(
+                command.category, help=CATEGORIES[command.category]).add_subparsers(
                 dest='command', metavar='COMMAND', required=True)
         _fill(made[command.category].add_parser(command.name, **said), command)
     return parser

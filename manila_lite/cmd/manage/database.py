@@ -7,7 +7,7 @@ from oslo_utils import timeutils
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db import messages, migrate, operations
+from manila_lite.db import kept_answers, messages, migrate, operations
 
 
 def sync(call: Call) -> int:
@@ -49,11 +49,12 @@ def _known(call: Call, revision: str | None) -> None:
 
 
 def purge(call: Call) -> int:
-    """Delete finished operations older than a number of days, and expired messages."""
+    """Delete finished operations older than a number of days, and expired messages and answers."""
     with call.db.writer() as conn:
         gone = operations.purge(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
         expired = messages.expire(conn)
-    print(f'{gone} finished operations and {expired} expired messages are gone.')
+        answers = kept_answers.expire(conn)
+    print(f'{gone} finished operations, {expired} expired messages and {answers} expired answers are gone.')
     return GOOD
 
 

@@ -3,6 +3,8 @@
 
 from manila_lite.db.models.access import access_rule_metadata, access_rules
 from manila_lite.db.models.base import metadata
+from manila_lite.db.models.kept_answers import kept_answers
+from manila_lite.db.models.locks import resource_locks
 from manila_lite.db.models.messages import messages
 from manila_lite.db.models.networks import (
     network_allocations,
@@ -19,6 +21,7 @@ from manila_lite.db.models.servers import (
     share_servers,
 )
 from manila_lite.db.models.services import availability_zones, pools, services
+from manila_lite.db.models.share_transfers import share_transfers
 from manila_lite.db.models.shares import (
     export_location_metadata,
     export_locations,
@@ -31,9 +34,9 @@ from manila_lite.db.models.types import share_type_extra_specs, share_type_proje
 
 __all__ = [
     'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
-    'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'quota_classes', 'quota_locks', 'quotas',
-    'security_services', 'services', 'share_instances', 'share_metadata', 'share_network_security_services',
-    'share_network_subnet_metadata', 'share_network_subnets', 'share_networks', 'share_server_details',
-    'share_server_share_network_subnet_mappings', 'share_servers', 'share_type_extra_specs', 'share_type_projects',
-    'share_types', 'shares', 'snapshot_metadata', 'snapshots',
+    'kept_answers', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'quota_classes',
+    'quota_locks', 'quotas', 'resource_locks', 'security_services', 'services', 'share_instances', 'share_metadata',
+    'share_network_security_services', 'share_network_subnet_metadata', 'share_network_subnets', 'share_networks',
+    'share_server_details', 'share_server_share_network_subnet_mappings', 'share_servers', 'share_transfers',
+    'share_type_extra_specs', 'share_type_projects', 'share_types', 'shares', 'snapshot_metadata', 'snapshots',
 ]

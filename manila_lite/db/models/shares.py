@@ -28,11 +28,16 @@ shares = sa.Table(
     sa.Column('mount_point_name', Name),
     sa.Column('encryption_key_ref', Id),
     flag('snapshot_inherit_share_access_support'),
+    # Its owner deleted it and sees it no more; the backend still has it. No quota counts it.
+    flag('is_going'),
     # As lists are sorted, so that a page is read and not sorted out of all.
     sa.Index('ix_shares_project_id_created_at_id', 'project_id', 'created_at', 'id'),
     sa.Index('ix_shares_created_at_id', 'created_at', 'id'),
     sa.Index('ix_shares_name', 'name'),
     sa.Index('ix_shares_snapshot_id', 'snapshot_id'),
+    # Parts of paths at backends, which projects with one prefix share.
+    sa.Index('ix_shares_mount_point_name', 'mount_point_name', unique=True),
+    sa.Index('ix_shares_scheduled_to_be_deleted_at', 'scheduled_to_be_deleted_at'),
 )
 
 share_instances = sa.Table(

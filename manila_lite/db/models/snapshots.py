@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Name, ident, metadata, pairs, ref, times
+from manila_lite.db.models.base import Name, flag, ident, metadata, pairs, ref, times
 
 snapshots = sa.Table(
     'snapshots', metadata, ident(), *times(),
@@ -19,6 +19,8 @@ snapshots = sa.Table(
     sa.Column('share_proto', sa.String(32), nullable=False),
     sa.Column('progress', sa.String(32)),
     sa.Column('provider_location', Name),
+    # As of shares.
+    flag('is_going'),
     sa.Index('ix_snapshots_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_snapshots_created_at', 'created_at'),
 )

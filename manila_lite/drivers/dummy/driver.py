@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """A driver without storage that keeps every promise of the contract, and breaks those that a test orders it to."""
 
+import base64
 import dataclasses
+import hashlib
 import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations, managing, migration, options, report, share_migration
+from manila_lite.drivers.dummy import locations, managing, migration, options, report, share_managing, share_migration
 from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
 _LEVELS = ('rw', 'ro')
 
 
+def _key(share_id: str, rule: kinds.AccessRule) -> str | None:
+    """Return what a Ceph client shows to be let in: the same each time, since it is not kept."""
+    if rule.type != 'cephx':
+        return None
+    return base64.b64encode(hashlib.sha256(f'{share_id}/{rule.to}'.encode()).digest()[:28]).decode()
+
+
 class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
-                  migration.DummyMigration, share_migration.DummyShareMigration, managing.DummyManaging):
+                  migration.DummyMigration, share_migration.DummyShareMigration, managing.DummyManaging,
+                  share_managing.DummyShareManaging):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
 
     Whether they are on share servers is up to the option driver_handles_share_servers.
@@ -76,13 +86,15 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     @knobbed
     def delete_share(self, share: kinds.Share) -> None:
         with self.store.locked():
-            self.store.shares.drop(share.id)
+            record = self.store.shares.get(share.id)
+            if record and record.ours:
+                self.store.shares.drop(share.id)
 
     @knobbed
     def update_access(self, share: kinds.Share,
                       rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
         with self.store.locked():
-            if not rules and self.store.shares.get(share.id) is None:
+            if not rules and self.store.held(share.id) is None:
                 return {}
             record = self.store.share(share.id)
             if rules:
@@ -127,7 +139,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     @knobbed
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
         with self.store.locked():
-            self.store.snapshots.drop(snapshot.id)
+            record = self.store.snapshots.get(snapshot.id)
+            if record and record.ours:
+                self.store.snapshots.drop(snapshot.id)
 
     @knobbed
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
@@ -188,7 +202,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                                detail='FILTER_CAPACITY')
 
     def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
-        record = self.store.shares.get(target.share.id)
+        record = self.store.held(target.share.id)
         if record is None:
             return kinds.EnsureResult(error='The data of the share is missing.')
         before = dataclasses.replace(record)
@@ -203,7 +217,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule],
                  before: ShareRecord | None = None) -> dict[str, kinds.RuleResult]:
         """The rules are in force; nothing is written if all is as ``before``."""
-        results = {rule.id: kinds.RuleResult(error=self._objection(rule)) for rule in rules}
+        results = {rule.id: kinds.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
         record.exported = True
         record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
         if record != before:
@@ -213,7 +227,8 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     def _objection(self, rule: kinds.AccessRule) -> str | None:
         """Return why a rule cannot be in force, or nothing."""
         if rule.type not in self.conf.dummy_access_types:
-            return f'Access of type {rule.type} is not supported.'
+            known = ', '.join(self.conf.dummy_access_types) or 'none'
+            return f'This backend knows rules of these types only, not {rule.type}: {known}.'
         if rule.level not in _LEVELS:
             return f'There is no access level {rule.level}.'
         if rule.type == 'ip':

@@ -23,7 +23,8 @@ class ShareRecord:
     """A share. ``size`` and ``used`` in GiB; ``rules`` are those in force: id to type, to, level.
 
     ``exported`` and ``rules`` are what a reboot would lose; ``content`` stands for all its files. ``server`` is
-    the id of the share server that exports it.
+    the id of the share server that exports it. One that is not ``ours`` is only there to be taken over; ``was`` is the path
+    by which it was, then.
     """
 
     id: str
@@ -36,17 +37,25 @@ class ShareRecord:
     exported: bool = True
     rules: dict[str, list[str]] = dataclasses.field(default_factory=dict)
     server: str | None = None
+    ours: bool = True
+    was: str = ''
 
 
 @dataclasses.dataclass
 class SnapshotRecord:
-    """A snapshot: what its share held when it was taken."""
+    """A snapshot: what its share held when it was taken. ``name`` is what the backend calls it, if that is not its id.
+
+    ``path`` is that of its share, of one that is not ``ours``.
+    """
 
     id: str
     share_id: str
     size: int
     content: str
     used: float
+    name: str = ''
+    ours: bool = True
+    path: str = ''
 
 
 @dataclasses.dataclass
@@ -175,12 +184,17 @@ class Store:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def held(self, ident: str) -> ShareRecord | None:
+        """Return a share of ours, or nothing."""
+        found = self.shares.get(ident)
+        return found if found and found.ours else None
+
     def share(self, ident: str) -> ShareRecord:
         """Return a share that must be there.
 
         :raises errors.Final: it is not.
         """
-        found = self.shares.get(ident)
+        found = self.held(ident)
         if found is None:
             raise errors.Final(f'Share {ident} is not on this backend.')
         return found
@@ -191,7 +205,7 @@ class Store:
         :raises errors.Final: it is not.
         """
         found = self.snapshots.get(ident)
-        if found is None:
+        if found is None or not found.ours:
             raise errors.Final(f'Snapshot {ident} is not on this backend.')
         return found
 

@@ -10,12 +10,14 @@ from manila_lite.drivers.interface.resize import Resizes
 from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
 from manila_lite.drivers.interface.server_migration import MigratesServers
 from manila_lite.drivers.interface.servers import MakesServers
+from manila_lite.drivers.interface.share_managing import ManagesShares, ManagesSnapshots
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, Reverts, Snapshots
 
 __all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'EnsuresOneByOne', 'MakesServers',
-           'ManagesServers', 'MigratesServers', 'MigratesShares', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots',
-           'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of']
+           'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesServers', 'MigratesShares', 'Resizes',
+           'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices',
+           'abilities_of', 'capabilities_of']
 
 #: Which abstract class gives which ability.
 ABILITIES: dict[type, kinds.Ability] = {
@@ -31,6 +33,8 @@ ABILITIES: dict[type, kinds.Ability] = {
     UpdatesSecurityServices: kinds.Ability.SECURITY_SERVICES,
     MigratesServers: kinds.Ability.MIGRATE_SERVER,
     MigratesShares: kinds.Ability.MIGRATE_SHARE,
+    ManagesShares: kinds.Ability.MANAGE_SHARES,
+    ManagesSnapshots: kinds.Ability.MANAGE_SNAPSHOTS,
 }
 
 #: The capability of a pool that says whether its driver has an ability.

@@ -15,6 +15,9 @@ _IOC_FS_INFO = (2 << 30) | (1024 << 16) | (0x94 << 8) | 31
 _LIMIT_REFERENCED = 1
 _RECURSIVE = 1
 _READ_ONLY = 2
+_ROOT_INODE = 256
+#: More than struct btrfs_util_subvolume_info has: four numbers, three uuids, four numbers, four times.
+_INFO_BYTES = 512
 
 LIBRARY = 'libbtrfsutil.so.1'
 
@@ -69,6 +72,18 @@ def subvolume_id(path: Path) -> int:
     found = ctypes.c_uint64()
     _library.call('btrfs_util_subvolume_id', path, ctypes.byref(found))
     return found.value
+
+
+def is_subvolume(path: Path) -> bool:
+    """Say whether the directory is the root of a subvolume: on btrfs those alone have this inode number."""
+    return path.lstat().st_ino == _ROOT_INODE
+
+
+def uuids(path: Path) -> tuple[str, str]:
+    """Return the subvolume's own uuid, and that of the one that it is a snapshot of (zeros if of none)."""
+    info = ctypes.create_string_buffer(_INFO_BYTES)
+    _library.call('btrfs_util_subvolume_info', path, 0, info)
+    return str(uuid.UUID(bytes=info.raw[32:48])), str(uuid.UUID(bytes=info.raw[48:64]))
 
 
 def _ioctl(path: Path, request: int, data: bytearray) -> None:

@@ -2,6 +2,7 @@
 """A btrfs as a pool: shares are subvolumes, each with a limit of its own."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -90,6 +91,7 @@ class BtrfsPool(pool.Pool):
             for name in ('shares', 'snapshots'):
                 for path in (self.root / name).glob('*'):
                     btrfs.delete(path)
+            shutil.rmtree(self.root / 'left', ignore_errors=True)
         mounts.unmount(self.root)
         if not on_device:
             mounts.detach(self._source)
@@ -146,7 +148,7 @@ class BtrfsPool(pool.Pool):
 
     def _from_snapshot(self, ident: str, snapshot: str, size: int) -> Path:
         source = self.snapshot(snapshot)
-        if not source.exists():
+        if not source.exists() or snapshot in self.left_snapshots:
             raise errors.Final(f'Snapshot {snapshot} is not in the pool.')
         return self._writable(ident, source, size)
 
@@ -195,10 +197,17 @@ class BtrfsPool(pool.Pool):
 
     def used(self, ident: str) -> int:
         """Return how many bytes the share holds now."""
+        return self._used(self.share(ident))
+
+    def measure(self, place: Path) -> tuple[int | None, int | None]:
+        """Return its limit, if it has one, and how many bytes it holds now."""
+        return btrfs.limit_of(self.root, place), self._used(place)
+
+    def _used(self, place: Path) -> int:
         if not btrfs.has_exact_quota(self.root):
             run('btrfs', 'quota', 'rescan', '-w', str(self.root))
         btrfs.sync(self.root)
-        return btrfs.used(self.root, self.share(ident))
+        return btrfs.used(self.root, place)
 
     # Snapshots --------------------------------------------------------------------------------
 

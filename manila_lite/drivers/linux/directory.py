@@ -2,6 +2,7 @@
 """A plain directory as a pool: it serves, but limits nothing and keeps no snapshots."""
 
 import shutil
+from pathlib import Path
 
 from manila_lite.drivers.linux import pool
 from manila_lite.drivers.linux.run import CommandFailed
@@ -29,11 +30,16 @@ class Directory(pool.Pool):
         """Nothing was mounted."""
         if remove_data:
             shutil.rmtree(self.root / 'shares', ignore_errors=True)
+            shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def create(self, ident: str, size: int) -> None:
         """An empty directory exists."""
         self.share(ident).mkdir(exist_ok=True)
         self.share(ident).chmod(0o777)
+
+    def measure(self, place: Path) -> tuple[int | None, int | None]:
+        """Nobody counts."""
+        return None, None
 
     def purge(self, ident: str) -> None:
         """What was in the directory is gone."""

@@ -18,12 +18,15 @@ from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ensuring import Ensuring
 from manila_lite.drivers.linux.following import Followers
 from manila_lite.drivers.linux.ganesha import Ganesha
+from manila_lite.drivers.linux.left import SNAPSHOTS
+from manila_lite.drivers.linux.left import vet_id as _vet_id
 from manila_lite.drivers.linux.managing import LinuxManaging
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.drivers.linux.servers import SAFE_ID, Servers
+from manila_lite.drivers.linux.servers import Servers
+from manila_lite.drivers.linux.share_managing import LinuxShareManaging
 from manila_lite.drivers.linux.share_migration import LinuxShareMigration
 
 LOG = log.getLogger(__name__)
@@ -37,7 +40,7 @@ _LOCKS = 64
 _OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_netns', 'linux_graceless', 'linux_grace_period')
 
 
-class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones, Reverts):
+class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resizes, Snapshots, Clones, Reverts):
     """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
     Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
@@ -109,8 +112,9 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones
             max_over_subscription_ratio=self.backend.conf.max_over_subscription_ratio,
             capabilities={
                 'vendor_name': 'manila_lite', 'driver_version': _VERSION, 'storage_protocol': 'NFS', **found,
-                'mount_snapshot_support': False, 'size_limit_support': able, 'ipv4_support': 4 in families,
-                'ipv6_support': 6 in families, 'qos': False, 'dedupe': False, 'compression': False})]
+                'mount_point_name_support': True, 'mount_snapshot_support': False, 'size_limit_support': able,
+                'ipv4_support': 4 in families, 'ipv6_support': 6 in families,
+                'qos': False, 'dedupe': False, 'compression': False})]
 
     def _awake(self) -> None:
         """NFS servers that died run again."""
@@ -138,20 +142,25 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones
         with self._alone(share.id):
             outlet = self._outlet_of(share)
             make()
-            outlet.serve(share.id, self._pool.share(share.id), ())
+            outlet.serve(share.id, self._pool.share(share.id), (), share.mount_point_name)
         return self._locations(share)
 
     def delete_share(self, share: kinds.Share) -> None:
         """The export, the mount and the data are gone; a busy mount goes when its last user ends."""
         _vet_id(share.id)
         with self._alone(share.id):
-            if not self.HANDLES_SHARE_SERVERS:
-                self._outlet.forget(share.id)
-            elif share.server:
-                self._servers.forget(share.server.id, share.id)
+            self._forget_export(share)
+            if share.id in self._pool.left_shares:      # and not ours to delete
+                return
             self._pool.discard(share.id)
         self._ensuring.forget(share.id)
         self._pool.purge(share.id)
+
+    def _forget_export(self, share: kinds.Share) -> None:
+        if not self.HANDLES_SHARE_SERVERS:
+            self._outlet.forget(share.id)
+        elif share.server:
+            self._servers.forget(share.server.id, share.id)
 
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is higher at once, also for clients that have the share mounted."""
@@ -178,7 +187,8 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones
         blocks, results = clients.blocks(rules)
         with self._alone(share.id):
             if source := self._source(share.id):
-                refused = self._outlet_of(share).serve(share.id, source, [block.text for block in blocks])
+                outlet, texts = self._outlet_of(share), [block.text for block in blocks]
+                refused = outlet.serve(share.id, source, texts, share.mount_point_name)
             elif rules:
                 raise _missing(share.id)
             else:
@@ -202,12 +212,13 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones
         _vet_id(snapshot.id)
         self._need(snapshot.share)
         self._btrfs.take_snapshot(snapshot.id, snapshot.share.id)
-        return None
+        return f'/{SNAPSHOTS}/{snapshot.id}'
 
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """The copy is gone."""
         _vet_id(snapshot.id)
-        self._btrfs.delete_snapshot(snapshot.id)
+        if snapshot.id not in self._btrfs.left_snapshots:
+            self._btrfs.delete_snapshot(snapshot.id)
 
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """The share holds what the snapshot holds. For a moment it is not exported; then with the rules it had."""
@@ -239,8 +250,8 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones
 
     def _locations(self, share: kinds.Share) -> list[kinds.ExportLocation]:
         if self.HANDLES_SHARE_SERVERS and share.server:
-            return locations.on(share.id, share.server)
-        return locations.at(share.id, map(str, self.backend.conf.linux_export_ips))
+            return locations.on(share, share.server)
+        return locations.at(share, map(str, self.backend.conf.linux_export_ips))
 
     def _vet(self, share: kinds.Share) -> None:
         """The share is one that this backend can have.
@@ -254,7 +265,11 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, Resizes, Snapshots, Clones
             raise errors.Final(f'This backend does not serve {share.proto}.')
 
     def _source(self, ident: str) -> Path | None:
-        """Return where in the pool the share is, once what died half way is put right; nothing if it is not there."""
+        """Return where in the pool the share is, once what died half way is put right; nothing if it is not there, or not
+        ours any more.
+        """
+        if ident in self._pool.left_shares:
+            return None
         if not self._pool.share(ident).exists():
             self._pool.recover(ident)
         return self._pool.share(ident) if self._pool.share(ident).exists() else None
@@ -302,7 +317,3 @@ def _is_directory(conf: Any) -> bool:
 def _missing(ident: str) -> errors.Final:
     return errors.Final(f'Share {ident}: its data is not in the pool.')
 
-
-def _vet_id(ident: str) -> None:
-    if not SAFE_ID.fullmatch(ident):
-        raise errors.Final(f'{ident!r} is no id of a share or snapshot.')

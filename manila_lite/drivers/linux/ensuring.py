@@ -114,7 +114,7 @@ class Ensuring:
             source = self._source(share.id)
             if source is None:
                 raise CommandFailed('it was deleted meanwhile')
-            refused, mended = outlet.mend(share.id, source, [block.text for block in blocks], seen)
+            refused, mended = outlet.mend(share.id, source, [block.text for block in blocks], seen, share.mount_point_name)
         results |= {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
         places = tuple(self._locations(share))
         words = (*common, *found, *(word for word in mended if word not in common), *_moved(share, places))

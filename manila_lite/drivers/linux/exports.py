@@ -19,7 +19,7 @@ from manila_lite.drivers.linux.exportmgr import ExportManager
 from manila_lite.drivers.linux.run import CommandFailed
 
 _TEXT = """EXPORT {{
-  Export_Id = {number}; Path = "{path}"; Pseudo = "/shares/{name}"; Filesystem_Id = {number}.{number};
+  Export_Id = {number}; Path = "{path}"; Pseudo = "/shares/{pseudo}"; Filesystem_Id = {number}.{number};
   Access_Type = None; Squash = No_Root_Squash; Protocols = 4; Transports = TCP; SecType = sys;
   FSAL {{ Name = VFS; }}
 {clients}}}
@@ -27,6 +27,7 @@ _TEXT = """EXPORT {{
 #: The line of the first client, counted from 1.
 _FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
 _WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n[^\n]*\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
+_PSEUDO = re.compile(r'Pseudo = "/shares/([^"]*)"')
 _COMPLAINT = re.compile(r':(\d+)\): ([^\n]*)')
 _NUMBERS = 65535
 
@@ -89,11 +90,21 @@ class Exports:
 
     def clients_of(self, name: str) -> list[str]:
         """Return the clients that the export has, or had when it was last served."""
+        found = self._known(name)
+        return found[2].splitlines(keepends=True) if found else []
+
+    def _known(self, name: str) -> re.Match[str] | None:
         for place in (self._served, self._held):
             file = place / f'{name}.conf'
             if file.exists() and (found := _WHOLE.fullmatch(file.read_text())):
-                return found[2].splitlines(keepends=True)
-        return []
+                return found
+        return None
+
+    def _pseudo(self, name: str, wanted: str | None) -> str:
+        """Return by what clients mount the export: as it is wanted, or was until now, or else by its name."""
+        known = None if wanted else self._known(name)
+        found = _PSEUDO.search(known[0]) if known else None
+        return wanted or (found[1] if found else name)
 
     def look(self, names: Sequence[str]) -> dict[str, Seen]:
         """Return what there is of each of these exports, in one look.
@@ -114,10 +125,10 @@ class Exports:
         except FileNotFoundError:
             return None
 
-    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen) -> list[str]:
+    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
         """Return in words what of an export that was seen is not as ``put`` would make it."""
         text = ''.join(clients)
-        wanted = _TEXT.format(number=self._number(name), name=name, path=path, clients=text)
+        wanted = _TEXT.format(number=self._number(name), pseudo=self._pseudo(name, mounted_as), path=path, clients=text)
         found = []
         if seen.path != str(path):
             found.append('The share was not exported; it is again.')
@@ -131,8 +142,9 @@ class Exports:
 
     # Changes ----------------------------------------------------------------------------------
 
-    def put(self, name: str, path: Path, clients: Sequence[str]) -> Mapping[int, str]:
-        """The directory is exported as ``/shares/name`` to exactly these clients, also for open sessions.
+    def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+        """The directory is exported to exactly these clients, also for open sessions: as ``/shares/mounted_as``, or without
+        that as it was until now, or by its name.
 
         ``clients`` are CLIENT blocks of one line each. Returns those that the server refuses, with its
         reasons, by their position; they grant nothing.
@@ -140,13 +152,13 @@ class Exports:
         :raises CommandFailed: the export as a whole is refused, and is as it was.
         """
         self._places()
-        number = self._number(name)
+        number, pseudo = self._number(name), self._pseudo(name, mounted_as)
         draft = self._drafts / f'{name}.conf'
         refused: dict[int, str] = {}
         while True:
             kept = [position for position in range(len(clients)) if position not in refused]
             text = ''.join(clients[position] for position in kept)
-            draft.write_text(_TEXT.format(number=number, name=name, path=path, clients=text))
+            draft.write_text(_TEXT.format(number=number, pseudo=pseudo, path=path, clients=text))
             member = 'UpdateExport' if self._manager.displayed([number]) else 'AddExport'
             said = self._manager.tell(member, draft, number)
             if not said:

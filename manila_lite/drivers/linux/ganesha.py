@@ -194,10 +194,10 @@ class Ganesha:
 
     # Exports ----------------------------------------------------------------------------------
 
-    def export(self, name: str, path: Path, clients: Sequence[str]) -> Mapping[int, str]:
+    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """See ``Exports.put``."""
         self.awake()
-        return self.exports.put(name, path, clients)
+        return self.exports.put(name, path, clients, mounted_as)
 
     def withdraw(self, name: str) -> None:
         """See ``Exports.withdraw``."""

@@ -8,21 +8,21 @@ from oslo_utils import netutils
 from manila_lite import kinds
 
 
-def at(ident: str, addresses: Iterable[str]) -> list[kinds.ExportLocation]:
+def at(share: kinds.Share, addresses: Iterable[str]) -> list[kinds.ExportLocation]:
     """Return a location for each address; IPv4 comes first and is preferred."""
     ordered = sorted(addresses, key=_version)
-    return [_location(ident, address, preferred=position == 0) for position, address in enumerate(ordered)]
+    return [_location(share, address, preferred=position == 0) for position, address in enumerate(ordered)]
 
 
-def on(ident: str, server: kinds.ShareServer) -> list[kinds.ExportLocation]:
+def on(share: kinds.Share, server: kinds.ShareServer) -> list[kinds.ExportLocation]:
     """Return a location for each address of the server; only administrators see those in their network."""
     users = [allocation.ip_address for network in server.networks for allocation in network.allocations]
-    return at(ident, users) + [_location(ident, allocation.ip_address, admin=True) for allocation in server.admin_allocations]
+    return at(share, users) + [_location(share, allocation.ip_address, admin=True) for allocation in server.admin_allocations]
 
 
-def _location(ident: str, address: str, *, preferred: bool = False, admin: bool = False) -> kinds.ExportLocation:
-    return kinds.ExportLocation(f'{netutils.escape_ipv6(address)}:/shares/{ident}', preferred, admin,
-                                {'ip_version': str(_version(address))})
+def _location(share: kinds.Share, address: str, *, preferred: bool = False, admin: bool = False) -> kinds.ExportLocation:
+    path = f'{netutils.escape_ipv6(address)}:/shares/{share.mount_point_name or share.id}'
+    return kinds.ExportLocation(path, preferred, admin, {'ip_version': str(_version(address))})
 
 
 def _version(address: str) -> int:

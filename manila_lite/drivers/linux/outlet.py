@@ -66,32 +66,33 @@ class Outlet:
         """Return where a share is mounted."""
         return self._state / 'exports' / ident
 
-    def serve(self, ident: str, source: Path, blocks: Sequence[str]) -> Mapping[int, str]:
+    def serve(self, ident: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """The share is mounted, and exported to exactly these clients; see ``Exports.put``."""
         self._mount(ident, source)
-        return self.nfs.export(ident, self.mount_point(ident), blocks)
+        return self.nfs.export(ident, self.mount_point(ident), blocks, mounted_as)
 
     def mounts(self, ident: str, source: Path) -> bool:
         """Say whether the share is mounted, and nothing else in its place."""
         return _is_same(self.mount_point(ident), source)
 
-    def mend(self, ident: str, source: Path, blocks: Sequence[str], seen: Seen) -> tuple[Mapping[int, str], list[str]]:
+    def mend(self, ident: str, source: Path, blocks: Sequence[str], seen: Seen,
+             mounted_as: str | None = None) -> tuple[Mapping[int, str], list[str]]:
         """The share is mounted, and exported to exactly these clients. What was ``seen`` to be so is not touched.
 
         Returns what ``Exports.put`` does, and in words what was amiss.
         """
         place, exports = self.mount_point(ident), self.nfs.exports
         mounted = _is_same(place, source)
-        if mounted and not exports.amiss(ident, place, blocks, seen):
+        if mounted and not exports.amiss(ident, place, blocks, seen, mounted_as):
             return {}, []
         seen = exports.look([ident])[ident]     # it may have been changed since by whom it may
         if not mounted:
             # Who serves the directory beneath must let go of it.
             self.withdraw(ident)
-        refused = self.serve(ident, source, blocks)
+        refused = self.serve(ident, source, blocks, mounted_as)
         kept = [block for position, block in enumerate(blocks) if position not in refused]
         lost = [] if mounted else [NOT_MOUNTED]
-        return refused, [*lost, *exports.amiss(ident, place, kept, seen)]
+        return refused, [*lost, *exports.amiss(ident, place, kept, seen, mounted_as)]
 
     def serve_again(self, ident: str, source: Path) -> None:
         """The share is mounted, and exported to the clients that it had."""

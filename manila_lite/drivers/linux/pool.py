@@ -9,6 +9,8 @@ import abc
 import os
 from pathlib import Path
 
+from manila_lite.drivers.linux.left import SHARES, SNAPSHOTS, Left
+
 GIB = 1 << 30
 
 
@@ -20,6 +22,8 @@ class Pool(abc.ABC):
 
     def __init__(self, root: Path):
         self.root = root
+        #: What we let go of.
+        self.left_shares, self.left_snapshots = Left(root, SHARES), Left(root, SNAPSHOTS)
 
     @abc.abstractmethod
     def open(self) -> None:
@@ -62,6 +66,10 @@ class Pool(abc.ABC):
     def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
         """The share can hold ``size`` GiB, or ``stands`` as it does, where sizes are enforced. Returns what was amiss."""
         return ()
+
+    @abc.abstractmethod
+    def measure(self, place: Path) -> tuple[int | None, int | None]:
+        """Return the bytes that a directory of the pool can hold, and those that it holds; nothing where nobody counts."""
 
     def discard(self, ident: str) -> None:
         """The share is not there any more. Takes no time; ``purge`` frees its space."""

@@ -132,7 +132,7 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
         btrfs.sync(self._vet_migration(migration).root)
         self._tidy(copy)
         return kinds.MigratedServer(
-            details, {share.id: tuple(locations.on(share.id, migration.target)) for share in migration.shares},
+            details, {share.id: tuple(locations.on(share, migration.target)) for share in migration.shares},
             {snapshot.id: None for snapshot in migration.snapshots})
 
     def _bring(self, migration: kinds.ServerMigration, copy: Copy, landed: bool) -> float:

@@ -253,7 +253,7 @@ class LinuxServers(SpansSubnets, AddsSubnets):
         self._servers.outlet(server.id)
         joined = server.joined(new)
         self._servers.have(joined)
-        return kinds.ServerUpdate(_details(joined), {share.id: tuple(locations.on(share.id, joined)) for share in shares})
+        return kinds.ServerUpdate(_details(joined), {share.id: tuple(locations.on(share, joined)) for share in shares})
 
 
 def _details(server: kinds.ShareServer) -> dict[str, str]:

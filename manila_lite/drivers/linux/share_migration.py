@@ -109,6 +109,6 @@ class LinuxShareMigration(LinuxServerMigration, MigratesShares):
         if isinstance(self._pool, BtrfsPool):
             btrfs.sync(self._pool.root)
         self._tidy(copy)
-        found = (locations.on(migration.id, migration.target.server) if migration.target.server
-                 else locations.at(migration.id, map(str, self.backend.conf.linux_export_ips)))
+        found = (locations.on(migration.target, migration.target.server) if migration.target.server
+                 else locations.at(migration.target, map(str, self.backend.conf.linux_export_ips)))
         return kinds.MigratedShare(tuple(found), {snapshot.id: None for snapshot in migration.snapshots})

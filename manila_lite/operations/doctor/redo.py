@@ -57,6 +57,14 @@ def _reversion(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, 
     return {'snapshot_id': snapshot.id, 'new_size': snapshot.size}
 
 
+def _path(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
+    return {key: before[key] for key in ('export_path', 'options')} if {'export_path', 'options'} <= set(before) else None
+
+
+def _options(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
+    return {'options': before.get('options', {})}
+
+
 def _was_asked_for(kind: str) -> Proof:
     return lambda row, last: last is not None and last.kind == kind and last.error != 'superseded'
 
@@ -67,14 +75,21 @@ REDO: dict[str, dict[str, Redo]] = {
         'creating': Redo('create', 'share.create', Action.CREATE, _placement, lambda row, last: row.launched_at is None,
                          placeless=True),
         'deleting': Redo('delete', 'share.delete', Action.DELETE, _nothing, _was_asked_for('share.delete'), placeless=True),
+        'deferred_deleting': Redo('defer', 'share.deferred_delete', Action.DELETE, _nothing),
         'extending': Redo('extend', 'share.extend', Action.EXTEND, _sizes),
         'shrinking': Redo('shrink', 'share.shrink', Action.SHRINK, _sizes),
         'reverting': Redo('revert', 'share.revert', Action.REVERT_TO_SNAPSHOT, _reversion),
+        'manage_starting': Redo('manage', 'share.manage', Action.MANAGE, _path, lambda row, last: row.launched_at is None),
+        'unmanage_starting': Redo('unmanage', 'share.unmanage', Action.UNMANAGE, _nothing, _was_asked_for('share.unmanage')),
     },
     states.SNAPSHOT.noun: {
         'creating': Redo('create', 'snapshot.create', Action.CREATE, _nothing),
+        'deferred_deleting': Redo('defer', 'snapshot.deferred_delete', Action.DELETE, _nothing),
         'deleting': Redo('delete', 'snapshot.delete', Action.DELETE, _nothing, _was_asked_for('snapshot.delete'),
                          placeless=True),
+        'manage_starting': Redo('manage', 'snapshot.manage', Action.MANAGE, _options),
+        'unmanage_starting': Redo('unmanage', 'snapshot.unmanage', Action.UNMANAGE, _nothing,
+                                  _was_asked_for('snapshot.unmanage')),
     },
 }
 

@@ -17,7 +17,7 @@ class Affinity(Filter):
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return None on a host of those shares."""
         if request.same_hosts.isdisjoint(pool.places):
-            return 'the hint same_host asks for the host of other shares: ' + ', '.join(sorted(request.same_hosts))
+            return 'the hint same_host asks for a pool of the shares that it names'
         return None
 
 
@@ -34,4 +34,4 @@ class AntiAffinity(Filter):
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return which share's host this is."""
         shared = request.different_hosts.intersection(pool.places)
-        return f'the hint different_host keeps the share away from {min(shared)}' if shared else None
+        return 'the hint different_host keeps the share away from the pools of the shares that it names' if shared else None

@@ -9,6 +9,7 @@ from manila_lite.tests.compliance import (
     base,
     calls,
     cases,
+    managing,
     migrations,
     promises,
     server_promises,
@@ -37,8 +38,8 @@ class DummyBinding(base.Binding):
         return self.driver.store.share(share.id).size
 
     def in_force(self, share):
-        record = self.driver.store.share(share.id)
-        return {tuple(rule) for rule in record.rules.values()} if record.exported else set()
+        record = self.driver.store.held(share.id)
+        return {tuple(rule) for rule in record.rules.values()} if record and record.exported else set()
 
     def lose_power(self):
         self.driver.lose_exports()
@@ -83,6 +84,14 @@ class DummyPromisesTest(promises.Promises, DummyBinding):
     pass
 
 
+class DummyManagingTest(managing.EveryManagingCall, DummyBinding):
+    pass
+
+
+class DummyManagingPromisesTest(managing.ManagingPromises, DummyBinding):
+    pass
+
+
 class DummyServersBinding(servers.OnServers, DummyBinding):
     def addresses(self, server):
         record = self.driver.store.servers.get(server.id)
@@ -105,6 +114,10 @@ class DummyBesideServerTest(server_promises.BesideServer, DummyServersBinding):
 
 
 class DummyServersPromisesTest(promises.Promises, DummyServersBinding):
+    pass
+
+
+class DummyServersManagingTest(managing.EveryManagingCall, DummyServersBinding):
     pass
 
 

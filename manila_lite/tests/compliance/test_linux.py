@@ -18,7 +18,16 @@ from manila_lite import errors
 from manila_lite.drivers.linux import peers
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.tests.compliance import base, calls, migrations, promises, server_promises, servers, share_migrations
+from manila_lite.tests.compliance import (
+    base,
+    calls,
+    managing,
+    migrations,
+    promises,
+    server_promises,
+    servers,
+    share_migrations,
+)
 
 _GIB = 1 << 30
 #: What of the options in Ganesha's list of clients says what a client may do.
@@ -116,6 +125,14 @@ class LinuxPromisesTest(promises.Promises, LinuxBinding):
     pass
 
 
+class LinuxManagingTest(managing.EveryManagingCall, LinuxBinding):
+    pass
+
+
+class LinuxManagingPromisesTest(managing.ManagingPromises, LinuxBinding):
+    pass
+
+
 class LinuxServersBinding(servers.OnServers, LinuxBinding):
     MOMENTS = (0.0, 0.03, 0.15)
 
@@ -167,6 +184,12 @@ class LinuxServerPromisesTest(server_promises.ServerPromises, LinuxServersBindin
 class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
     # Storage is the same as without servers, where the others are tried.
     MOMENTS = (0.03,)
+
+
+class LinuxServersManagingTest(managing.EveryManagingCall, LinuxServersBinding):
+    # As above; snapshots know nothing of servers.
+    MOMENTS = (0.03,)
+    scenarios = [row for row in managing.EveryManagingCall.scenarios if 'Share' in row[0]]
 
 
 class LinuxOrigin:

@@ -16,7 +16,7 @@ from typing import Any
 import fixtures
 import sqlalchemy as sa
 
-from manila_lite.tests import forks, process
+from manila_lite.tests import forks, hush, process
 from manila_lite.tests.crash.orders import VARIABLE, Orders
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.services import broker, daemon, databases, places
@@ -148,6 +148,7 @@ class Deployment(fixtures.Fixture):
             _BACKEND.format(name=name, knobs=self._knobs) + (_SERVING if name in self.SERVING else '')
             for name in self.BACKENDS))
         (self.state / 'networks.yaml').write_text(_NETWORKS)
+        self.addCleanup(lambda: [hush.check(log) for log in self.state.glob('*.log')])
         self.addCleanup(self.end)
         self._run('manage', 'db', 'sync')
         for role in self.roles:
@@ -220,7 +221,8 @@ class Deployment(fixtures.Fixture):
         request = urllib.request.Request(
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={'X-Auth-Token': f'u:{project}:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.99',
+            headers={'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
+                     'X-OpenStack-Manila-API-Version': '2.99', 'X-OpenStack-Manila-API-Experimental': 'true',
                      'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:

@@ -28,7 +28,7 @@ class Orders:
 
     def prepare(self) -> None:
         """Nothing is ordered."""
-        for name in ('orders', 'held', 'released', 'used', 'wakes', 'workers'):
+        for name in ('orders', 'held', 'released', 'used', 'wakes', 'workers', 'defer'):
             (self.root / name).mkdir(parents=True, exist_ok=True)
 
     # The test's side
@@ -50,6 +50,10 @@ class Orders:
         """Whoever waits at the place goes on."""
         (self.root / 'released' / project).touch()
 
+    def defer(self, project: str) -> None:
+        """What the project deletes goes unseen, as if all deletion was deferred."""
+        (self.root / 'defer' / project).touch()
+
     def wakes(self, role: str, mode: str) -> None:
         """Processes of the role send each wake-up as the mode says: '' once, 'drop' never, 'double' twice."""
         (self.root / 'wakes' / role).write_text(mode)
@@ -70,6 +74,10 @@ class Orders:
     def works_here(self, backend: str) -> None:
         """This process serves the backend."""
         (self.root / 'workers' / backend).write_text(str(os.getpid()))
+
+    def defers(self, project: str | None) -> bool:
+        """Say whether what the project deletes goes unseen."""
+        return (self.root / 'defer' / (project or '-')).exists()
 
     def of(self, project: str | None) -> dict[str, Any]:
         """Return the project's orders."""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 
 from manila_lite.db import models
-from manila_lite.drivers.dummy.store import ServerRecord, Store
+from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
 from manila_lite.tests.crash import places
 
 #: What an operator does when a server's task state is this; and when nothing is left to do.
@@ -150,6 +150,32 @@ class Cell:
         """It was asked to let go of the server."""
         self.ok('POST', f'/share-servers/{self.server}/action', {'unmanage': {}})
 
+    def with_foreign_share(self) -> None:
+        """A backend has a share that is not ours."""
+        store = Store(self.deployment.state / 'alpha')
+        with store.locked():
+            store.shares.put(ShareRecord(f'nas-{self.project}', 'pool1', 2, 'NFS', f'nas-{self.project}', ours=False))
+
+    def manage_share(self) -> None:
+        """That share was asked for."""
+        self.ok('POST', '/shares/manage', {'share': {'service_host': 'test@alpha#pool1', 'protocol': 'NFS',
+                                                     'export_path': f'10.0.0.1:/shares/nas-{self.project}'}})
+
+    def with_foreign_snapshot(self) -> None:
+        """There is a share, and its backend has a snapshot of it that is not ours."""
+        self.with_snapshot()
+        self.away = self.ok('GET', f'/snapshots/{self.snapshot}')['snapshot']['provider_location']
+        self.unmanage_snapshot()
+        self.deployment.eventually(lambda: not self.ok('GET', '/snapshots')['snapshots'], 'the snapshot is gone')
+
+    def manage_snapshot(self) -> None:
+        """That snapshot was asked for."""
+        self.ok('POST', '/snapshots/manage', {'snapshot': {'share_id': self.share, 'provider_location': self.away}})
+
+    def unmanage_snapshot(self) -> None:
+        """It was asked to let go of the snapshot."""
+        self.ok('POST', f'/snapshots/{self.snapshot}/action', {'unmanage': None})
+
     def ask_to_move(self) -> None:
         """It was asked whether the server could move to another backend."""
         self.ok('POST', f'/share-servers/{self.server}/action', {'migration_check': self._move()})
@@ -217,6 +243,11 @@ class Cell:
     def take(self) -> None:
         """A snapshot was asked for."""
         self.snapshot = self.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share}})['snapshot']['id']
+
+    def delete_unseen(self, path: str) -> None:
+        """It was asked that something be deleted, where deletion is deferred."""
+        self.deployment.orders.defer(self.project)
+        self.ok('DELETE', path)
 
     def grant(self) -> None:
         """A rule was asked for."""
@@ -332,6 +363,18 @@ SUBJECTS = (
             'server', 'active', 'manage_server', makes=True, method_step=1),
     Subject('unmanage a share server', Cell.with_idle_server, Cell.unmanage, _here('share_server.unmanage'),
             'server', 'gone', 'unmanage_server'),
+    Subject('manage a share', Cell.with_foreign_share, Cell.manage_share, _here('share.manage'), 'share', 'available',
+            'manage_share', makes=True, size=2),
+    Subject('unmanage a share', Cell.with_rule, lambda cell: cell.act('unmanage', None), _here('share.unmanage'),
+            'share', 'gone', 'unmanage_share'),
+    Subject('manage a snapshot', Cell.with_foreign_snapshot, Cell.manage_snapshot, _here('snapshot.manage'), 'snapshot',
+            'available', 'manage_snapshot', makes=True),
+    Subject('unmanage a snapshot', Cell.with_snapshot, Cell.unmanage_snapshot, _here('snapshot.unmanage'), 'snapshot', 'gone',
+            'unmanage_snapshot'),
+    Subject('delete a snapshot unseen', Cell.with_snapshot, lambda cell: cell.delete_unseen(f'/snapshots/{cell.snapshot}'),
+            _here('snapshot.deferred_delete'), 'snapshot', 'gone', 'delete_snapshot', tells=False),
+    Subject('delete a share unseen', Cell.with_rule, lambda cell: cell.delete_unseen(f'/shares/{cell.share}'),
+            _here('share.deferred_delete'), 'share', 'gone', 'delete_share', tells=False),
     Subject('delete a share', Cell.with_rule, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
             _here('share.delete'), 'share', 'gone', 'delete_share'),
 )

@@ -21,7 +21,8 @@ CLASSES = ('stuck', 'lost', 'orphan', 'quota', 'untold', 'wrong')
 #: Statuses of a share that is served: the backend must have it.
 _SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error'})
 #: States that tell of a failure.
-FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error'})
+FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error', 'manage_error',
+                      'unmanage_error'})
 #: Task states of servers in error that may hold copies: the cut-over failed, or the source was not let go of after it.
 _HALF_MOVED = ('migration_error', 'migration_success')
 _QUEUED = frozenset({'queued_to_apply', 'queued_to_update', 'queued_to_deny'})
@@ -70,9 +71,10 @@ class Rows:
 
     def usage(self) -> dict[str, int]:
         """Return what the project uses, counted here."""
-        return {'shares': len(self.shares), 'gigabytes': sum(row.size for row in self.shares),
-                'share_networks': len(self.networks), 'snapshots': len(self.snapshots),
-                'snapshot_gigabytes': sum(row.size for row in self.snapshots)}
+        shares, snapshots = ([row for row in rows if not row.is_going] for rows in (self.shares, self.snapshots))
+        return {'shares': len(shares), 'gigabytes': sum(row.size for row in shares),
+                'share_networks': len(self.networks), 'snapshots': len(snapshots),
+                'snapshot_gigabytes': sum(row.size for row in snapshots)}
 
 
 def read(engine: sa.Engine) -> dict[str, Rows]:

@@ -15,6 +15,7 @@ import sys
 from typing import Any
 
 from manila_lite import errors, operations
+from manila_lite.actions import share_bin
 from manila_lite.drivers import load
 from manila_lite.operations import ensuring, executor, removal
 from manila_lite.rpc import clients
@@ -105,6 +106,17 @@ def _wrap_begin(orders: Orders, role: str) -> None:
         setattr(module, name, wrapped(getattr(module, name)))
 
 
+def _wrap_way_out(orders: Orders) -> None:
+    plain = share_bin.way_out
+
+    def way_out(ctx: Any, noun: str, host: Any, *, force: bool) -> tuple[str, str]:
+        if orders.defers(ctx.project_id):
+            return 'defer', f'{noun}.deferred_delete'
+        return plain(ctx, noun, host, force=force)
+
+    share_bin.way_out = way_out
+
+
 def main() -> int:
     """Run the command of a role, wrapped."""
     _, role, *options = sys.argv
@@ -117,6 +129,7 @@ def main() -> int:
     _wrap_wake(orders, role)
     if role == 'api':
         _wrap_begin(orders, role)
+        _wrap_way_out(orders)
     load.load_class = lambda name: Faulty
     sys.argv = [f'manila-{role}', *options]
     status: int = importlib.import_module(f'manila_lite.cmd.{role}').main()

@@ -6,7 +6,7 @@ import time
 
 import testtools
 
-from manila_lite.tests import fixtures
+from manila_lite.tests import fixtures, hush
 
 LATEST = '2.99'
 
@@ -25,18 +25,19 @@ class Api:
 
     def __init__(self, app, user='u', project='p', roles='admin,member,reader', version=LATEST):
         self._app = app
-        self.token = f'{user}:{project}:{roles}'
+        self.token = f'{user}:{project}:{roles}:{hush.MARK}token'
         self.version = version
 
     def call(self, method, path, body=None, *, version=None, headers=None):
         """Send one request below /v2."""
-        sent = {'X-Auth-Token': self.token, **(headers or {})}
+        sent = {'X-Auth-Token': self.token, 'X-OpenStack-Manila-API-Experimental': 'true', **(headers or {})}
         if version or self.version:
             sent['X-OpenStack-Manila-API-Version'] = version or self.version
         text = b'' if body is None else json.dumps(body).encode()
         if body is not None:
             sent['Content-Type'] = 'application/json'
         answer = self._app.request(f'/v2{path}', method=method, body=text, headers=sent, expect_errors=True)
+        hush.note(answer.text)
         return answer.status_int, (answer.json if answer.body and answer.content_type == 'application/json' else None), \
             answer.headers
 

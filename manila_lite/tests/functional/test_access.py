@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import time
+import urllib.parse
 
 from manila_lite.db import messages, paging
 from manila_lite.db import operations as rows
@@ -87,6 +88,19 @@ class Access(base.ServiceTest):
         self.assertEqual(21, len(self.in_force()))
         self.assertEqual(2, self.calls())
 
+    def test_rules_granted_and_denied_at_once_take_one_call(self):
+        old = self.allow('10.0.0.1')['id']
+        self.wait(old, 'active')
+        calls = self.calls()
+        self.service.stop()
+        rules = [self.allow(f'10.0.1.{number}')['id'] for number in range(25)]
+        self.deny(old)
+        self.service.start()
+        for ident in rules:
+            self.wait(ident, 'active')
+        self.settled()
+        self.assertEqual((25, calls + 1), (len(self.in_force()), self.calls()))
+
     def test_many_at_once_have_one_open_operation(self):
         self.knobs('update_access:delay=0.2')
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -105,13 +119,43 @@ class Access(base.ServiceTest):
         rules = self.user.ok('GET', f'/share-access-rules?share_id={self.share}')['access_list']
         self.assertEqual(1, len(rules))
 
+    def knows(self, *types):
+        """The backend knows rules of these types only."""
+        self.service.conf.set_override('dummy_access_types', types, group='alpha')
+        self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
+
+    def test_each_type_comes_into_force_and_ceph_clients_get_keys(self):
+        wanted = {'ip': 'fd00::/64', 'user': 'anna', 'cert': 'client.example.org', 'cephx': 'alice'}
+        idents = {kind: self.allow(to, kind=kind)['id'] for kind, to in wanted.items()}
+        rules = {kind: self.wait(ident, 'active') for kind, ident in idents.items()}
+        self.assertEqual(wanted, {kind: rule['access_to'] for kind, rule in rules.items()})
+        self.assertEqual([(to, 'rw') for to in sorted(wanted.values())], self.in_force())
+        key = rules['cephx']['access_key']
+        self.assertEqual(40, len(key))
+        base.eventually(lambda: all(row.state == rows.DONE for row in self.syncs()), 'an operation stays open')
+        self.assertTrue(self.syncs())
+        self.assertNotIn(key, repr([row.data for row in self.syncs()]))
+        self.assertEqual({None}, {rule['access_key'] for kind, rule in rules.items() if kind != 'cephx'})
+        path = f'/share-access-rules?share_id={self.share}'
+        for key_asked_for, found in ((key, [idents['cephx']]), ('other', [])):
+            asked = urllib.parse.quote(key_asked_for, safe='')
+            listed = self.user.ok('GET', f'{path}&access_key={asked}')['access_list']
+            self.assertEqual(found, [rule['id'] for rule in listed])
+        times = {'created_at', 'updated_at'}
+        for version, fields in (('2.20', set()), ('2.21', {'access_key'}), ('2.33', {'access_key', *times})):
+            listed = self.user.ok('POST', f'/shares/{self.share}/action', {'access_list': None}, version=version)['access_list']
+            self.assertEqual({'id', 'access_type', 'access_to', 'access_level', 'state'} | fields, set(listed[0]), version)
+
     def test_a_refused_rule_is_in_error_and_says_why(self):
+        self.knows('ip', 'user')
         good, bad = self.allow('10.0.0.1')['id'], self.allow('some-certificate', kind='cert')['id']
         self.wait(bad, 'error')
         self.wait(good, 'active')
         self.settled('error')
         self.assertEqual([('10.0.0.1', 'rw')], self.in_force())
         self.assertIn('some-certificate', self.messages()[0])
+        self.assertIn('not cert: ip, user', self.messages()[0])
+        self.assertIn('Delete it', self.messages()[0])
         old = self.user.call('POST', f'/shares/{self.share}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': '10.0.0.3'}}, version='2.27')
         self.assertEqual(400, old[0])
@@ -123,8 +167,7 @@ class Access(base.ServiceTest):
     def test_a_rule_that_the_backend_stops_to_support_is_in_error(self):
         first = self.allow('10.0.0.1')['id']
         self.wait(first, 'active')
-        self.service.conf.set_override('dummy_access_types', ['user'], group='alpha')
-        self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
+        self.knows('user')
         second = self.allow('anna', kind='user')['id']
         self.wait(second, 'active')
         self.wait(first, 'error')
@@ -227,6 +270,11 @@ class Access(base.ServiceTest):
             self.assertLess(time.monotonic(), end, 'the operation stays open')
             time.sleep(0.1)
         self.assertEqual([], self.messages())
+
+    def syncs(self):
+        """Return the operations that told the backend of the share's rules."""
+        with self.service.services.db.reader() as conn:
+            return rows.of(conn, self.share, 'access.sync')
 
     def is_open(self):
         with self.service.services.db.writer() as conn:

@@ -8,6 +8,8 @@ import sys
 
 import testtools
 
+from manila_lite.tests.functional.linux import base
+
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
 
 #: Those that take a second or two; all others start processes, which other tests show to work.
@@ -32,6 +34,15 @@ class Benchmarks(testtools.TestCase):
             for line in compared:
                 self.assertIn(line['baseline'], {other['what'] for other in one['lines']})
                 self.assertGreater(line['value'], 0, line)
+
+    def test_grants_on_real_storage(self):
+        if lacks := base.missing():
+            self.skipTest(f'real storage needs {lacks}')
+        *_, last = self.run_script(BENCH / 'grants.py', '--tiny').splitlines()
+        values = {line['what']: line['value'] for line in json.loads(last)['lines']}
+        self.assertEqual({'idle', 'while shares move and are ensured'}, {
+            what.rpartition(',')[0] for what in values if what.endswith('p99')})
+        self.assertTrue(all(values.values()), values)
 
     def test_each_is_a_command_that_run_knows(self):
         sys.path.insert(0, str(BENCH))

@@ -3,10 +3,12 @@
 
 import base64
 import dataclasses
+import gzip
 import json
 
 import bcrypt
 import openapi_spec_validator
+import webob
 import webtest
 from oslo_config import cfg
 
@@ -110,8 +112,12 @@ class Open(base.ServiceTest):
         message = self.fault(self.get('/v2/shares', 'PATCH'), 405, 'badMethod', 'wrong_method')
         self.assertIn('GET, POST', message)
 
-    def test_experimental_header_is_harmless(self):
-        self.assertEqual(200, self.get('/v2/shares', X_OpenStack_Manila_API_Experimental='True').status_int)
+    def test_experimental_header_is_harmless_and_echoed(self):
+        name = 'X-OpenStack-Manila-API-Experimental'
+        self.assertNotIn(name, self.get('/v2/shares').headers)
+        for sent, echoed in (('true', 'True'), ('True', 'True'), ('no\tidea', 'False')):
+            answer = self.get('/v2/shares', **{name: sent})
+            self.assertEqual((200, echoed), (answer.status_int, answer.headers[name]))
 
     def test_bodies(self):
         def post(body, kind='application/json'):
@@ -148,6 +154,25 @@ class Open(base.ServiceTest):
         self.fault(self.get('/openapi.json?version=2.100'), 406, 'notAcceptable', 'microversion_out_of_range')
         message = self.fault(self.get('/openapi.json?version=latest'), 400, 'badRequest', 'invalid_input')
         self.assertTrue(message.startswith('version:'), message)
+        self.fault(self.get('/openapi.json?version=%ff'), 400, 'badRequest', 'invalid_input')
+
+    def test_openapi_by_header(self):
+        for asked in ('2.0', '2.9', '2.45'):
+            answer = self.get('/openapi.json', **{VERSION: asked})
+            self.assertEqual((asked, asked), (answer.json['info']['version'], answer.headers[VERSION]))
+        self.assertEqual('2.9', self.get('/openapi.json?version=2.9', **{VERSION: '2.45'}).json['info']['version'])
+        self.fault(self.get('/openapi.json', **{VERSION: '2.100'}), 406, 'notAcceptable', 'microversion_out_of_range')
+
+    def test_openapi_is_cheap(self):
+        plain = self.get('/openapi.json')
+        packed = webob.Request.blank('/openapi.json', headers={'Accept-Encoding': 'gzip, br'}).get_response(self.service.wsgi)
+        self.assertEqual(plain.body, gzip.decompress(packed.body))
+        self.assertEqual((None, 'gzip'), (plain.headers.get('Content-Encoding'), packed.headers['Content-Encoding']))
+        self.assertEqual(plain.headers['ETag'], packed.headers['ETag'])
+        self.assertNotEqual(plain.headers['ETag'], self.get('/openapi.json?version=2.9').headers['ETag'])
+        again = self.get('/openapi.json', If_None_Match=plain.headers['ETag'])
+        self.assertEqual((304, b''), (again.status_int, again.body))
+        self.assertLessEqual({'Accept-Encoding', VERSION}, set(plain.headers['Vary'].split(', ')))
 
     def test_facade_for_clients_without_keystone(self):
         """``openstack quota show NAME`` looks the project up first: without Keystone a name is its own id."""

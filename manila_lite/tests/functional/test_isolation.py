@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A project sees nothing of another's, whatever it asks: every call of the contract is made with real foreign ids."""
+"""A project sees nothing of another's, whatever it asks. Two projects own one of everything each; what is tried is every
+call of the contract with each id, field and filter of it that can name something: no list of calls stands here.
+"""
 
 import json
+import re
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.contract import OPS, fields
 from manila_lite.tests.functional import base, world
 
-#: Path parameters that name something of a project. A private type is its own project's, too.
-OWNED = {'share_id', 'snapshot_id', 'access_id', 'export_location_id', 'share_instance_id', 'message_id', 'type_id',
-         'share_network_id', 'share_network_subnet_id', 'security_service_id', 'share_server_id', 'operation_id'}
+#: Parameters of paths that name nothing of a project.
+COMMON = {'key', 'alias', 'class_name'}
+#: Ids in bodies and queries that name nothing of this service: of Keystone, Neutron, a request, or kinds that are not served.
+ELSEWHERE = {'tenant_id', 'user_id', 'project_id', 'neutron_net_id', 'neutron_subnet_id', 'nova_net_id', 'segmentation_id',
+             'request_id', 'action_id', 'detail_id', 'share_group_id', 'source_share_group_snapshot_member_id',
+             'consistency_group_id', 'source_project_id', 'destination_project_id'}
+#: Calls for other projects than the owner's: who knows the key may make them, and who does not is told that.
+FOR_OTHERS = {'share_transfers.accept'}
 TRIED = (versions.MIN, 44, versions.MAX)
+UNKNOWN = '00000000-0000-4000-8000-000000000000'
+#: In every free text of the first project.
+MARK = 'whose-first-7f3a'
+#: Filters that ask for everybody's.
+EVERYBODY = ('all_tenants=1&', 'all_projects=true&', 'all_tenants=1&project_id=first&', 'project_id=first&', 'is_public=None&',
+             'is_public=true&', 'is_soft_deleted=true&', 'sort_key=project_id&', 'limit=1000&offset=0&')
+_UUID = re.compile(r'[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}')
 
 
-def names(op):
-    """Return the parameters in the path of a call."""
-    return {part.strip('{}') for part in op.path.split('/') if part.startswith('{')}
+def known(values, name):
+    """Return what the field of a body or a query would name in a world, or nothing."""
+    return values.get(name) or values.get(world.ALSO.get(name, ''))
 
 
 class Walk(base.ServiceTest):
@@ -24,94 +39,139 @@ class Walk(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.owner = base.Api(cls.service.app, 'alice', 'first', 'member,reader')
-        cls.world = world.make(cls.service, cls.admin, cls.owner)
-        cls.ids = {cls.world[name] for name in OWNED}
+        cls.stranger = base.Api(cls.service.app, 'bob', 'second', 'member,reader')
+        cls.world = world.make(cls.service, cls.admin, cls.owner, MARK)
+        cls.own = world.make(cls.service, cls.admin, cls.stranger, 'whose-second')
+        cls.ids = {value for name, value in cls.world.items() if name not in COMMON | {'quota_project_id'}}
 
-    def setUp(self):
-        super().setUp()
-        self.stranger = self.caller('second', 'bob')
-
-    def ops(self, version):
+    def ops(self, version=versions.MAX):
         return [op for op in OPS if op.lives(version)]
-
-    def call(self, caller, op, version):
-        path = op.path_at(version).format_map(self.world)
-        return caller.call(op.method, path, world.body(op, version, self.world), version=versions.show(version))
 
     def may(self, op):
         """Say whether policy lets a member do this to something of the own project."""
         return self.service.context('second', 'bob').can(op.policy)
 
+    def lists(self, version=versions.MAX):
+        return [op for op in self.ops(version) if op.method == 'GET' and not world.parameters(op) and self.may(op)]
+
+    def call(self, caller, op, version, values, body=None):
+        body = world.body(op, version, values) if body is None else body
+        return caller.call(op.method, op.path_at(version).format_map(values), body, version=versions.show(version))[:2]
+
+    def assert_nothing_of_the_first(self, document, what):
+        text = json.dumps(document)
+        self.assertEqual([], [ident for ident in {*self.ids, MARK} if ident in text], what)
+
+    def assert_as_if_unknown(self, ask, foreign, what):
+        """``ask(id)``: what is another's is answered as what does not exist, word for word. Returns the status."""
+        (status, document), (blank, nothing) = ask(foreign), ask(UNKNOWN)
+        told = [_UUID.sub('ID', json.dumps(said).replace(str(foreign), UNKNOWN)) for said in (document, nothing)]
+        self.assertEqual((blank, told[1]), (status, told[0]), what)
+        return status
+
+    def test_everything_is_tried(self):
+        """What the contract can name is there twice; a new noun needs a row in world.make."""
+        for op in OPS:
+            for name in set(world.parameters(op)) - COMMON:
+                self.assertIn(name, self.world, f'{op.method} {op.path}: nothing to try it with')
+                self.assertNotEqual(self.world[name], self.own[name], name)
+            sent = [*op.query, *(op.body.fields if op.body else ())]
+            for name in {field.name for field in sent if field.name.endswith('_id')} - ELSEWHERE:
+                self.assertTrue(known(self.world, name), f'{name} of {op.method} {op.path}: nothing to try it with')
+
     def test_by_id(self):
         """What names a resource of the first project is not there, or not for members at all."""
+        before = self.everything()
         for version in TRIED:
             for op in self.ops(version):
-                if names(op) & OWNED:
-                    status, document, _ = self.call(self.stranger, op, version)
-                    self.assertEqual(404 if self.may(op) else 403, status, (op.name, versions.show(version), document))
+                if 'quota_project_id' in world.parameters(op):
+                    self.assertEqual(403, self.call(self.stranger, op, version, self.world)[0], (op.name, version))
+                elif set(world.parameters(op)) - COMMON:
+                    status, document = self.call(self.stranger, op, version, self.world)
+                    refused = 400 if op.name in FOR_OTHERS else 404
+                    self.assertEqual(refused if self.may(op) else 403, status, (op.name, versions.show(version), document))
+        self.assertEqual(before, self.everything())
 
-    def test_nothing_was_changed(self):
-        """The owner still reads everything (which shows that the ids above were right)."""
-        self.test_by_id()
-        for op in self.ops(versions.MAX):
-            if op.method == 'GET' and names(op) & OWNED and 'type_id' not in names(op) and self.may(op):
-                status, document, _ = self.call(self.owner, op, versions.MAX)
+    def everything(self):
+        """Return what the owner can read of the own world by id, which is all there (so the ids are right)."""
+        found = {}
+        for op in self.ops():
+            if op.method == 'GET' and set(world.parameters(op)) - COMMON and self.may(op):
+                status, document = self.call(self.owner, op, versions.MAX, self.world)
                 self.assertEqual(200, status, (op.name, document))
-        self.assertEqual('available', self.owner.ok('GET', f'/shares/{self.world["share_id"]}')['share']['status'])
+                found[op.path] = document
+        return found
+
+    def test_one_foreign_id_among_ones_own(self):
+        """Each part of each path in turn names the first project's, the others the caller's own things."""
+        for op in self.ops():
+            names = set(world.parameters(op)) - COMMON - {'quota_project_id'}
+            for name in names if self.may(op) and op.name not in FOR_OTHERS else ():
+                status = self.assert_as_if_unknown(
+                    lambda ident, op=op, name=name: self.call(self.stranger, op, versions.MAX, {**self.own, name: ident}),
+                    self.world[name], (op.name, name))
+                self.assertEqual(404, status, (op.name, name))
+
+    def test_foreign_ids_in_bodies(self):
+        before, tried = self.everything(), 0
+        for op in self.ops():
+            for field in world.body_fields(op, versions.MAX) if self.may(op) else ():
+                foreign = known(self.world, field.name)
+                for value in [foreign] if foreign and field.name not in COMMON else ():
+                    def ask(ident, op=op, name=field.name):
+                        body = world.planted(op, versions.MAX, self.own, name, ident)
+                        return self.call(self.stranger, op, versions.MAX, self.own, body)
+                    status = self.assert_as_if_unknown(ask, value, (op.name, field.name))
+                    self.assertIn(status, (400, 403, 404), (op.name, field.name))
+                    tried += 1
+        self.assertGreater(tried, 5)
+        self.assertEqual(before, self.everything())
 
     def test_lists(self):
         for version in TRIED:
-            for op in self.ops(version):
-                if op.method == 'GET' and not names(op) and self.may(op):
-                    status, document, _ = self.call(self.stranger, op, version)
-                    self.assertIn(status, (200, 400), (op.name, document))    # rules are listed of one share only
-                    self.assertEqual(set(), {ident for ident in self.ids if ident in json.dumps(document)}, op.name)
+            for op in self.lists(version):
+                status, document = self.call(self.stranger, op, version, self.own)
+                self.assertIn(status, (200, 400), (op.name, document))    # rules are listed of one share only
+                self.assert_nothing_of_the_first(document, op.name)
 
     def test_filters_do_not_widen_a_list(self):
-        for op in self.ops(versions.MAX):
-            if op.method != 'GET' or names(op) or not self.may(op):
-                continue
-            for query in ('project_id=first', 'all_tenants=1', 'all_projects=1', 'all_tenants=1&project_id=first',
-                          f'share_id={self.world["share_id"]}', f'id={self.world["share_id"]}', 'user_id=alice',
-                          f'resource_id={self.world["share_id"]}', 'is_public=None', 'is_public=True'):
-                status, document, _ = self.stranger.call('GET', f'{op.path}?{query}')
-                self.assertIn(status, (200, 400, 403, 404), (op.name, query, document))
-                found = {ident for ident in self.ids if ident in json.dumps(document)} if status == 200 else set()
-                self.assertEqual(set(), found, (op.name, query))
+        """Every filter of every list, asked for what the first project has: nothing of it comes, nor is it counted."""
+        for op in self.lists():
+            for more in EVERYBODY:
+                self.filtered(op, more)
+            for field in fields.living(op.query, versions.MAX):
+                for value in self.wanted(field.name):
+                    self.filtered(op, f'{field.name}={value}')
+                    self.filtered(op, f'project_id=first&is_public=true&{field.name}={value}')
 
-    def test_ids_in_bodies(self):
-        for path, body in (
-                ('/snapshots', {'snapshot': {'share_id': self.world['share_id']}}),
-                ('/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'snapshot_id': self.world['snapshot_id']}}),
-                ('/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': self.world['type_id']}})):
-            status, document, _ = self.stranger.call('POST', path, body)
-            self.assertEqual(404, status, (path, document))
+    def wanted(self, name):
+        """Return what one would ask a filter for."""
+        plain = name.rstrip('~')
+        ident = known(self.world, plain)
+        if ident or plain == 'id' or plain.endswith('_id'):
+            return [ident] if ident else [self.world['share_id'], self.world['message_id']]
+        if plain in ('metadata', 'extra_specs'):
+            return [json.dumps({'key': MARK})]
+        return [] if plain in ('limit', 'offset', 'marker', 'sort_dir', 'all_tenants') else [MARK, 'first', '%25', '1']
 
-    def test_a_rule_of_another_share_is_not_reached_through_ones_own(self):
-        own = self.stranger.share()
-        for action, body in (('deny_access', {'access_id': self.world['access_id']}),
-                             ('revert', {'snapshot_id': self.world['snapshot_id']})):
-            status, document, _ = self.stranger.action(own['id'], action, body)
-            self.assertEqual(404, status, (action, document))
-        foreign = f'/shares/{own["id"]}/export_locations/{self.world["export_location_id"]}'
-        self.assertEqual(404, self.stranger.call('GET', foreign)[0])
-        self.assertEqual(404, self.stranger.call('GET', f'{foreign}/metadata')[0])
+    def filtered(self, op, query):
+        counting = '&with_count=true' if any(field.name == 'with_count' for field in op.query) else ''
+        status, document, _ = self.stranger.call('GET', f'{op.path}?{query}{counting}')
+        self.assertIn(status, (200, 400, 403, 404), (op.name, query, document))
+        if status == 200:
+            rows = {name: value for name, value in document.items() if not name.endswith('_links')}     # these have the query
+            self.assert_nothing_of_the_first(rows, (op.name, query))
+            if counting:
+                found = sum(len(value) for value in rows.values() if isinstance(value, list))
+                self.assertEqual(document['count'], found, (op.name, query))
 
-    def test_subnets_and_security_services_of_another_network(self):
-        own = self.stranger.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
-        subnet = f'/share-networks/{own}/subnets/{self.world["share_network_subnet_id"]}'
-        for method, path in (('GET', subnet), ('DELETE', subnet), ('GET', f'{subnet}/metadata')):
-            self.assertEqual(404, self.stranger.call(method, path)[0], (method, path))
-        for action in ('add_security_service', 'remove_security_service'):
-            body = {action: {'security_service_id': self.world['security_service_id']}}
-            status, document, _ = self.stranger.call('POST', f'/share-networks/{own}/action', body)
-            self.assertEqual(404, status, (action, document))
-
-    def test_quotas_of_another_project(self):
-        for op in self.ops(versions.MAX):
-            if 'quota_project_id' in names(op):
-                status, document, _ = self.call(self.stranger, op, versions.MAX)
-                self.assertEqual(403, status, (op.name, document))
+    def test_counts_and_usage(self):
+        """What limits and quotas say of a project does not move with another's resources."""
+        def used():
+            return [self.stranger.ok('GET', path) for path in ('/limits', '/quota-sets/second/detail')]
+        before = used()
+        self.owner.ok('DELETE', f'/shares/{self.owner.share()["id"]}')
+        self.assertEqual(before, used())
 
 
 class Public(base.ServiceTest):
@@ -125,7 +185,8 @@ class Public(base.ServiceTest):
         self.assertEqual([share['id']], [row['id'] for row in stranger.ok('GET', '/shares?is_public=true')['shares']])
         found = {'share_id': share['id'], 'key': 'key', 'access_id': share['id'], 'snapshot_id': share['id']}
         for op in OPS:
-            if op.method != 'GET' and names(op) and names(op) <= {'share_id', 'key'} and op.lives(versions.MAX):
+            names = set(world.parameters(op))
+            if op.method != 'GET' and names and names <= {'share_id', 'key'} and op.lives(versions.MAX):
                 status, document, _ = stranger.call(op.method, op.path.format_map(found),
                                                     world.body(op, versions.MAX, found))
                 self.assertIn(status, (403, 404), (op.name, op.action, document))

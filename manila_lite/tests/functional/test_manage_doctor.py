@@ -126,6 +126,20 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.manage('doctor')
 
+    def test_what_is_taken_over_and_let_go_of_by_nobody(self):
+        manage, doubtful, unmanage, unproved = made = [self.admin.share(size=2) for _ in range(4)]
+        ended = {'state': 'failed', 'error': 'x', 'finished_at': timeutils.utcnow()}
+        self.operation(manage['id'], 'share.manage', data={'export_path': '/shares/old', 'options': {}}, **ended)
+        self.operation(unmanage['id'], 'share.unmanage', **ended)
+        for share, status in zip(made, ('manage_starting', 'manage_starting', 'unmanage_starting', 'unmanage_starting'),
+                                 strict=True):
+            self.put(share, status, launched_at=None)
+        self.mend(*(share['id'] for share in made))
+        self.ends(manage, 'available', size=2)
+        self.ends(doubtful, 'manage_error')
+        self.admin.wait(f'/shares/{unmanage["id"]}', 'share', 'gone')
+        self.ends(unproved, 'unmanage_error')
+
     def test_what_nothing_proves_ends_as_failed(self):
         """A share in ``deleting`` by an administrator's hand is not deleted, and one with data is not made again."""
         made, before = [self.admin.share() for _ in range(3)], self.deletions()

@@ -49,6 +49,17 @@ class LeftoversTest(manage.ManageTest):
             self.assertNotIn(bare, list(conn.execute(sa.select(models.shares.c.id)).scalars()))
         self.assertEqual({'a': 'b'}, self.admin.ok('GET', f'/shares/{share["id"]}/metadata')['metadata'])
 
+    def test_the_lock_of_a_rule_that_is_gone_does_not_become_a_lock_of_the_share(self):
+        share = self.admin.share()['id']
+        self.add(models.resource_locks, id=uuidutils.generate_uuid(), project_id='p', share_id=share,
+                 access_id=uuidutils.generate_uuid(), resource_action='delete', lock_context='user')
+        self.assertIn(('rows', 'resource_locks', '1 left'), self.found())
+        with self.service.services.db.writer() as conn:
+            for kind in orphans.kinds():
+                kind.clean(conn)
+        self.assertEqual([], self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={share}')['resource_locks'])
+        self.assertEqual(202, self.admin.call('DELETE', f'/shares/{share}')[0])
+
     def test_a_database_that_has_seen_much(self):
         dirty.pollute(self.service.services.db.engine, 2)
         self.manage('doctor', status=1)

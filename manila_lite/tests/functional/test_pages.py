@@ -24,6 +24,10 @@ _PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
 _INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
+#: Settings of a unit that make a mount namespace.
+_OWN_MOUNTS = {'PrivateTmp', 'PrivateDevices', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'ProtectControlGroups',
+               'ProtectKernelTunables', 'ProtectKernelModules', 'ProtectKernelLogs'}
+
 
 class Typed(testscenarios.WithScenarios, testtools.TestCase):
     """Pages for users, against a service of their own each."""
@@ -122,4 +126,6 @@ class Named(testtools.TestCase):
             self.assertRegex(text, rf'(?m)^ExecStart=\S+/{unit.stem} --config-file \S+$')
             self.assertEqual(unit.stem == 'manila-share', 'KillMode=process' in text)
             settings_of = {line.partition('=')[0] for line in text.splitlines() if not line.startswith('#')}
-            self.assertFalse(settings_of & {'PrivateTmp', 'ProtectSystem', 'ProtectHome', 'PrivateMounts'}, unit)
+            # Mounts of its own are right for those who mount nothing, and would end file access where shares are served.
+            self.assertEqual(set() if unit.stem == 'manila-share' else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
+            self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)

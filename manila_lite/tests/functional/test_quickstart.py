@@ -12,6 +12,10 @@ from pathlib import Path
 
 import fixtures
 import testtools
+import yaml
+
+from manila_lite.tests.services.daemon import Missing
+from manila_lite.tests.services.keystone import Keystone
 
 TOP = Path(__file__).resolve().parents[3]
 _TOOL = [sys.executable, str(TOP / 'tools' / 'quickstart.py')]
@@ -44,9 +48,18 @@ class Quickstart(testtools.TestCase):
         self.assertEqual(ok, done.returncode == 0, done.stdout + done.stderr)
         return done.stdout
 
-    def test_dummy(self):
-        said = self.run_tool('--backend', 'dummy')
-        self.assertIn('It works.', said)
+    def test_dummy_behind_keystone(self):
+        try:
+            Keystone().need()
+        except Missing as why:
+            self.skipTest(f'no Keystone: {why}')
+        said = self.run_tool('--backend', 'dummy', '--keystone')
+        for part in ('manilav2 (sharev2)', 'viewer may not delete it', 'shares left: 0', 'It works.'):
+            self.assertIn(part, said)
+        clouds = yaml.safe_load((self.state / 'clouds.yaml').read_text())['clouds']
+        self.assertEqual({'auth_url', 'username', 'password', 'project_name', 'user_domain_name', 'project_domain_name'},
+                         set(clouds['manila-lite']['auth']))
+        self.assertEqual([], traces(self.state))
         self.run_tool('--down')
         self.assertFalse(self.state.exists())
 
@@ -58,7 +71,7 @@ class Quickstart(testtools.TestCase):
 class WithRoot(Quickstart):
     """With root and the packages of bindep.txt: real btrfs, real NFS."""
 
-    test_dummy = None
+    test_dummy_behind_keystone = None
     test_help = None
 
     def setUp(self):

@@ -6,7 +6,7 @@ import time
 
 import sqlalchemy as sa
 
-from manila_lite.db import models
+from manila_lite.db import affinity, models
 from manila_lite.db import services as rows
 from manila_lite.tests.functional import base
 
@@ -67,12 +67,51 @@ class TwoBackends(base.ServiceTest):
 
     def test_affinity(self):
         caller = self.caller('near')
+        near, far = affinity.KEYS['same_host'], affinity.KEYS['different_host']
         first = caller.share(availability_zone='other')
         same = caller.share(scheduler_hints={'same_host': first['id']})
         other = caller.share(scheduler_hints={'different_host': first['id']})
         hosts = {self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'] for share in (first, same)}
         self.assertEqual({'test@beta#pool1'}, hosts)
         self.assertEqual('test@alpha#pool1', self.admin.ok('GET', f'/shares/{other["id"]}')['share']['host'])
+        self.assertEqual({near: first['id']}, same['metadata'])
+        self.assertEqual({near: same['id'], far: other['id']}, self.metadata(caller, first))
+        self.assertEqual(403, caller.call('DELETE', f'/shares/{same["id"]}/metadata/{near}')[0])
+        caller.ok('DELETE', f'/shares/{same["id"]}')
+        caller.wait(f'/shares/{same["id"]}', 'share', 'gone')
+        self.assertEqual({far: other['id']}, self.metadata(caller, first))
+
+    def metadata(self, caller, share):
+        return caller.ok('GET', f'/shares/{share["id"]}/metadata')['metadata']
+
+    def test_affinity_with_a_share_that_is_still_being_placed(self):
+        caller = self.caller('early')
+        first = caller.share(wait=None, availability_zone='other')
+        same = caller.share(scheduler_hints={'same_host': first['id']})
+        self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{same["id"]}')['share']['host'])
+
+    def test_affinity_that_cannot_be(self):
+        caller = self.caller('far')
+        first = caller.share()
+        for hints, said in (({'same_host': first['id'], 'different_host': first['id']}, 'different_host'),
+                            ({'same_host': caller.share(wait='error', size=900)['id']}, 'at no backend')):
+            share = caller.share(wait='error', scheduler_hints=hints)
+            message, = self.messages_of(share['id'], caller)
+            self.assertIn(said, message['user_message'])
+            self.assertNotIn('test@', message['user_message'])
+
+    def test_hints_that_are_refused(self):
+        caller = self.caller('hints')
+        body = {'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}
+        self.assertEqual(403, caller.call('POST', '/shares', {'share': body})[0])
+        self.assertEqual(400, self.admin.call('POST', '/shares', {'share': body}, version='2.66')[0])
+        for hints, status in (({'same_host': '00000000-0000-4000-8000-000000000000'}, 404),
+                              ({'same_host': ','.join(['00000000-0000-4000-8000-000000000000', *map(str, range(400))])}, 400),
+                              ({'near': 'me'}, 400)):
+            refused = caller.call('POST', '/shares', {'share': {**body, 'scheduler_hints': hints}})
+            self.assertEqual(status, refused[0], refused)
+        body['scheduler_hints'] = {'same_host': caller.share()['id']}
+        self.assertEqual(400, caller.call('POST', '/shares', {'share': body}, version='2.64')[0])
 
 
 class Capacity(base.ServiceTest):

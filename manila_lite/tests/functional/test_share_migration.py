@@ -169,6 +169,20 @@ class Migration(MigrationTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.assertEqual(set(), {old, new} & (self.held('alpha') | self.held('beta')))
 
+    def test_as_it_was_asked_for_before_2_22(self):
+        share = self.make()
+        status, document = self.act(share, 'os-migrate_share', {'host': 'test@gamma', 'force_host_copy': True}, version='2.6')
+        self.assertEqual((400, True), (status, 'no host-assisted copy' in str(document)))
+        self.assertEqual((202, None), self.act(share, 'migrate_share', {'host': 'test@beta'}, version='2.14'))
+        self.task_is(share, 'migration_success')
+        self.assertEqual('test@beta#pool1', self.shown(share)['host'])
+        self.at_rest()
+        back = {'host': 'test@alpha', 'notify': False}
+        self.assertEqual((202, None), self.act(share, 'migration_start', back, version='2.21'))
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual((202, None), self.act(share, 'migration_complete', version='2.15'))
+        self.task_is(share, 'migration_success')
+
     def test_a_backend_that_cannot_call_it_off(self):
         share = self.make()
         self.start(share, 'test@firm')

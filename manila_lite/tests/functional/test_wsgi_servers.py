@@ -2,10 +2,12 @@
 """The API behind gunicorn and uwsgi, called as doc/source/admin/wsgi.rst says: several processes, several threads."""
 
 import contextlib
+import re
 import sqlite3
 import sys
 import threading
 from concurrent import futures
+from pathlib import Path
 
 import psutil
 import testscenarios
@@ -14,20 +16,22 @@ import testtools
 from manila_lite.tests import process
 
 APPLICATION = 'manila_lite.wsgi.api:application'
+SAMPLE = Path(__file__).resolve().parents[3] / 'etc/manila_lite/uwsgi/manila-api.ini'
 WORKERS = 2
 
 
-def gunicorn(port, *more):
-    return [sys.executable, '-m', 'gunicorn', APPLICATION, f'--bind=127.0.0.1:{port}', f'--workers={WORKERS}',
+def gunicorn(parts, *more):
+    return [sys.executable, '-m', 'gunicorn', APPLICATION, f'--bind=127.0.0.1:{parts.port}', f'--workers={WORKERS}',
             '--threads=4', '--worker-class=gthread', '--access-logfile=-', *more]
 
 
-def uwsgi(port, *more):
+def uwsgi(parts, *more):
+    # The sample, but for port, number of processes and configuration.
+    text = SAMPLE.read_text().replace(':8786', f':{parts.port}').replace('processes = 4', f'processes = {WORKERS}')
+    ini = parts.state / 'uwsgi.ini'
+    ini.write_text(re.sub('^env = .*', '', text, flags=re.MULTILINE))
     # What the command "uwsgi" of pyuwsgi does, found whatever PATH says.
-    return [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', f'--http-socket=127.0.0.1:{port}',
-            f'--module={APPLICATION}', '--master', f'--processes={WORKERS}', '--threads=4', '--need-app',
-            '--single-interpreter', '--py-call-osafterfork',
-            '--hook-master-start=unix_signal:15 gracefully_kill_them_all', *more]
+    return [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', f'--ini={ini}', *more]
 
 
 class Servers(testscenarios.WithScenarios, testtools.TestCase):
@@ -46,7 +50,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         super().setUp()
         self.parts = self.useFixture(process.Parts())
         # An option by the environment, too: this one wins over the file.
-        self.web = self.parts.run('web', *self.server(self.parts.port, *self.more),
+        self.web = self.parts.run('web', *self.server(self.parts, *self.more),
                                   HOME=str(self.parts.state), MANILA_LITE_CONFIG_FILES=str(self.parts.config),
                                   OS_DEFAULT__OSAPI_MAX_LIMIT='7')
         self.parts.until(self.parts.answers, 'the server answers')

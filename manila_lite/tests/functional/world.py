@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of everything, owned by one project, and bodies that fit: what tests that walk the contract send."""
 
+from manila_lite.api.contract import fields
 from manila_lite.tests.factories import networks
 
 #: Values that a schema alone does not tell, by field.
@@ -8,20 +9,35 @@ _VALUES = {'size': 1, 'new_size': 2, 'share_proto': 'NFS', 'status': 'error', 'a
            'access_level': 'ro', 'name': 'some-name', 'extra_specs': {'driver_handles_share_servers': 'False'},
            'metadata': {'key': 'value'}, 'meta': {'key': 'value'}}
 
+#: Fields of bodies and queries that name something by another word than paths do.
+ALSO = {'share_type': 'type_id', 'share_type_id': 'type_id', 'new_share_type_id': 'type_id', 'volume_type': 'type_id',
+        'new_share_network_id': 'share_network_id', 'share_network': 'share_network_id', 'server_id': 'share_server_id',
+        'source_share_server_id': 'share_server_id', 'resource_id': 'share_id'}
 
-def make(service, admin, owner):
-    """Make one resource of each kind as ``owner``; returns the values of path parameters, by name."""
-    share = owner.share(name='first', metadata={'key': 'value'})
+
+def make(service, admin, owner, mark='first'):
+    """Make one resource of each kind as ``owner``; returns the values of path parameters, by name.
+
+    ``mark``: a word that stands in every free text.
+    """
+    pairs = {'key': mark}
+    share = owner.share(name=mark, description=mark, metadata=pairs)
     path = f'/shares/{share["id"]}'
+    export = owner.ok('GET', f'{path}/export_locations')['export_locations'][0]
+    snapshot = _snapshot(owner, share, mark)
+    rule = _rule(owner, share, mark)
     found = {
         'share_id': share['id'],
-        'snapshot_id': _snapshot(owner, share)['id'],
-        'access_id': _rule(owner, share)['id'],
-        'export_location_id': owner.ok('GET', f'{path}/export_locations')['export_locations'][0]['id'],
+        'snapshot_id': snapshot['id'],
+        'snapshot_instance_id': _instance(admin, snapshot)['id'],
+        'access_id': rule['id'],
+        'resource_lock_id': _lock(owner, rule, mark)['id'],
+        'export_location_id': export['id'],
+        'transfer_id': _transfer(owner, mark)['id'],
         'share_instance_id': admin.ok('GET', f'{path}/instances')['share_instances'][0]['id'],
         'message_id': _message(owner)['id'],
-        'type_id': _private_type(admin)['id'],
-        **_network(owner),
+        'type_id': _private_type(admin, share['project_id'], mark)['id'],
+        **_network(owner, mark),
         'share_server_id': _server(service, share['project_id']),
         'operation_id': owner.ok('GET', f'/operations?resource_id={share["id"]}')['operations'][0]['id'],
         'quota_project_id': share['project_id'],
@@ -29,7 +45,7 @@ def make(service, admin, owner):
         'alias': 'nothing',
         'key': 'key',
     }
-    owner.ok('POST', f'{path}/export_locations/{found["export_location_id"]}/metadata', {'metadata': {'key': 'value'}})
+    owner.ok('POST', f'{path}/export_locations/{found["export_location_id"]}/metadata', {'metadata': pairs})
     return found
 
 
@@ -37,6 +53,27 @@ def body(op, version, found):
     """Return a body for a call, or nothing where it takes none. ``found``: see :func:`make`."""
     entity = op.body_at(version)
     return None if entity is None else _sample(entity.schema(version), '', {**_VALUES, **found})
+
+
+def planted(op, version, found, name, value):
+    """Return a body in which one field, or without a name the whole entity, is this, the rest being right."""
+    key, sample = op.body_at(version).key, body(op, version, found)
+    if name is None:
+        return {key: value}
+    if isinstance(sample.get(key), dict):
+        return {key: {**sample[key], name: value}}
+    return {**sample, name: value}      # the body is the entity, under no key
+
+
+def parameters(op):
+    """Return the names of the parameters in the path of a call."""
+    return [part.strip('{}') for part in op.path.split('/') if part.startswith('{')]
+
+
+def body_fields(op, version):
+    """Return the fields of the body of a call."""
+    entity = op.body_at(version)
+    return () if entity is None else fields.living(entity.fields, version)
 
 
 def _sample(schema, name, values):
@@ -52,18 +89,32 @@ def _sample(schema, name, values):
     return {'string': 'key', 'integer': 1, 'boolean': True, 'array': []}[kind]
 
 
-def _snapshot(owner, share):
+def _transfer(owner, mark):
+    return owner.ok('POST', '/share-transfers', {'transfer': {'share_id': owner.share()['id'], 'name': mark}})['transfer']
+
+
+def _snapshot(owner, share, mark):
     snapshot = owner.ok('POST', '/snapshots', {'snapshot': {
-        'share_id': share['id'], 'name': 'first', 'metadata': {'key': 'value'}}})['snapshot']
+        'share_id': share['id'], 'name': mark, 'description': mark, 'metadata': {'key': mark}}})['snapshot']
     return owner.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
 
 
-def _rule(owner, share):
+def _instance(admin, snapshot):
+    return admin.ok('GET', f'/snapshot-instances?snapshot_id={snapshot["id"]}')['snapshot_instances'][0]
+
+
+def _rule(owner, share, mark):
     status, document, _ = owner.action(share['id'], 'allow_access', {
-        'access_type': 'ip', 'access_to': '10.0.0.9', 'access_level': 'rw', 'metadata': {'key': 'value'}})
+        'access_type': 'user', 'access_to': mark, 'access_level': 'rw', 'metadata': {'key': mark}})
     if status != 200:
         raise AssertionError(document)
     return owner.wait(f'/share-access-rules/{document["access"]["id"]}', 'access', 'active', field='state')
+
+
+def _lock(owner, rule, mark):
+    return owner.ok('POST', '/resource-locks', {'resource_lock': {
+        'resource_id': rule['id'], 'resource_type': 'access_rule', 'resource_action': 'show',
+        'lock_reason': mark}})['resource_lock']
 
 
 def _message(owner):
@@ -71,19 +122,22 @@ def _message(owner):
     return owner.ok('GET', '/messages')['messages'][0]
 
 
-def _private_type(admin):
-    return admin.ok('POST', '/types', {'share_type': {
-        'name': 'private', 'share_type_access:is_public': False, 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'key': 'value'}}})['share_type']
+def _private_type(admin, project, mark):
+    made = admin.ok('POST', '/types', {'share_type': {
+        'name': f'private-{mark}', 'share_type_access:is_public': False, 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'key': mark}}})['share_type']
+    admin.ok('POST', f'/types/{made["id"]}/action', {'addProjectAccess': {'project': project}})
+    return made
 
 
-def _network(owner):
-    network = owner.ok('POST', '/share-networks', {'share_network': {'name': 'first'}})['share_network']
+def _network(owner, mark):
+    network = owner.ok('POST', '/share-networks', {'share_network': {'name': mark, 'description': mark}})['share_network']
     path = f'/share-networks/{network["id"]}'
-    subnet = owner.ok('POST', f'{path}/subnets', {'share-network-subnet': {'metadata': {'key': 'value'}}})
-    service = owner.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})['security_service']
+    subnet = owner.ok('POST', f'{path}/subnets', {'share-network-subnet': {'metadata': {'key': mark}}})
+    values = {'type': 'kerberos', **dict.fromkeys(('name', 'description', 'server', 'domain', 'user', 'password'), mark)}
+    service = owner.ok('POST', '/security-services', {'security_service': values})['security_service']
     owner.ok('POST', f'{path}/action', {'add_security_service': {'security_service_id': service['id']}})
-    other = owner.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})['security_service']
+    other = owner.ok('POST', '/security-services', {'security_service': values})['security_service']
     return {'share_network_id': network['id'], 'share_network_subnet_id': subnet['share_network_subnet']['id'],
             'security_service_id': service['id'], 'current_service_id': service['id'], 'new_service_id': other['id']}
 

@@ -3,7 +3,6 @@
 
 import os
 import pwd
-import secrets
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import fixtures
 
-from manila_lite.tests import process
+from manila_lite.tests import hush, process
 
 #: Where Debian keeps what is not on everybody's PATH.
 _PLACES = '/usr/sbin:/sbin:/usr/lib/rabbitmq/bin'
@@ -54,12 +53,14 @@ class Daemon(fixtures.Fixture):
     def __init__(self) -> None:
         super().__init__()
         self.process: subprocess.Popen | None = None
-        self.password = secrets.token_hex(12)
+        self.password = hush.secret('daemon')
         self.ports: dict[str, int] = {}
+        #: Where its directory is made; by default where all temporary ones are.
+        self.root: str | None = None
 
     def _setUp(self) -> None:
         self.need()
-        self.home = Path(self.useFixture(fixtures.TempDir()).path)
+        self.home = Path(self.useFixture(fixtures.TempDir(self.root)).path)
         self.home.chmod(0o700)
         self._own(self.home)
         self.addCleanup(self.abort)

@@ -29,8 +29,10 @@ class Machines(testtools.TestCase):
         self.assertIn('migrating', states.SHARE.statuses)
 
     def test_transient(self):
-        self.assertEqual({'creating', 'deleting', 'restoring', 'migrating', 'server_migrating'}, states.SNAPSHOT.transient)
+        self.assertEqual({'creating', 'deleting', 'restoring', 'migrating', 'server_migrating', 'manage_starting',
+                          'unmanage_starting', 'deferred_deleting'}, states.SNAPSHOT.transient)
         self.assertNotIn('available', states.SHARE.transient)
+        self.assertNotIn('awaiting_transfer', states.SHARE.transient)
 
     def test_rules(self):
         self.assertEqual(['active', 'syncing', 'error'], [str(status) for status in states.Rules])

@@ -156,7 +156,8 @@ class LinuxTest(testtools.TestCase):
     def nfs(self, host, share, action, *words, v6=False):
         """Do something as a client; returns (worked, what it said)."""
         address = self.fabric.v6('nas') if v6 else self.fabric.v4('nas')
-        return nfs_client.call(address, f'/shares/{share.id}', action, *words, netns=self.fabric.name(host))
+        path = f'/shares/{share.mount_point_name or share.id}'
+        return nfs_client.call(address, path, action, *words, netns=self.fabric.name(host))
 
     def session(self, host, share):
         """Return a client that stays mounted until the test ends."""

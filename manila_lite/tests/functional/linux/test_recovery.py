@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is left after a crash, a kill and a reboot: real processes die here."""
 
+import dataclasses
 import re
 import signal
 import subprocess
@@ -62,6 +63,28 @@ class Recovery(base.ShareTest):
         self.refused('NOENT', 'one', self.made, 'list')
         self.ensure()
         self.works('one', self.made, 'list')
+
+    def test_a_name_to_mount_it_by(self):
+        """It is known without the files, after a revert, and to a driver that is told of nothing but rules."""
+        named = dataclasses.replace(self.made, id=f'named-{self.made.id}', mount_point_name=f'team_{self.made.id}')
+        locations = self.driver.create_share(named)
+        self.addCleanup(lambda: self.driver.delete_share(named))
+        self.assertTrue(locations[0].path.endswith(f':/shares/{named.mount_point_name}'), locations)
+        self.grant(named, self.rule)
+        self.works('one', named, 'write', 'f', 'hello')
+        self.refused('NOENT', 'one', dataclasses.replace(named, mount_point_name=None), 'list')
+        self.driver.revert_to_snapshot(self.snapshot(named))
+        self.works('one', named, 'write', 'g', 'hello')
+        for file in (self.state / 'state' / 'exports.d').glob('*'):
+            file.unlink()
+        self.driver.teardown()
+        type(self).driver = self.make()
+        self.driver.setup()
+        rules = (kinds.AccessRule('r', 'ip', *self.rule),)
+        ensured = self.driver.ensure_shares([kinds.EnsureTarget(named, rules)])[named.id]
+        self.assertEqual(tuple(locations), ensured.export_locations)
+        self.assertEqual('hello', self.works('one', named, 'read', 'g'))
+        self.assertEqual((), self.driver.ensure_shares([kinds.EnsureTarget(named, rules)])[named.id].repaired)
 
     def test_a_revert_that_died_between_its_renames(self):
         self.works('one', self.made, 'write', 'f', 'before')

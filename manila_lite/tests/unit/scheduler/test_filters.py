@@ -88,10 +88,10 @@ CASES = [
      'on h2@b1 (replication domain none), the pool is on h1@b1 (replication domain none)'),
     (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p1', 'h2@b1#p1'})}, {}, None),
     (affinity.Affinity, {'same_hosts': frozenset({'h1@b1'})}, {}, None),
-    (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, 'of other shares: h1@b1#p2, h2@b1'),
+    (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, 'asks for a pool of the shares that it names'),
     (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, None),
-    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p1'})}, {}, 'away from h1@b1#p1'),
-    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1', 'h7'})}, {}, 'away from h1@b1'),
+    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p1'})}, {}, 'away from the pools of the shares'),
+    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1', 'h7'})}, {}, 'away from the pools of the shares'),
     (capacity.Capacity, {'size': 50}, {}, None),
     (capacity.Capacity, {'size': 51}, {}, '51 GiB asked for, 50 GiB left: free 50 GiB of 100 GiB, 0 % reserved, 0 GiB'),
 ]

@@ -13,7 +13,7 @@ _CLIENT = '  CLIENT { Clients = 10.0.0.1; Access_Type = RW; Protocols = 4; }\n'
 
 
 def text(number, *clients, name='x'):
-    return exports._TEXT.format(number=number, path=f'/mnt/{name}', name=name, clients=''.join(clients))
+    return exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=name, clients=''.join(clients))
 
 
 class Files(testtools.TestCase):
@@ -35,6 +35,13 @@ class Files(testtools.TestCase):
         self.assertEqual([_CLIENT], self.exports.clients_of('b'))
         self.assertEqual([], self.exports.clients_of('c'))
         self.assertEqual([3, 7, 8, 9], [self.exports._number(name) for name in 'abcd'])
+
+    def test_what_clients_mount_it_by_is_remembered(self):
+        self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
+        self.write('held', 'b.conf', text(7, name='team_films'))
+        self.exports.load()
+        self.assertEqual(['team_music', 'team_films', 'c', 'other'], [
+            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'))])
 
     def test_what_is_not_whole_is_gone(self):
         good = text(1, _CLIENT)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where shares mount: IPv4 first, one preferred, administrators last."""
 
+import dataclasses
+
 import testtools
 
 from manila_lite import kinds
 from manila_lite.drivers.linux import locations
+
+SHARE = kinds.Share('s', 'share', 'p', 1, 'NFS', 'pool')
 
 
 def allocation(address: str) -> kinds.Allocation:
@@ -17,16 +21,20 @@ def subnet(*addresses: str) -> kinds.ServerNetwork:
 
 class LocationsTest(testtools.TestCase):
     def test_of_options(self):
-        found = locations.at('s', ['fd00::1', '10.0.0.1'])
+        found = locations.at(SHARE, ['fd00::1', '10.0.0.1'])
         self.assertEqual([('10.0.0.1:/shares/s', True, '4'), ('[fd00::1]:/shares/s', False, '6')],
                          [(location.path, location.preferred, location.metadata['ip_version']) for location in found])
+
+    def test_by_the_name_that_the_user_gave(self):
+        named = dataclasses.replace(SHARE, mount_point_name='team_music')
+        self.assertEqual(['10.0.0.1:/shares/team_music'], [location.path for location in locations.at(named, ['10.0.0.1'])])
 
     def test_of_a_server(self):
         server = kinds.ShareServer('x', (subnet('fd00::1'), subnet('10.0.0.1', '10.0.0.2')), (allocation('10.9.0.1'),))
         self.assertEqual([('10.0.0.1:/shares/s', True, False), ('10.0.0.2:/shares/s', False, False),
                           ('[fd00::1]:/shares/s', False, False), ('10.9.0.1:/shares/s', False, True)],
                          [(location.path, location.preferred, location.is_admin_only)
-                          for location in locations.on('s', server)])
+                          for location in locations.on(SHARE, server)])
 
     def test_ipv6_alone_is_preferred(self):
-        self.assertTrue(locations.on('s', kinds.ShareServer('x', (subnet('fd00::1'),)))[0].preferred)
+        self.assertTrue(locations.on(SHARE, kinds.ShareServer('x', (subnet('fd00::1'),)))[0].preferred)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage``, from its table of commands."""
+
+from collections.abc import Iterator
+
+from manila_lite.cmd.manage import CATEGORIES, COMMANDS
+from manila_lite.cmd.manage.command import Argument, Command
+from reference import rst
+
+
+def lines() -> Iterator[str]:
+    """Yield each command with its arguments."""
+    for category in dict.fromkeys(command.category for command in COMMANDS):
+        yield from rst.heading(f'manila-manage {category}', '-')
+        if category in CATEGORIES:
+            yield f'{CATEGORIES[category][0].upper()}{CATEGORIES[category][1:]}.'
+        for command in COMMANDS:
+            if command.category == category:
+                yield from _command(command)
+
+
+def _command(command: Command) -> Iterator[str]:
+    if command.name:
+        yield from rst.heading(f'{command.category} {command.name}', '^')
+    yield from (*(line.strip() for line in (command.body.__doc__ or '').splitlines()), '')
+    if command.arguments:
+        yield from rst.table(('argument', 'what it is'), [_row(one) for one in command.arguments], (30, 70))
+
+
+def _row(one: Argument) -> tuple[str, str]:
+    names = rst.codes(one.names)
+    if 'choices' in one.options:
+        names += f' ({" or ".join(map(str, one.options["choices"]))})'
+    return names, str(one.options.get('help') or '').replace('%%', '%').replace('*', r'\*')

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""reStructuredText."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+
+def heading(text: str, line: str) -> list[str]:
+    """Return a heading underlined with a character."""
+    return ['', text, line * len(text), '']
+
+
+def code(text: str) -> str:
+    """Return text as it would be typed."""
+    return f'``{text}``'
+
+
+def codes(texts: Iterable[str]) -> str:
+    """Return several of them."""
+    return ', '.join(map(code, texts))
+
+
+def items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a list of names and values; those without a value are left out."""
+    yield from (f':{name}: {value}' for name, value in pairs if value)
+    yield ''
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+    """Yield a table."""
+    yield from ('.. list-table::', '   :header-rows: 1', f'   :widths: {" ".join(map(str, widths))}', '')
+    for row in (heads, *rows):
+        yield from (f'   {"*" if not number else " "} - {cell}' for number, cell in enumerate(row))
+    yield ''

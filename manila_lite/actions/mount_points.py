@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that users give to where a share is mounted: part of the path of its exports, and nobody else's."""
+
+from oslo_db import exception as db_exception
+
+from manila_lite import errors
+from manila_lite.actions.share_specs import is_true
+from manila_lite.db import shares
+from manila_lite.db.engine import Connection
+from manila_lite.db.types import ShareType
+
+SUPPORT, PREFIX = 'mount_point_name_support', 'provisioning:mount_point_prefix'
+_LONGEST = 255
+
+
+def full(kind: ShareType, project_id: str, wanted: str | None) -> str | None:
+    """Return the name with the prefix of the share type, or else with the project's id; nothing if none is wanted.
+
+    :raises errors.Invalid: the type's shares have no such names, or it is too long.
+    """
+    if not wanted:
+        return None
+    if not is_true(kind, SUPPORT):
+        raise errors.Invalid(f'mount_point_name: shares of type {kind.name} cannot be given one; its extra spec {SUPPORT} does '
+                             'not say so.', code='mount_point_name_not_supported')
+    name = f'{kind.extra_specs.get(PREFIX) or project_id}_{wanted}'
+    if len(name) > _LONGEST:
+        raise errors.Invalid(f'mount_point_name: {name} has more than {_LONGEST} characters.')
+    return name
+
+
+def insert(conn: Connection, values: dict, metadata: dict[str, str]) -> None:
+    """The share's row and metadata exist (see ``db.shares.insert``).
+
+    :raises errors.Exists: another share has its mount point name.
+    """
+    name = values.get('mount_point_name')
+    if name and shares.is_taken(conn, name):
+        raise _taken(name)
+    try:
+        shares.insert(conn, values, metadata)
+    except db_exception.DBDuplicateEntry:
+        if not name:
+            raise
+        raise _taken(name) from None
+
+
+def _taken(name: str) -> errors.Exists:
+    return errors.Exists(f'mount_point_name: another share has the name {name}; choose another one.',
+                         code='mount_point_name_exists')

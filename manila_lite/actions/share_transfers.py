@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share goes from one project to another: who has it offers it, and whoever knows the key of the offer may take it.
+
+The backend has no part in it: nothing of a share there depends on whose it is.
+"""
+
+import datetime
+import hmac
+import secrets
+import string
+from typing import Any
+
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import errors, states
+from manila_lite.actions import access as rules
+from manila_lite.actions import share_bin
+from manila_lite.context import RequestContext
+from manila_lite.db import access, quotas, share_transfers, shares, snapshots, transitions, types
+from manila_lite.rpc import notices
+
+_LETTERS = string.ascii_letters + string.digits
+_SALT_BYTES = 16
+
+
+def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, str]:
+    """The share stands in ``awaiting_transfer``, and whoever knows the key may have it. Returns the transfer's row and the
+    key, which nobody can find out again.
+
+    :raises errors.WrongState: the share or one of its snapshots is not available.
+    :raises errors.Invalid: the share cannot be another project's.
+    """
+    ident, key, salt = uuidutils.generate_uuid(), _text(ctx.conf.share_transfer_key_length), secrets.token_hex(_SALT_BYTES)
+    until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, share_id, own=True)
+        transitions.begin(conn, states.SHARE, 'transfer', share.instance_id)
+        _must_be_free(conn, share)
+        share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
+                                      'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
+        row = share_transfers.get(conn, ctx, ident)
+    _tell(ctx, 'create', row)
+    return row, key
+
+
+def _text(length: int) -> str:
+    return ''.join(secrets.choice(_LETTERS) for _ in range(length))
+
+
+def _hashed(salt: str, key: str) -> str:
+    return hmac.new(salt.encode(), key.encode(), 'sha256').hexdigest()
+
+
+def _must_be_free(conn: Any, share: Any) -> None:
+    """Nothing ties the share to its project.
+
+    :raises errors.Invalid: something does; the message names it.
+    """
+    share_bin.must_be_out(share)
+    reasons = {
+        f'it is in share network {share.share_network_id}, which is its project\'s': share.share_network_id,
+        f'it is a member of share group {share.share_group_id}': share.share_group_id,
+        'its mount point name begins with the id of its project': (share.mount_point_name or '').startswith(share.project_id),
+    }
+    for reason, true in reasons.items():
+        if true:
+            raise errors.Invalid(f'share_id: share {share.id} cannot be transferred: {reason}.', code='share_not_transferable')
+    busy = snapshots.unsettled(conn, share.id)
+    if busy:
+        raise errors.WrongState(f'Snapshot {busy[0].id} of share {share.id} is {busy[0].status}, not available.')
+
+
+def delete(ctx: RequestContext, ident: str) -> None:
+    """The offer is taken back, and the share is available as before.
+
+    :raises errors.NotFound: there is none, or somebody accepted it just now.
+    """
+    with ctx.db.writer() as conn:
+        transfer = share_transfers.get(conn, ctx, ident)
+        _end(conn, ctx, transfer)
+    _tell(ctx, 'delete', transfer)
+
+
+def _end(conn: Any, ctx: RequestContext, transfer: Any) -> Any:
+    """There is no offer any more, and the share is available again. Returns the share's row."""
+    if not share_transfers.delete(conn, transfer.id):
+        raise errors.NotFound.of('transfer', transfer.id)
+    share = shares.get(conn, ctx.elevated(), transfer.share_id)
+    transitions.finish(conn, states.SHARE, 'transfer', share.instance_id)
+    return share
+
+
+def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = False) -> None:
+    """The share and its snapshots are the caller's project's, and count against its quota. ``clear_rules``: all its access
+    rules will be gone.
+
+    :raises errors.NotFound: there is no such offer, or not any more.
+    :raises errors.Invalid: the key is another, or the project may not use the share's type.
+    :raises errors.OverQuota: it is too much for the project, the user or the type.
+    """
+    with ctx.db.writer() as conn:
+        transfer = share_transfers.get(conn, ctx.elevated(), ident)
+        if transfer.expires_at <= timeutils.utcnow():
+            raise errors.NotFound.of('transfer', ident)
+        if not hmac.compare_digest(transfer.key_hash, _hashed(transfer.salt, key)):
+            raise errors.Invalid(f'auth_key: is not that of transfer {ident}.', code='wrong_auth_key')
+        access.lock(conn, transfer.share_id)
+        share = _end(conn, ctx, transfer)
+        _must_fit(conn, ctx, share)
+        share_transfers.hand_over(conn, share.id, ctx.project_id, ctx.user_id)
+        wake = rules.clear(conn, ctx, share) if clear_rules else None
+    if wake:
+        wake.send(ctx)
+    _tell(ctx, 'accept', transfer)
+
+
+def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
+    """The project may have the share, of its type, with its snapshots."""
+    try:
+        types.get(conn, ctx, share.share_type_id)
+    except errors.NotFound:
+        raise errors.Invalid(f'The project may not use the share type of share {share.id}; ask an administrator for access '
+                             'to it.', code='share_type_not_accessible') from None
+    if share.project_id == ctx.project_id:
+        return
+    number, size = snapshots.sizes_of(conn, share.id)
+    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
+        'shares': 1, 'gigabytes': share.size, 'snapshots': number, 'snapshot_gigabytes': size}, one_share=share.size)
+
+
+def _tell(ctx: RequestContext, event: str, transfer: Any) -> None:
+    notices.emit(ctx, f'share.transfer.{event}', {
+        'transfer_id': transfer.id, 'share_id': transfer.share_id, 'source_project_id': transfer.project_id})

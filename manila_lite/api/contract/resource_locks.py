@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around resource locks: nobody deletes a locked share, denies a locked rule, or sees to whom it is given."""
+
+from manila_lite.actions import locks as actions
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.fields import STRING, View
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
+from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
+from manila_lite.api.v2 import resource_locks as v2
+from manila_lite.db import locks
+from manila_lite.policies import resource_locks as rules
+
+_TYPES, _ACTIONS = [locks.SHARE, locks.RULE], [locks.DELETE, locks.SHOW]
+_CONTEXTS = [actions.USER, actions.ADMIN, actions.SERVICE]
+
+LOCK = View('resource_lock', 'resource_locks', (
+    Field('id', ID),
+    Field('user_id', NULL_STRING),
+    Field('project_id', STRING),
+    Field('lock_context', {'type': 'string', 'enum': _CONTEXTS}),
+    Field('resource_type', {'type': 'string', 'enum': _TYPES}),
+    Field('resource_id', ID),
+    Field('resource_action', {'type': 'string', 'enum': _ACTIONS}),
+    Field('lock_reason', NULL_STRING),
+    Field('created_at', TIME),
+    Field('updated_at', NULL_TIME),
+), 'resource-locks')
+
+CHANGE = (
+    Field('resource_action', {'type': ['string', 'null'], 'enum': [*_ACTIONS, None]}),
+    Field('lock_reason', {'type': ['string', 'null'], 'maxLength': 1023}),
+)
+
+CREATE = (
+    Field('resource_id', shapes.UUID, required=True),
+    Field('resource_type', {'type': 'string', 'enum': [locks.SHARE]}, until='2.81', required=True),
+    Field('resource_type', {'type': 'string', 'enum': _TYPES}, since='2.82', required=True),
+    *CHANGE,
+)
+
+FILTERS = (
+    *(Field(name, STRING) for name in ('id', 'user_id', 'project_id', 'resource_id', 'resource_type', 'resource_action',
+                                       'lock_context', 'lock_reason', 'lock_reason~')),
+    *(Field(name, STRING, parse=shapes.time) for name in ('created_since', 'created_before')),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    Field('with_count', shapes.FLAG, parse=shapes.flag),
+    *PAGE,
+)
+
+_LOCK = '/resource-locks/{resource_lock_id}'
+
+OPS = [
+    Op('GET', '/resource-locks', v2.index, rules.GET_ALL, Many(LOCK, counted=True, paged=True), since='2.81', query=FILTERS),
+    Op('POST', '/resource-locks', v2.create, rules.CREATE, One(LOCK), since='2.81', body=Body('resource_lock', CREATE)),
+    Op('GET', _LOCK, v2.show, rules.GET, One(LOCK), since='2.81'),
+    Op('PUT', _LOCK, v2.update, rules.UPDATE, One(LOCK), since='2.81', body=Body('resource_lock', CHANGE)),
+    Op('DELETE', _LOCK, v2.delete, rules.DELETE, ok=204, since='2.81'),
+]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a request on the wire ends. What a proxy in front could read in another way than we do is refused: a second request
+could be hidden in it.
+"""
+
+import re
+from typing import Any
+
+from cheroot import server
+
+#: A header as RFC 9110 has it: no blank before the colon, no controls, no continuation on the next line.
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*\r\n")
+_CHUNK = re.compile(rb'[0-9a-fA-F]{1,8}[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
+_LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
+#: Of these there is one at most.
+_ONCE = {_LENGTH, _CODING, b'Host'}
+
+
+class Headers(server.HeaderReader):
+    """Reads headers. Those with an underscore are left out, since WSGI takes it for a dash."""
+
+    def __call__(self, rfile: Any, hdict: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
+        """Return the headers up to the empty line.
+
+        :raises ValueError: they can be read in several ways, or in none.
+        """
+        found = {} if hdict is None else hdict
+        while (line := rfile.readline()) != b'\r\n':
+            matched = _HEADER.fullmatch(line)
+            if matched is None:
+                raise ValueError('Illegal header line.')
+            name, value = matched[1].title(), matched[2]
+            if b'_' in name:
+                continue
+            if name in _ONCE and name in found:
+                raise ValueError(f'{name.decode()} is there twice.')
+            if name in found and name in server.comma_separated_headers:
+                value = b', '.join((found[name], value))
+            found[name] = value
+        _check_body(found)
+        return found
+
+
+def _check_body(found: dict[bytes, bytes]) -> None:
+    length, coding = found.get(_LENGTH), found.get(_CODING)
+    if length is not None and coding is not None:
+        raise ValueError('Content-Length and Transfer-Encoding exclude each other.')
+    if length is not None and not length.isdigit():
+        raise ValueError('Malformed Content-Length Header.')
+    if coding is not None and coding.lower() != b'chunked':
+        raise ValueError('Transfer-Encoding: only "chunked" is understood.')
+
+
+class _Chunks:
+    """A body in chunks, whose sizes are hexadecimal digits and nothing else that Python takes for a number."""
+
+    def __init__(self, rfile: Any):
+        self._rfile = rfile
+        self.read = rfile.read
+
+    def readline(self) -> bytes:
+        """Return the line that says how long the next chunk is.
+
+        :raises ValueError: it does not.
+        """
+        line = self._rfile.readline(1024)
+        if _CHUNK.fullmatch(line) is None:
+            raise ValueError('a chunk has no size')
+        return line
+
+
+class Request(server.HTTPRequest):
+    """One request. After a body in chunks the connection ends, for nobody knows whether all of it was read."""
+
+    header_reader = Headers()
+
+    def respond(self) -> None:
+        """Answer it."""
+        if not self.chunked_read:
+            super().respond()
+            return
+        self.close_connection = True
+        self.rfile = server.ChunkedRFile(_Chunks(self.conn.rfile), self.server.max_request_body_size)
+        self.server.gateway(self).respond()
+        if self.ready:
+            self.ensure_headers_sent()
+        if self.chunked_write:
+            self.conn.wfile.write(b'0\r\n\r\n')
+
+
+class Connection(server.HTTPConnection):
+    """A connection with such requests."""
+
+    RequestHandlerClass = Request

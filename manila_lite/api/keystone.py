@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callers with tokens of Keystone. Apart from the other strategies: nobody else needs the packages imported here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import webob
+import webob.exc
+from keystoneauth1 import exceptions
+from keystonemiddleware import auth_token
+from oslo_log import log
+
+from manila_lite.api import faults
+
+LOG = log.getLogger(__name__)
+
+Wsgi = Callable[[dict, Callable], Any]
+
+#: Under which type the access rules of application credentials name us, unless the operator says another.
+SERVICE_TYPE = 'shared-file-system'
+
+_NO_USER = 'The token in X-Auth-Token is not valid, or there is none.'
+_NO_SERVICE = 'The token in X-Service-Token is not valid, or is not that of a service.'
+_NO_KEYSTONE = 'Keystone cannot be asked whether the token is valid. The log says why, for the operator.'
+
+
+class _Tokens(auth_token.AuthProtocol):
+    """As the base class, with its answers in the API's shape."""
+
+    def process_request(self, request: webob.Request) -> webob.Response | None:
+        """Return an answer if there is nothing more to do."""
+        try:
+            return super().process_request(request)
+        except webob.exc.HTTPUnauthorized as refused:
+            said = _NO_SERVICE if request.user_token and request.user_token_valid else _NO_USER
+            return faults.reply(401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']})
+        except webob.exc.HTTPServiceUnavailable:
+            pass    # logged
+        except exceptions.ClientException as bad:
+            LOG.error('Keystone cannot be asked whether a token is valid: %s', bad)
+        return faults.reply(503, _NO_KEYSTONE, 'identity_unavailable')
+
+
+def guard(app: Wsgi, conf: Any) -> Wsgi:
+    """Return the application for whoever has a valid token; ``[keystone_authtoken]`` says how to ask Keystone."""
+    # Were the decision left to us (delay_auth_decision), we could not tell a bad token from a Keystone that is away.
+    guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False})
+    conf.set_default('service_type', SERVICE_TYPE, group='keystone_authtoken')  # an option since the line above
+    return guarded

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource locks over HTTP."""
+
+from typing import Any
+
+from manila_lite.actions import locks as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import locks
+from manila_lite.policies import resource_locks as rules
+
+
+def index(req: Request) -> list[Any]:
+    """List locks, the newest first."""
+    filters = dict(req.query)
+    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'resource locks')
+    with req.ctx.db.reader() as conn:
+        found = locks.list_locks(conn, filters, req.page, project_id=project_id)
+        if filters.get('with_count'):
+            req.count = locks.count(conn, filters, project_id=project_id)
+    return found
+
+
+def create(req: Request) -> Any:
+    """Lock something."""
+    return actions.create(req.ctx, req.body)
+
+
+def show(req: Request) -> Any:
+    """Show one lock."""
+    with req.ctx.db.reader() as conn:
+        return locks.get(conn, req.params['resource_lock_id'], project_id=actions.scope(req.ctx))
+
+
+def update(req: Request) -> Any:
+    """Change a lock."""
+    return actions.update(req.ctx, req.params['resource_lock_id'], req.body)
+
+
+def delete(req: Request) -> None:
+    """Take a lock away."""
+    actions.delete(req.ctx, req.params['resource_lock_id'])

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers of shares over HTTP."""
+
+from typing import Any
+
+from manila_lite.actions import share_transfers as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import share_transfers
+from manila_lite.policies import share_transfers as rules
+
+#: What can be transferred.
+RESOURCE_TYPE = 'share'
+
+
+def key_of(row: Any, req: Request) -> str:
+    """Read the key, which is known only while the transfer is made."""
+    return req.related['keys'][row.id]
+
+
+def index(req: Request) -> list[Any]:
+    """List ids, names and shares."""
+    filters = dict(req.query)
+    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'transfers')
+    # One that was accepted is gone, so none has a destination.
+    if filters.get('resource_type') not in (None, RESOURCE_TYPE) or filters.get('destination_project_id') is not None:
+        return []
+    with req.ctx.db.reader() as conn:
+        return share_transfers.list_transfers(conn, filters, req.page, project_id=project_id)
+
+
+def detail(req: Request) -> list[Any]:
+    """List transfers in full."""
+    return index(req)
+
+
+def show(req: Request) -> Any:
+    """Show one transfer."""
+    with req.ctx.db.reader() as conn:
+        return share_transfers.get(conn, req.ctx, req.params['transfer_id'])
+
+
+def create(req: Request) -> Any:
+    """Offer a share to whoever knows the key of the answer."""
+    row, key = actions.create(req.ctx, req.body['share_id'], req.body.get('name'))
+    req.related['keys'] = {row.id: key}
+    return row
+
+
+def delete(req: Request) -> None:
+    """Take an offer back."""
+    actions.delete(req.ctx, req.params['transfer_id'])
+
+
+def accept(req: Request) -> None:
+    """Take over a share that was offered."""
+    actions.accept(req.ctx, req.params['transfer_id'], req.body['auth_key'],
+                   clear_rules=bool(req.body.get('clear_access_rules')))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource locks. A lock is a row that goes with the row of the share or the rule that it is on."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models, paging
+
+_locks = models.resource_locks
+
+SHARE, RULE = 'share', 'access_rule'
+DELETE, SHOW = 'delete', 'show'
+
+_RESOURCE = {
+    'resource_id': sa.func.coalesce(_locks.c.access_id, _locks.c.share_id),
+    'resource_type': sa.case((_locks.c.access_id.is_(None), SHARE), else_=RULE),
+}
+_FIELDS: dict[str, Any] = {**{column.name: column for column in _locks.c}, **_RESOURCE}
+_SELECT = sa.select(*_locks.c, *(column.label(name) for name, column in _RESOURCE.items()))
+_EQUAL = ('id', 'resource_id', 'resource_type', 'resource_action', 'lock_context', 'lock_reason', 'user_id')
+
+#: Everything a list may be sorted by.
+SORTABLE = {name: _FIELDS[name] for name in ('id', 'created_at', 'updated_at', 'resource_id', 'resource_type',
+                                             'resource_action', 'lock_context', 'lock_reason', 'user_id', 'project_id')}
+
+
+def insert(conn: Connection, **values: Any) -> str:
+    """The lock is there. Returns its id."""
+    ident = uuidutils.generate_uuid()
+    conn.execute(_locks.insert().values(id=ident, **values))
+    return ident
+
+
+def get(conn: Connection, ident: str, *, project_id: str | None) -> Row:
+    """Return a lock of a project (None: of any).
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_SELECT.where(_locks.c.id == ident, *_of_project(project_id))).first()
+    if row is None:
+        raise errors.NotFound.of('resource lock', ident)
+    return row
+
+
+def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    return [] if project_id is None else [_locks.c.project_id == project_id]
+
+
+def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    where = _of_project(project_id)
+    where += [_FIELDS[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
+    if filters.get('lock_reason~') is not None:
+        where.append(_locks.c.lock_reason.icontains(filters['lock_reason~'], autoescape=True))
+    if filters.get('created_since') is not None:
+        where.append(_locks.c.created_at >= filters['created_since'])
+    if filters.get('created_before') is not None:
+        where.append(_locks.c.created_at <= filters['created_before'])
+    return where
+
+
+def list_locks(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return the locks of a project (None: of all) that fit the filters; times are datetimes."""
+    query = _SELECT.where(*_conditions(filters, project_id))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_locks.c.id)))
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
+    """Return how many locks ``list_locks`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
+        *_conditions(filters, project_id))).scalar_one()
+
+
+def on_share(conn: Connection, share_id: str) -> list[Row]:
+    """Return what locks a share against deletion, oldest first, whoever put it there."""
+    return list(conn.execute(_SELECT.where(
+        _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE).order_by(
+            _locks.c.created_at, _locks.c.id)))
+
+
+def on_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
+    """Return a rule's locks of an action, oldest first, whoever put them there."""
+    return list(conn.execute(_SELECT.where(
+        _locks.c.access_id == access_id, _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)))
+
+
+def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
+    """As ``on_rule``, for all rules of a share, by the rule's id; without those that have none. One statement."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in conn.execute(_SELECT.where(_locks.c.share_id == share_id, _locks.c.access_id.is_not(None),
+                                          _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)):
+        found[row.access_id].append(row)
+    return found
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """The lock has these values."""
+    conn.execute(_locks.update().where(_locks.c.id == ident).values(**values))
+
+
+def delete(conn: Connection, idents: Iterable[str]) -> None:
+    """The locks are gone, and those that shares have for their sake."""
+    conn.execute(_locks.delete().where(_locks.c.id.in_(tuple(idents))))
+
+
+def delete_following(conn: Connection, ident: str) -> None:
+    """The lock that a share has for the sake of this one is gone."""
+    conn.execute(_locks.delete().where(_locks.c.because_of == ident))

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known already of that which a backend shall hand over."""
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from manila_lite import states
+from manila_lite.db import models
+
+_instances = models.share_instances
+_exports = models.export_locations
+_snapshots = models.snapshots
+
+#: What could not be taken over is nobody's.
+_NOT_OURS = states.SHARE['manage'].fail
+
+
+def _at(host: str) -> sa.ColumnElement[bool]:
+    return _instances.c.host.startswith(f'{host}#', autoescape=True)
+
+
+def _last(path: str) -> str:
+    return path.replace('\\', '/').rstrip('/').rpartition('/')[2]
+
+
+def share_at(conn: Connection, host: str, export_path: str) -> str | None:
+    """Return the id of the share that the backend ``host`` exports there, or keeps under that name; or nothing."""
+    exported = sa.exists().where(_exports.c.share_instance_id == _instances.c.id, _exports.c.path == export_path)
+    return conn.execute(sa.select(_instances.c.share_id).where(
+        _at(host), _instances.c.status != _NOT_OURS,
+        sa.or_(exported, _instances.c.id == _last(export_path))).limit(1)).scalar()
+
+
+def snapshot_at(conn: Connection, host: str, location: str) -> str | None:
+    """Return the id of the snapshot that the backend ``host`` keeps there, or nothing."""
+    return conn.execute(
+        sa.select(_snapshots.c.id).join(_instances, _instances.c.share_id == _snapshots.c.share_id)
+        .where(_at(host), _snapshots.c.status != _NOT_OURS,
+               sa.or_(_snapshots.c.provider_location == location, _snapshots.c.id == _last(location))).limit(1)).scalar()

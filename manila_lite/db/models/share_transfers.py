@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offers of a share to whoever knows the key."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Id, Name, Time, ident, metadata, times
+
+# A share is offered once at a time; the offer goes with the share, and when it is accepted or taken back.
+share_transfers = sa.Table(
+    'share_transfers', metadata, ident(), *times(),
+    sa.Column('share_id', Id, sa.ForeignKey('shares.id', ondelete='CASCADE'), nullable=False),
+    # Of those who offer it.
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('name', Name),
+    sa.Column('salt', sa.String(64), nullable=False),
+    sa.Column('key_hash', sa.String(64), nullable=False),
+    sa.Column('expires_at', Time, nullable=False),
+    sa.Index('ix_share_transfers_share_id', 'share_id', unique=True),
+    sa.Index('ix_share_transfers_project_id_created_at', 'project_id', 'created_at'),
+    sa.Index('ix_share_transfers_expires_at', 'expires_at'),
+)

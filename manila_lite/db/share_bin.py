@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares in the recycle bin, and what goes without being seen."""
+
+import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import states
+from manila_lite.db import models
+
+_shares = models.shares
+_instances = models.share_instances
+_snapshots = models.snapshots
+
+
+def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+    """Return shares (id, project_id, user_id) whose time in the bin is over and that can be deleted, the oldest first."""
+    return list(conn.execute(
+        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id)
+        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+        .where(_shares.c.is_soft_deleted, _shares.c.scheduled_to_be_deleted_at <= now,
+               _instances.c.status.in_(states.SHARE['delete'].allowed))
+        .order_by(_shares.c.scheduled_to_be_deleted_at, _shares.c.id)))
+
+
+def shares_left(conn: Connection, host: str, status: str) -> list[Row]:
+    """Return shares (id, instance_id, host, project_id, user_id) at a backend that are in the status."""
+    return list(conn.execute(
+        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id, _instances.c.host,
+                  _instances.c.id.label('instance_id'))
+        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+        .where(_at(host), _instances.c.status == status).order_by(_shares.c.id)))
+
+
+def snapshots_left(conn: Connection, host: str, status: str) -> list[Row]:
+    """Return snapshots at a backend that are in the status, with the same columns; the instance is their share's."""
+    return list(conn.execute(
+        sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _instances.c.host,
+                  _instances.c.id.label('instance_id'))
+        .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
+        .where(_at(host), _snapshots.c.status == status).order_by(_snapshots.c.id)))
+
+
+def _at(host: str) -> sa.ColumnElement[bool]:
+    return _instances.c.host.startswith(f'{host}#', autoescape=True)

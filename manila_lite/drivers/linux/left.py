@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is in a pool and not ours: marks of what we let go of, and ways to what an administrator names.
+
+A mark is a file ``left/shares/ID`` or ``left/snapshots/ID`` in the pool. What bears one stays where it is and is not found
+by its id any more, whatever call for it is still on its way.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from manila_lite import errors
+from manila_lite.drivers.linux.servers import SAFE_ID
+
+SHARES, SNAPSHOTS = 'shares', 'snapshots'
+
+
+class Left:
+    """The marks of one pool, whose root is given."""
+
+    def __init__(self, root: Path, noun: str):
+        self._folder = root / 'left' / noun
+
+    def __contains__(self, ident: str) -> bool:
+        return (self._folder / ident).exists()
+
+    def add(self, ident: str, note: str = '') -> None:
+        """It is not ours, and this is on the disk."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        draft = self._folder / f'.{ident}'
+        with draft.open('w') as file:
+            file.write(note)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(self._folder / ident)
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def drop(self, ident: str) -> None:
+        """There is no mark."""
+        (self._folder / ident).unlink(missing_ok=True)
+
+    def note(self, ident: str) -> str:
+        """Return what was noted with the mark, or nothing."""
+        try:
+            return (self._folder / ident).read_text()
+        except FileNotFoundError:
+            return ''
+
+
+def vet_id(ident: str) -> None:
+    """The id is one of a share or snapshot, and so the name of a file.
+
+    :raises errors.Final: it is not.
+    """
+    if not SAFE_ID.fullmatch(ident):
+        raise errors.Final(f'{ident!r} is no id of a share or snapshot.')
+
+
+def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]:
+    """Return the way from the pool's root to what a path names: ``address:/way``, or a path of this machine.
+
+    :raises errors.Final: it names nothing in the pool.
+    """
+    address, colon, way = path.rpartition(':/')
+    if colon:
+        if address.strip('[]') not in set(addresses):
+            raise errors.Final(f'{path}: {address} is no address that this backend exports shares from.')
+        parts = PurePosixPath(way).parts
+    else:
+        try:
+            parts = PurePosixPath(path).relative_to(root).parts
+        except ValueError:
+            raise errors.Final(f'{path} is not in the pool, which is {root}.') from None
+    if not parts or any(part.startswith('.') or '/' in part or '\0' in part for part in parts):
+        raise errors.Final(f'{path} names nothing that can be taken over.')
+    return parts
+
+
+def walk(root: Path, parts: tuple[str, ...]) -> Path:
+    """Return the directory at the end of the way. No link is followed, and no other file system or subvolume entered on it.
+
+    :raises errors.Final: there is none.
+    """
+    place, home = root, root.lstat().st_dev
+    for number, part in enumerate(parts, 1):
+        place /= part
+        try:
+            found = place.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise errors.Final(f'There is no {place}.') from None
+        if not stat.S_ISDIR(found.st_mode):
+            raise errors.Final(f'{place} is no directory.')
+        if number < len(parts) and found.st_dev != home:
+            raise errors.Final(f'{place} is a share or another file system; what is in it cannot be taken over by itself.')
+    return place

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares and snapshots that are in the pool already and become ours, and those that we let go of.
+
+A share is a subvolume anywhere in the pool (in a plain directory: a directory); it is moved to where shares are, which takes
+no time. Clients mount it by another path afterwards. A snapshot is a read-only subvolume where snapshots are.
+"""
+
+import abc
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.interface import Backend, ManagesSnapshots
+from manila_lite.drivers.linux import btrfs, left, mounts
+from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.ensuring import Ensuring
+from manila_lite.drivers.linux.outlet import Outlet
+from manila_lite.drivers.linux.pool import GIB, Pool
+from manila_lite.drivers.linux.servers import Servers
+
+_SIZE = 'size'
+_OPTIONS = frozenset({_SIZE})
+#: Folders of the pool in which nothing is that could become a share.
+_CLOSED = frozenset({left.SNAPSHOTS, 'moving', 'left'})
+
+
+class LinuxShareManaging(ManagesSnapshots):
+    """The part of the driver that takes over shares and snapshots, and lets go of them.
+
+    Of the driver's options there is one, ``size`` in GiB, for a share whose size nothing limits.
+    """
+
+    backend: Backend
+    _pool: Pool
+    _state: Path
+    _servers: Servers
+    _ensuring: Ensuring
+
+    # Shares -----------------------------------------------------------------------------------
+
+    def manage_share(self, share: kinds.Share, export_path: str, options: Mapping[str, str]) -> kinds.ManagedShare:
+        """The subvolume has the share's name and a limit, and is exported to nobody."""
+        self._vet(share)
+        with self._alone(share.id):
+            outlet, mine = self._outlet_of(share), self._pool.share(share.id)
+            if self._source(share.id):
+                size = self._size(mine, options)
+            else:
+                parts = left.parts_of(export_path, self._pool.root, self._addresses(share))
+                place = self._takeable_share(parts)
+                size = self._size(place, options)
+                place.rename(mine)
+                self._forget_mark(parts)
+            self._pool.ensure_limit(share.id, size)
+            self._ensuring.sized(share.id, size)
+            outlet.serve(share.id, mine, (), share.mount_point_name)
+        return kinds.ManagedShare(size, tuple(self._locations(share)))
+
+    def _addresses(self, share: kinds.Share) -> list[str]:
+        if share.server:
+            return [allocation.ip_address for allocation in share.server.allocations]
+        return list(map(str, self.backend.conf.linux_export_ips))
+
+    def _takeable_share(self, parts: tuple[str, ...]) -> Path:
+        """Return the place of what is no share of ours.
+
+        :raises errors.Final: it is one, or none that could become one.
+        """
+        place = left.walk(self._pool.root, parts)
+        folder, name = parts[0], parts[-1]
+        if folder in _CLOSED or parts == (left.SHARES,):
+            raise errors.Final(f'{place} is none that could be a share.')
+        if folder == left.SHARES and name not in self._pool.left_shares and self._is_exported(name):
+            raise errors.Final(f'{place} is a share that is managed already.')
+        if isinstance(self._pool, BtrfsPool):
+            if not btrfs.is_subvolume(place) or mounts.is_mounted(place):
+                raise errors.Final(f'{place} is no subvolume.')
+            if btrfs.is_read_only(place):
+                raise errors.Final(f'{place} is a read-only subvolume; make a writable snapshot of it and take over that.')
+        return place
+
+    def _is_exported(self, name: str) -> bool:
+        homes = [self._state, *self._servers.folders()]
+        return any((home / place / f'{name}.conf').exists() for home in homes for place in ('exports.d', 'held'))
+
+    def _size(self, place: Path, options: Mapping[str, str]) -> int:
+        """Return the size in GiB: what its limit comes to, else the option, else what it holds.
+
+        :raises errors.Final: an option is none, or there is nothing to go by.
+        """
+        if unknown := sorted(set(options) - _OPTIONS):
+            raise errors.Final(f'There is no driver option {unknown[0]} here, only {_SIZE}, in GiB.')
+        wanted = options.get(_SIZE)
+        if wanted is not None and not (wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < 2**31):
+            raise errors.Final(f'{wanted!r} is no size in GiB.')
+        limit, used = self._pool.measure(place)
+        if limit is None and wanted is None and used is None:
+            raise errors.Final(f'Nothing says how large {place} is; give the driver option {_SIZE}, in GiB.')
+        if limit is None and wanted is not None:
+            return int(wanted)
+        return max(1, math.ceil((limit or used or 0) / GIB))
+
+    def _forget_mark(self, parts: tuple[str, ...]) -> None:
+        if parts[0] == left.SHARES:
+            self._pool.left_shares.drop(parts[-1])
+
+    def unmanage_share(self, share: kinds.Share) -> None:
+        """The subvolume bears a mark and is exported nowhere. One that was never ours whole is back where it was."""
+        left.vet_id(share.id)
+        with self._alone(share.id):
+            self._pool.recover(share.id)
+            if self._pool.share(share.id).exists():
+                self._pool.left_shares.add(share.id)
+            self._forget_export(share)
+            self._put_back(share)
+        self._ensuring.forget(share.id)
+
+    def _put_back(self, share: kinds.Share) -> None:
+        """A share that is known by another place than its own is there."""
+        mine = self._pool.share(share.id)
+        try:
+            parts = left.parts_of(share.export_locations[0].path, self._pool.root, self._addresses(share))
+            place = left.walk(self._pool.root, parts[:-1]) / parts[-1]
+        except (IndexError, errors.Final):
+            return
+        if place == mine:
+            return
+        if mine.exists() and not place.exists():
+            if parts[0] == left.SHARES:
+                self._pool.left_shares.add(place.name)
+            mine.rename(place)
+        if not mine.exists():
+            self._pool.left_shares.drop(share.id)
+
+    # Snapshots --------------------------------------------------------------------------------
+
+    def manage_snapshot(self, snapshot: kinds.Snapshot, options: Mapping[str, str]) -> kinds.ManagedSnapshot:
+        """The read-only subvolume has the snapshot's name."""
+        left.vet_id(snapshot.id)
+        if options:
+            raise errors.Final(f'There is no driver option {min(options)} for snapshots.')
+        self._need(snapshot.share)
+        pool = self._btrfs
+        with self._alone(snapshot.id):
+            if not pool.snapshot(snapshot.id).exists() or snapshot.id in pool.left_snapshots:
+                place = self._takeable_snapshot(snapshot)
+                place.rename(pool.snapshot(snapshot.id))
+                pool.left_snapshots.drop(place.name)
+        return kinds.ManagedSnapshot(snapshot.share.size, f'/{left.SNAPSHOTS}/{snapshot.id}')
+
+    def _takeable_snapshot(self, snapshot: kinds.Snapshot) -> Path:
+        pool = self._btrfs
+        parts = self._way(snapshot)
+        if parts is None:
+            raise errors.Final(f'{snapshot.provider_location}: a snapshot is named /{left.SNAPSHOTS}/NAME here.')
+        place, share = left.walk(pool.root, parts), pool.share(snapshot.share.id)
+        if not btrfs.is_subvolume(place) or not btrfs.is_read_only(place):
+            raise errors.Final(f'{place} is no read-only subvolume.')
+        known = btrfs.uuids(share)[0]
+        if known not in (btrfs.uuids(place)[1], pool.left_snapshots.note(place.name)):
+            raise errors.Final(f'{place} is no snapshot of share {snapshot.share.id} as it is now.')
+        return place
+
+    def _way(self, snapshot: kinds.Snapshot) -> tuple[str, ...] | None:
+        location = snapshot.provider_location or ''
+        try:
+            parts = left.parts_of(f':{location}', self._btrfs.root, [''])
+        except errors.Final:
+            return None
+        return parts if len(parts) == 2 and parts[0] == left.SNAPSHOTS else None
+
+    def unmanage_snapshot(self, snapshot: kinds.Snapshot) -> None:
+        """The subvolume bears a mark. One that was never ours whole has its old name."""
+        left.vet_id(snapshot.id)
+        pool = self._btrfs
+        with self._alone(snapshot.id):
+            mine, share = pool.snapshot(snapshot.id), pool.share(snapshot.share.id)
+            if not mine.exists():
+                pool.left_snapshots.drop(snapshot.id)
+                return
+            note = btrfs.uuids(share)[0] if share.exists() else ''
+            if snapshot.id not in pool.left_snapshots:
+                pool.left_snapshots.add(snapshot.id, note)
+            parts = self._way(snapshot)
+            place = pool.snapshot(parts[1]) if parts else mine
+            if place != mine and not place.exists():
+                pool.left_snapshots.add(place.name, note)
+                mine.rename(place)
+                pool.left_snapshots.drop(snapshot.id)
+
+    # What the driver has for all shares -------------------------------------------------------
+
+    @abc.abstractmethod
+    def _vet(self, share: kinds.Share) -> None:
+        """The share is one that this backend can have."""
+
+    @abc.abstractmethod
+    def _need(self, share: kinds.Share) -> None:
+        """The share is in the pool."""
+
+    @abc.abstractmethod
+    def _source(self, ident: str) -> Path | None:
+        """Return where in the pool the share is; nothing if it is not there, or not ours."""
+
+    @abc.abstractmethod
+    def _outlet_of(self, share: kinds.Share) -> Outlet:
+        """Return the NFS server of the share."""
+
+    @abc.abstractmethod
+    def _locations(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
+        """Return where the share mounts."""
+
+    @abc.abstractmethod
+    def _forget_export(self, share: kinds.Share) -> None:
+        """Nobody exports the share."""
+
+    @abc.abstractmethod
+    def _alone(self, ident: str) -> AbstractContextManager[None]:
+        """Nobody else changes it meanwhile."""
+
+    @property
+    @abc.abstractmethod
+    def _btrfs(self) -> BtrfsPool:
+        """The pool, of which snapshots can be made."""

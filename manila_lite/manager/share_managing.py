@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares and snapshots that the backend had already and that become ours, and those that we let go of."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import errors, kinds, states
+from manila_lite.db import quotas, serving, shares, snapshots, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager.task import load_share, load_snapshot, plain, share_instance, verb_plan
+from manila_lite.operations import Plan, Work
+from manila_lite.rpc import notices
+
+LOG = log.getLogger(__name__)
+
+
+def _driver(work: Work, ability: kinds.Ability, what: str) -> Any:
+    """:raises errors.Final: the driver can do none of this."""
+    driver = work.service.driver
+    if ability not in abilities_of(driver):
+        raise errors.Final(f'Backend {work.service.host} can neither take over {what} nor let go of them.')
+    return driver
+
+
+def _size(found: Any) -> int:
+    size = found.size
+    if not isinstance(size, int) or size < 1:
+        raise errors.ManilaLiteError(f'The backend says that the size is {size!r}.')
+    return size
+
+
+def _without_share(ability: kinds.Ability, let_go: Callable[[Work], None]) -> Callable[[Work], None]:
+    """As ``let_go``, where there is nothing to let go of if the driver could not take anything, or the row is gone."""
+    def undo(work: Work) -> None:
+        if ability in abilities_of(work.service.driver):
+            let_go(work)
+    return undo
+
+
+# Shares -------------------------------------------------------------------------------------------
+
+def manage(work: Work) -> None:
+    """The share at the backend is ours; its size and its exports are known."""
+    driver = _driver(work, kinds.Ability.MANAGE_SHARES, 'shares')
+    found = driver.manage_share(load_share(work), work.data['export_path'], work.data['options'])
+    work.data.update(size=_size(found), exports=[plain(export) for export in found.export_locations])
+
+
+def managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
+    """The share has the size and the export locations that were found. Over quota is no reason to refuse it any more."""
+    row = shares.by_instance(conn, ident)
+    shares.update(conn, work.resource_id, size=work.data['size'])
+    shares.set_exports(conn, ident, [kinds.ExportLocation(**export) for export in work.data['exports']])
+    if row is not None:
+        _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data['size'])
+    _say(work, 'manage.end')
+    work.service.report_soon()
+    return {'progress': '100%', 'launched_at': timeutils.utcnow()}
+
+
+def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | None, resources: dict[str, int],
+                one_share: int = 0) -> None:
+    try:
+        quotas.check(conn, work.ctx.conf, row.project_id, row.user_id, share_type_id, resources, one_share)
+    except errors.OverQuota as over:
+        LOG.warning('%s: it was taken over, and with it more is used than the quota allows: %s', work.resource_id, over)
+
+
+def not_managed(conn: Connection, work: Work, ident: str) -> None:
+    """The world hears that the share was not taken over."""
+    _say(work, 'manage.error')
+
+
+def unmanage(work: Work) -> None:
+    """The share at the backend is not ours any more, and nobody is let in."""
+    _driver(work, kinds.Ability.MANAGE_SHARES, 'shares').unmanage_share(load_share(work))
+
+
+def unmanaged(conn: Connection, work: Work, ident: str) -> None:
+    """The share's row is gone, with its rules, unless an administrator gave it another status meanwhile."""
+    row = shares.by_instance(conn, ident)
+    if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['unmanage'].during):
+        shares.delete(conn, work.resource_id)
+        if row and row.share_server_id:
+            serving.update(conn, row.share_server_id)
+        _say(work, 'unmanage.end')
+    work.service.report_soon()
+
+
+def not_unmanaged(conn: Connection, work: Work, ident: str) -> None:
+    """The world hears that the share is still ours."""
+    _say(work, 'unmanage.error')
+
+
+def _say(work: Work, event: str) -> None:
+    payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
+               'size': work.data.get('size')}
+    if work.error is not None:
+        payload['error'] = errors.told(work.error) or 'Something went wrong; the log says what.'
+    notices.emit(work.ctx, f'share.{event}', payload, work.op.host)
+
+
+# Snapshots ----------------------------------------------------------------------------------------
+
+def _snapshot_row(conn: Connection, work: Work) -> str | None:
+    return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
+
+
+def manage_snapshot(work: Work) -> None:
+    """The snapshot at the backend is ours; its size and its place are known."""
+    driver = _driver(work, kinds.Ability.MANAGE_SNAPSHOTS, 'snapshots')
+    found = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
+    work.data.update(size=_size(found), location=found.provider_location)
+
+
+def snapshot_managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
+    """The snapshot has the size and the place that were found."""
+    row, share = snapshots.with_share(conn, ident) or (None, None)
+    snapshots.update(conn, ident, size=work.data['size'])
+    if row is not None and share is not None:
+        _mind_quota(conn, work, row, share.share_type_id, {'snapshots': 0, 'snapshot_gigabytes': 0})
+    return {'provider_location': work.data['location'], 'progress': '100%'}
+
+
+def unmanage_snapshot(work: Work) -> None:
+    """The snapshot at the backend is not ours any more."""
+    driver = _driver(work, kinds.Ability.MANAGE_SNAPSHOTS, 'snapshots')
+    driver.unmanage_snapshot(load_snapshot(work, work.resource_id))
+
+
+PLANS: list[Plan] = [
+    verb_plan('share.manage', states.SHARE, 'manage', manage, on_done=managed, on_failed=not_managed,
+              undo=_without_share(kinds.Ability.MANAGE_SHARES, unmanage), row_id=share_instance,
+              action=Action.MANAGE, detail=Detail.NOT_MANAGED),
+    verb_plan('share.unmanage', states.SHARE, 'unmanage', unmanage, on_done=unmanaged, on_failed=not_unmanaged,
+              row_id=share_instance, action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
+    verb_plan('snapshot.manage', states.SNAPSHOT, 'manage', manage_snapshot, on_done=snapshot_managed,
+              undo=_without_share(kinds.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot), row_id=_snapshot_row,
+              action=Action.MANAGE, detail=Detail.NOT_MANAGED),
+    verb_plan('snapshot.unmanage', states.SNAPSHOT, 'unmanage', unmanage_snapshot, row_id=_snapshot_row,
+              action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
+]

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers of shares from one project to another."""
+
+from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
+
+GET = 'share_transfer:get'
+GET_ALL = 'share_transfer:get_all'
+GET_ALL_DETAIL = 'share_transfer:get_all_detail'
+GET_ALL_PROJECTS = 'share_transfer:get_all_tenant'
+CREATE = 'share_transfer:create'
+ACCEPT = 'share_transfer:accept'
+DELETE = 'share_transfer:delete'
+
+RULES = [
+    rule(GET, READER, 'See a transfer.', 'GET /share-transfers/{transfer_id}'),
+    rule(GET_ALL, READER, 'List transfers.', 'GET /share-transfers'),
+    rule(GET_ALL_DETAIL, READER, 'List transfers in full.', 'GET /share-transfers/detail'),
+    rule(GET_ALL_PROJECTS, ADMIN, 'List the transfers of all projects.', 'GET /share-transfers?all_tenants=1',
+         'GET /share-transfers/detail?all_tenants=1'),
+    rule(CREATE, MEMBER, 'Offer a share to whoever knows the key.', 'POST /share-transfers'),
+    rule(ACCEPT, MEMBER, 'Take over a share that was offered.', 'POST /share-transfers/{transfer_id}/accept'),
+    rule(DELETE, MEMBER, 'Take an offer back.', 'DELETE /share-transfers/{transfer_id}'),
+]

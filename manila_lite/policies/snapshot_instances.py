@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshot instances: where and how a snapshot really exists."""
+
+from manila_lite.policies.base import ADMIN, rule
+
+INDEX = 'share_snapshot_instance:index'
+DETAIL = 'share_snapshot_instance:detail'
+SHOW = 'share_snapshot_instance:show'
+RESET_STATUS = 'share_snapshot_instance:reset_status'
+EXPORTS = 'share_snapshot_instance_export_location:index'
+EXPORT = 'share_snapshot_instance_export_location:show'
+
+_ONE = '/snapshot-instances/{snapshot_instance_id}'
+
+RULES = [
+    rule(INDEX, ADMIN, 'List snapshot instances.', 'GET /snapshot-instances'),
+    rule(DETAIL, ADMIN, 'List snapshot instances in full.', 'GET /snapshot-instances/detail'),
+    rule(SHOW, ADMIN, 'See a snapshot instance.', f'GET {_ONE}'),
+    rule(RESET_STATUS, ADMIN, "Set a snapshot instance's status by hand.", f'POST {_ONE}/action'),
+    rule(EXPORTS, ADMIN, 'List where a snapshot instance can be mounted.', f'GET {_ONE}/export-locations'),
+    rule(EXPORT, ADMIN, 'See a place where a snapshot instance can be mounted.',
+         f'GET {_ONE}/export-locations/{{export_location_id}}'),
+]

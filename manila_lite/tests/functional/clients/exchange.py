@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests and what must come back, as data: the words of tables that are run against the service."""
+
+import dataclasses
+import re
+from typing import Any
+
+#: Six digits of a second, and no zone: what gophercloud reads.
+TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}')
+UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+VERSION = re.compile(r'\d+\.\d+')
+BOTH = {'OpenStack-API-Version': 'shared-file-system {version}'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """One request. ``$name`` in path and body is what ``keeps`` of an earlier one kept.
+
+    ``status``: one, or any of several. ``holds``: path in the answer (``share.id``, ``shares.0.name``) to the value, a
+    pattern for all of it, a type, or, as ``ABSENT``, that it is not there. ``says``: headers of the answer, patterns.
+    ``through``: it is asked again while the first path of ``holds`` has one of these values; any other is an error.
+    """
+
+    method: str
+    path: str
+    status: int | tuple[int, ...] = 200
+    body: Any = None
+    version: str | None = '2.37'
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    holds: dict[str, Any] = dataclasses.field(default_factory=dict)
+    says: dict[str, str] = dataclasses.field(default_factory=dict)
+    keeps: dict[str, str] = dataclasses.field(default_factory=dict)
+    through: tuple[str, ...] = ()
+    roles: str = 'member,reader'
+    prefix: str = '/v2'
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A rule that clients depend on. ``elsewhere``: the test that shows it, where requests cannot."""
+
+    rule: str
+    clients: str
+    asks: tuple[Ask, ...] = ()
+    elsewhere: str = ''
+
+    @property
+    def name(self) -> str:
+        """The rule as a word."""
+        return re.sub(r'\W+', '_', self.rule).strip('_').lower()
+
+
+ABSENT = object()
+ADMIN = 'admin,member,reader'
+
+
+def get(path: str, *holds: tuple[str, Any], **more: Any) -> Ask:
+    """Return a GET."""
+    return Ask('GET', path, holds=dict(holds), **more)
+
+
+def act(action: str, body: Any, status: int | tuple[int, ...], *holds: tuple[str, Any], of: str = '/shares/$share',
+        **more: Any) -> Ask:
+    """Return an action, of the share if nothing else is said."""
+    return Ask('POST', f'{of}/action', status, {action: body}, holds=dict(holds), **more)
+
+
+def wait(path: str, where: str, until: Any, *through: str, **more: Any) -> Ask:
+    """Return a GET that is made until the place has its last value; to be ``ABSENT`` it may be 404."""
+    return Ask('GET', path, (200, 404) if until is ABSENT else 200, holds={where: until}, through=through, **more)
+
+
+def gone(path: str, noun: str, *through: str, **more: Any) -> Ask:
+    """Return a GET that is made until it is 404."""
+    return wait(path, f'{noun}.status', ABSENT, 'deleting', *through, **more)

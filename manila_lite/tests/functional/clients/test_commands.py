@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every ``openstack share`` command of the installed client is called, and does what it is for."""
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+
+from manila_lite.api import contract
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import base, commandline
+from manila_lite.tests.functional.clients import commands, osc
+
+_SERVERS = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+_SHARES = 'migration_driver_continue_update_interval = 0.1\n'
+_NO_SUCH = re.compile('HTTP 40[45]|could not be found|No [a-z]+ with a name or ID')
+
+
+class Commands(commandline.OverHttp, base.ServiceTest):
+    """Two backends without share servers, and two with."""
+
+    BACKENDS = {'alpha': _SHARES, 'beta': _SHARES, 'gamma': _SERVERS, 'delta': _SERVERS}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+
+    def run_lines(self, text, patience=60):
+        """Return what came of each line."""
+        wired = self.post('/share-networks', {'share_network': {
+            'name': 'wired', 'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
+        asked = {'lines': [dataclasses.asdict(line) for line in osc.read(text)], 'patience': patience,
+                 'known': commands.KNOWN | {'WIRED': wired}}
+        done = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, env=self.env(), check=True,
+                              input=json.dumps(asked))
+        return [osc.Done(**json.loads(line)) for line in done.stdout.splitlines()]
+
+    def post(self, path, body):
+        """Return what comes of a request by the one who calls the commands, who has no token."""
+        request = urllib.request.Request(f'{self.url}/v2{path}', json.dumps(body).encode(), {
+            'Content-Type': 'application/json', 'X-OpenStack-Manila-API-Version': base.LATEST})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def test_each(self):
+        known, ours = osc.commands(), {f'{op.method} {op.path} {op.action or ""}'.strip() for op in contract.OPS}
+        called = {osc.command_of(line.words, known) for line in osc.read(commands.LINES)}
+        missing = {name for name in known if commands.not_served(name)}
+        self.assertEqual(set(known), called | missing, 'each is in one of the tables of clients/commands.py')
+        self.assertEqual(set(), called & missing)
+        self.assertEqual([], [path for path in commands.NOT_SERVED.values() if path in ours], 'served now: give its words')
+        refused = [f'{name} {"x " * known[name]}! ' for name in sorted(missing)]
+        done = self.run_lines('\n'.join([*commands.LINES.splitlines(), *refused]))
+        self.assertEqual([], [f'openstack {" ".join(one.words)}\n{one.wrong}\n{one.said}' for one in done if one.wrong])
+        self.assertEqual([], [one.said for one in done[-len(refused):] if not _NO_SUCH.search(one.said)])
+        print('Not served yet:', *(f'openstack {name}' for name in sorted(missing)), sep='\n')

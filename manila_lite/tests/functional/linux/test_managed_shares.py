@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator put into the pool, or we left there, is taken over and served to clients."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import btrfs
+from manila_lite.tests.functional.linux import base
+
+
+class _Managed(base.LinuxTest):
+    @property
+    def pool(self):
+        return self.driver._pool
+
+    def new(self):
+        """Return a share that is to be taken over."""
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'NFS', 'pool')
+        self.addCleanup(lambda: self.driver.delete_share(share))
+        return share
+
+    def path(self, *parts, address=None):
+        return f'{address or self.fabric.v4("nas")}:/{"/".join(parts)}'
+
+    def take(self, path, **options):
+        """Take the path over; returns the share with what became of it."""
+        share = self.new()
+        found = self.driver.manage_share(share, path, options)
+        return dataclasses.replace(share, size=found.size, export_locations=found.export_locations)
+
+    def says(self, why, path, **options):
+        share = self.new()
+        self.assertIn(why, str(self.assertRaises(errors.Final, self.driver.manage_share, share, path, options)))
+        self.driver.unmanage_share(share)
+
+
+class ManagedSubvolumes(_Managed):
+    def made(self, *parts, content='precious'):
+        """An operator made a subvolume. Returns its place."""
+        place = self.pool.root.joinpath(*parts)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        btrfs.create(place)
+        (place / 'f').write_text(content)
+        place.chmod(0o777)
+        self.addCleanup(btrfs.delete, place)
+        return place
+
+    def test_a_subvolume_of_an_operator_is_served(self):
+        place = self.made('nas', 'old')
+        os.posix_fallocate(os.open(place / 'big', os.O_CREAT | os.O_WRONLY), 0, 1 << 20)
+        share = self.take(str(place))
+        self.assertEqual(1, share.size)
+        self.refused('NOENT', 'one', share, 'read', 'f')
+        self.grant(share, (self.fabric.v4('one'), 'rw'))
+        self.assertEqual('precious', self.works('one', share, 'read', 'f'))
+        self.assertFalse(place.exists())
+        self.assertEqual(1 << 30, btrfs.limit_of(self.pool.root, self.pool.share(share.id)))
+
+    def test_its_size_is_its_limit_or_what_is_asked_for(self):
+        place = self.made('limited')
+        btrfs.limit(self.pool.root, place, 5 << 29)
+        self.assertEqual(3, self.take(self.path('limited'), size='7').size)
+        self.made('free')
+        self.says('no size', self.path('free'), size='many')
+        self.says('no driver option', self.path('free'), sise='7')
+        self.assertEqual(7, self.take(self.path('free'), size='7').size)
+
+    def test_what_cannot_be(self):
+        self.made('good')
+        share = self.share()
+        (self.pool.root / 'plain').mkdir(exist_ok=True)
+        self.addCleanup((self.pool.root / 'plain').rmdir)
+        inner = self.pool.share(share.id) / 'inner'
+        btrfs.create(inner)
+        link = self.pool.root / 'link'
+        link.symlink_to(self.pool.root / 'good')
+        self.addCleanup(link.unlink)
+        for path, why in (('plain', 'no subvolume'), ('shares', 'none that could'), ('snapshots', 'none that could'),
+                          ('link', 'no directory'), (f'shares/{share.id}', 'managed already'),
+                          (f'shares/{share.id}/inner', 'by itself'), ('none', 'There is no')):
+            self.says(why, self.path(path))
+        self.says('no address', self.path('good', address='192.0.2.1'))
+        self.says('not in the pool', '/etc')
+        btrfs.snapshot(self.pool.root / 'good', self.pool.root / 'frozen', read_only=True)
+        self.addCleanup(btrfs.delete, self.pool.root / 'frozen')
+        self.says('read-only', self.path('frozen'))
+        self.assertTrue(inner.exists())
+
+    def test_a_take_over_that_fails_leaves_it_where_it_was(self):
+        place = self.made('nas', 'half')
+        share = self.take(str(place))
+        asked = dataclasses.replace(share, export_locations=(kinds.ExportLocation(str(place)),))
+        for _ in range(2):
+            self.driver.unmanage_share(asked)
+            self.assertEqual('precious', (place / 'f').read_text())
+            self.assertFalse(self.pool.share(share.id).exists())
+        self.assertEqual(1, self.take(str(place)).size)
+
+    def test_one_that_is_left_is_served_to_nobody_also_after_a_reboot(self):
+        share = self.share()
+        self.grant(share, (self.fabric.v4('one'), 'rw'))
+        self.works('one', share, 'write', 'f', 'mine')
+        self.driver.unmanage_share(share)
+        self.refused('NOENT', 'one', share, 'read', 'f')
+        self.driver.teardown()
+        type(self).driver = self.make()
+        self.driver.setup()
+        self.refused('NOENT', 'one', share, 'read', 'f')
+        self.assertRaises(errors.Final, self.grant, share, (self.fabric.v4('one'), 'rw'))
+        self.assertEqual('mine', (self.pool.share(share.id) / 'f').read_text())
+        back = self.take(self.path('shares', share.id, address=f'[{self.fabric.v6("nas")}]'))
+        self.grant(back, (self.fabric.v4('one'), 'ro'))
+        self.assertEqual('mine', self.works('one', back, 'read', 'f'))
+
+    def test_a_snapshot_of_an_operator(self):
+        share = self.share()
+        place = self.pool.root / 'snapshots' / 'by-hand'
+        btrfs.snapshot(self.pool.share(share.id), place, read_only=True)
+        writable = self.pool.root / 'snapshots' / 'writable'
+        btrfs.snapshot(self.pool.share(share.id), writable)
+        self.addCleanup(btrfs.delete, writable)
+        for location in ('/snapshots/writable', '/snapshots/none', '/shares/by-hand', '/snapshots/../snapshots/by-hand', ''):
+            wrong = kinds.Snapshot(uuidutils.generate_uuid(), share, 1, location)
+            self.assertRaises(errors.Final, self.driver.manage_snapshot, wrong, {})
+        snapshot = kinds.Snapshot(uuidutils.generate_uuid(), share, 1, '/snapshots/by-hand')
+        found = self.driver.manage_snapshot(snapshot, {})
+        self.assertEqual(kinds.ManagedSnapshot(1, f'/snapshots/{snapshot.id}'), found)
+        self.assertFalse(place.exists())
+        self.driver.unmanage_snapshot(snapshot)     # as it was asked for: the take-over failed
+        self.assertTrue(place.exists())
+        other = self.share()
+        self.assertRaises(errors.Final, self.driver.manage_snapshot, dataclasses.replace(snapshot, share=other), {})
+        self.driver.manage_snapshot(snapshot, {})
+        self.driver.delete_snapshot(snapshot)
+        self.assertEqual(['writable'], [path.name for path in (self.pool.root / 'snapshots').iterdir()])
+
+
+class ManagedDirectories(_Managed):
+    POOL = 'plain'
+
+    @classmethod
+    def setUpClass(cls):
+        cls.OPTIONS = 'linux_pool_type = directory\n'
+        super().setUpClass()
+
+    def test_a_directory_has_the_size_that_is_said(self):
+        place = Path(self.pool.root) / 'old'
+        place.mkdir()
+        (place / 'f').write_text('precious')
+        self.says('driver option size', self.path('old'))
+        share = self.take(self.path('old'), size='2')
+        self.assertEqual(2, share.size)
+        self.grant(share, (self.fabric.v4('one'), 'ro'))
+        self.assertEqual('precious', self.works('one', share, 'read', 'f'))
+        self.driver.unmanage_share(share)
+        self.driver.delete_share(share)
+        self.assertEqual('precious', (self.pool.share(share.id) / 'f').read_text())

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes by itself, and what goes unseen: the recycle bin's expiry, and deferred deletion."""
+
+from manila_lite.db import models
+from manila_lite.scheduler import expiry
+from manila_lite.tests.functional.base import ServiceTest
+
+
+class Bin(ServiceTest):
+    """A recycle bin that is emptied at once."""
+
+    EXTRA = 'soft_deleted_share_retention_time = 0\ncheck_for_expired_shares_in_recycle_bin_interval = 0.1\n'
+
+    def test_a_share_whose_time_is_over_is_deleted(self):
+        caller = self.caller('bin')
+        share = caller.share()
+        other = caller.share()
+        self.assertEqual(202, caller.action(share['id'], 'soft_delete')[0])
+        caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual('available', caller.ok('GET', f'/shares/{other["id"]}')['share']['status'])
+        done = caller.ok('GET', f'/operations?resource_id={share["id"]}&kind=share.delete')['operations']
+        self.assertEqual(['done'], [operation['state'] for operation in done])
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+
+    def test_it_is_tried_again_when_the_backend_fails(self):
+        caller = self.caller('bin')
+        share = caller.share()
+        self.service.knob('alpha', 'delete_share:fail_final')
+        self.assertEqual(202, caller.action(share['id'], 'soft_delete')[0])
+        caller.wait(f'/shares/{share["id"]}', 'share', 'error_deleting')
+        self.assertEqual(403, caller.action(share['id'], 'restore')[0])
+        self.service.knob('alpha', '')
+        caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+
+class Looks(ServiceTest):
+    """A recycle bin that is emptied when the test says so."""
+
+    EXTRA = 'soft_deleted_share_retention_time = 0\n'
+
+    def test_what_cannot_go_stands_in_nobodys_way(self):
+        caller = self.caller('bin')
+        stuck, free = (caller.share()['id'] for _ in range(2))
+        for ident in (stuck, free):
+            self.assertEqual(202, caller.action(ident, 'soft_delete')[0])
+        with self.service.services.db.writer() as conn:     # what came in at the same moment
+            conn.execute(models.snapshots.insert().values(id=stuck, share_id=stuck, project_id='bin', status='available',
+                                                          size=1, share_size=1, share_proto='NFS'))
+        expiry.empty_bin(self.service.services)
+        expiry.empty_bin(self.service.services)
+        caller.wait(f'/shares/{free}', 'share', 'gone')
+        self.assertEqual(('available', True), tuple(caller.ok('GET', f'/shares/{stuck}')['share'][key]
+                                                    for key in ('status', 'is_soft_deleted')))
+        self.assertEqual(202, caller.action(stuck, 'restore')[0])
+        expiry.empty_bin(self.service.services)
+        self.assertEqual('available', caller.ok('GET', f'/shares/{stuck}')['share']['status'])
+
+
+class Deferred(ServiceTest):
+    """A service that defers deletion."""
+
+    EXTRA = 'is_deferred_deletion_enabled = true\nperiodic_deferred_delete_interval = 0.1\n'
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+
+    def used(self, caller):
+        found = caller.ok('GET', '/limits')['limits']['absolute']
+        return {name: found[f'total{name}Used'] for name in (
+            'Shares', 'ShareGigabytes', 'ShareSnapshots', 'SnapshotGigabytes')}
+
+    def test_gone_for_its_owner_while_the_backend_still_has_it(self):
+        caller = self.caller('unseen')
+        share = caller.share()
+        snapshot = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        caller.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
+        self.service.knob('alpha', 'delete_snapshot:fail_final\ndelete_share:fail_final')
+        self.assertEqual(403, caller.call('DELETE', f'/shares/{share["id"]}')[0])
+        for path, key in ((f'/snapshots/{snapshot["id"]}', 'snapshot'), (f'/shares/{share["id"]}', 'share')):
+            self.assertEqual(202, caller.call('DELETE', path)[0])
+            self.assertEqual(404, caller.call('GET', path)[0])
+            self.assertEqual([], caller.ok('GET', f'/{key}s/detail')[f'{key}s'])
+            self.assertIn(self.admin.ok('GET', path)[key]['status'], ('deferred_deleting', 'error_deferred_deleting'))
+        self.assertEqual({0}, set(self.used(caller).values()))
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error_deferred_deleting')
+        self.assertEqual([share['id']], [row['id'] for row in self.admin.ok(
+            'GET', '/shares?all_tenants=1&project_id=unseen')['shares']])
+        self.assertEqual([], caller.ok('GET', '/messages')['messages'])
+        self.service.knob('alpha', '')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
+
+    def test_an_administrator_forces_it(self):
+        caller = self.caller('forced')
+        share = caller.share()
+        self.service.knob('alpha', 'delete_share:fail_final')
+        caller.call('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error_deferred_deleting')
+        self.assertEqual(202, self.admin.action(share['id'], 'force_delete')[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error_deleting')
+        self.service.knob('alpha', '')
+        self.assertEqual(202, self.admin.action(share['id'], 'force_delete')[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+    def test_an_administrator_gives_it_back(self):
+        caller = self.caller('back')
+        share = caller.share(size=3)
+        self.service.knob('alpha', 'delete_share:fail_final')
+        caller.call('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error_deferred_deleting')
+        self.assertEqual(202, self.admin.action(share['id'], 'reset_status', {'status': 'available'})[0])
+        self.assertEqual('available', caller.ok('GET', f'/shares/{share["id"]}')['share']['status'])
+        self.assertEqual(3, self.used(caller)['ShareGigabytes'])

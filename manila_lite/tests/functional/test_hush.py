@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing that is logged holds a secret: the scan of all logs hears what it is for, and every call is tried with secrets."""
+
+import json
+import logging
+import pathlib
+
+import fixtures
+import testtools
+
+import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS
+from manila_lite.tests import fixtures as service_fixtures
+from manila_lite.tests import hush, process
+from manila_lite.tests.functional import base, world
+
+LOG = logging.getLogger('manila_lite.tests')
+#: What a client may send with every request.
+HEADERS = {name: hush.secret(name) for name in (
+    'X-Service-Token', 'Cookie', 'Authorization', 'X-Subject-Token', 'OpenStack-Auth', 'X-OpenStack-Request-Id',
+    'Idempotency-Key', 'User-Agent', 'Referer', 'X-Forwarded-For')}
+
+
+class Bites(testtools.TestCase):
+    """The scan fails where it should, and only there."""
+
+    def heard(self, say):
+        """Return what listening to ``say`` complains of."""
+        ear = hush.Ear()
+        ear.setUp()
+        say()
+        try:
+            ear.cleanUp()
+        except AssertionError as complaint:
+            return str(complaint)
+        return ''
+
+    def test_a_secret_in_a_message_or_a_traceback(self):
+        secret = hush.secret('password')
+
+        def fail():
+            try:
+                raise ValueError(secret)
+            except ValueError:
+                LOG.exception('failed')
+        for say in (lambda: LOG.info('user %s', secret), lambda: LOG.debug({'a': [secret]}), fail):
+            self.assertIn(secret, self.heard(say))
+        self.assertEqual('', self.heard(lambda: LOG.error('a harmless line')))
+
+    def test_a_key_that_an_answer_showed(self):
+        self.assertEqual('', self.heard(lambda: LOG.info('0123456789abcdef0123')))
+        hush.note('{"transfer": {"auth_key": "0123456789abcdef0123"}}')
+        self.assertIn('0123456789abcdef0123', self.heard(lambda: LOG.info('accepted with 0123456789abcdef0123')))
+
+    def test_the_logs_of_a_service_in_this_process(self):
+        service = service_fixtures.Service(parts=())
+        service.setUp()
+        LOG.warning('connected to %s', hush.secret('database'))
+        self.assertIn('what was logged', str(self.assertRaises(AssertionError, service.cleanUp)))
+
+    def test_the_log_file_of_another_process(self):
+        lite = process.Lite()
+        lite.setUp()
+        lite.log.write_text(f'a line\nToken {lite.token}\nanother\n')
+        self.assertIn('in 1 lines', str(self.assertRaises(AssertionError, lite.cleanUp)))
+
+    def test_every_caller_has_a_secret(self):
+        """So that all functional tests try tokens."""
+        self.assertIn(hush.MARK, base.Api(None).token)
+        self.assertIn(hush.MARK, process.Lite().token)
+
+
+class Every(base.ServiceTest):
+    """Each call is made with secrets in its headers, its query, the places that are for them, and where nobody expects them.
+    What was logged meanwhile, at every level, is judged when the service ends.
+    """
+
+    EXTRA = '[oslo_messaging_notifications]\ndriver = log\n[DEFAULT]'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.world = world.make(cls.service, cls.admin, base.Api(cls.service.app, 'u', 'p', 'member,reader'))
+
+    def test_every_call(self):
+        for op in OPS:
+            version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
+            path = op.path_at(version).format_map(self.world) + f'?access_key={hush.secret("query")}&token={hush.secret("q")}'
+            for body in self.bodies(op, version):
+                answer = self.service.app.request(
+                    f'/v2{path}', method=op.method, body=body, expect_errors=True, headers={
+                        **HEADERS, 'X-Auth-Token': f'u:p:admin:{hush.secret("token")}', 'Content-Type': 'application/json',
+                        'X-OpenStack-Manila-API-Version': versions.show(version)})
+                hush.note(answer.text)
+
+    def bodies(self, op, version):
+        """Yield bodies: none where none is expected; else a broken one, and one with a secret in each field that takes text."""
+        if op.body_at(version) is None:
+            yield b''
+            return
+        yield f'{{"password": "{hush.secret("broken")}'.encode()
+        yield json.dumps({hush.secret('key'): hush.secret('value')}).encode()
+        for field in world.body_fields(op, version):
+            yield json.dumps(world.planted(op, version, self.world, field.name, hush.secret(field.name))).encode()
+
+
+class Forged(base.ServiceTest):
+
+    PARTS = ()
+
+    def test_no_caller_writes_lines_of_the_log(self):
+        """What is sent with a line break in it is no line of its own there, in the text nor in what says whose it is."""
+        lines = []
+        handler = logging.StreamHandler(_Lines(lines))
+        handler.setFormatter(logging.getLogger().handlers[0].formatter)
+        logging.getLogger().addHandler(handler)
+        self.addCleanup(logging.getLogger().removeHandler, handler)
+        for op in OPS:
+            version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
+            path = op.path_at(version).format_map(_Evil())
+            for project in ('', '/evil%0aFORGED%20again'):
+                self.service.app.request(
+                    f'/v2{project}{path}', method=op.method, body=json.dumps(world.body(op, version, _Evil())).encode(),
+                    expect_errors=True, headers={'Content-Type': 'application/json', 'X-OpenStack-Request-Id': 'req-\tFORGED',
+                                                 'X-OpenStack-Manila-API-Version': versions.show(version)})
+        self.assertGreater(len(lines), len(OPS))
+        self.assertEqual([], [line for line in lines if ' FORGED' in line or line.startswith('FORGED')])
+        # Every line is the beginning of a record: none was broken.
+        self.assertEqual([], [line for line in lines if line.startswith('] ') or ' again' in line])
+
+
+class _Evil(dict):
+    """Ids with line breaks."""
+
+    def __missing__(self, key):
+        return 'evil%0aFORGED%0d%0a%c2%85FORGED%e2%80%a8FORGED%20again'
+
+
+class _Lines:
+    """A stream that keeps lines, as who reads a log file sees them."""
+
+    def __init__(self, lines):
+        self._lines = lines
+
+    def write(self, text):
+        self._lines += text.splitlines()
+
+    def flush(self):
+        pass
+
+
+class Failing(testtools.TestCase):
+
+    def test_a_database_that_lets_nobody_in(self):
+        """What is said when a server refuses does not hold the password that was tried."""
+        secret = hush.secret('database')
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'c.conf'
+        from manila_lite.tests import forks
+        for url in (f'postgresql+psycopg2://u:{secret}@127.0.0.1:{process.free_port()}/d',
+                    f'mysql+pymysql://u:{secret}@127.0.0.1:{process.free_port()}/d'):
+            path.write_text(f'[DEFAULT]\ntransport_url = rabbit://u:{secret}@127.0.0.1:{process.free_port()}/\ndebug = true\n'
+                            f'[database]\nconnection = {url}\nmax_retries = 1\nretry_interval = 0\n')
+            done = forks.run('manila_lite.cmd.manage:main', f'--config-file={path}', 'db', 'version')
+            self.assertNotEqual(0, done.returncode)
+            self.assertNotEqual('', done.stderr)
+            self.assertNotIn(secret, done.stdout + done.stderr)

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API behind a real Keystone: who comes in with what, and what the roles of the token let them do."""
+
+import datetime
+
+import openstack
+import requests
+import webtest
+from keystoneauth1 import exceptions
+
+from manila_lite.api import app
+from manila_lite.tests import process
+from manila_lite.tests.functional import base, keystone_base
+from manila_lite.tests.services.memcached import Memcached
+
+_SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'wanted'}}
+
+
+class Logins(keystone_base.KeystoneTest):
+    """Clients find the API in the catalog and come in."""
+
+    def test_openstacksdk(self):
+        mine = self.sdk('demo', 'demo')
+        share = mine.create_share(name='mine', size=1, share_protocol='NFS')
+        share = mine.wait_for_status(share, status='available', interval=0.2, wait=60)
+        self.assertEqual(self.keystone.projects['demo'], share.project_id)
+        rule = mine.create_access_rule(share.id, access_type='ip', access_to='10.0.0.9', access_level='rw')
+        self.assertEqual([rule.id], [row.id for row in mine.access_rules(share.id)])
+        theirs = self.sdk('other', 'other')
+        self.assertEqual([], list(theirs.shares()))
+        self.assertRaises(openstack.exceptions.NotFoundException, theirs.get_share, share.id)
+        self.assertRaises(openstack.exceptions.NotFoundException, theirs.delete_share, share.id, ignore_missing=False)
+        self.assertIn(share.id, [row.id for row in self.sdk('admin', 'admin').shares(all_projects=True)])
+        mine.delete_share(share.id)
+        self.admin.wait(f'/shares/{share.id}', 'share', 'gone')
+
+    def test_openstack_command(self):
+        env = self.env_of('demo', 'demo')
+        share = self.cli('share', 'create', 'NFS', '1', '--name', 'typed', '--wait', env=env)
+        self.assertEqual(('available', 'typed'), (share['status'], share['name']))
+        self.assertIn('typed', [row['Name'] for row in self.cli('share', 'list', env=env)])
+        self.assertEqual([], self.cli('share', 'list', env=self.env_of('other', 'other')))
+        self.assertIn('403', self.run_cli('share', 'type', 'create', 'x', 'False', env=env, fails=True))
+        self.run_cli('share', 'delete', share['id'], '--wait', env=env)
+        self.assertIn('401', self.run_cli('share', 'list', env=env | {'OS_PASSWORD': 'wrong'}, fails=True))
+
+    def test_every_type_of_the_catalog_is_the_same_api(self):
+        session = self.keystone.connect('demo', 'demo').session
+        for kind in ('sharev2', 'shared-file-system'):
+            found = session.get('/shares', endpoint_filter={'service_type': kind, 'region_name': 'RegionOne'})
+            self.assertEqual(200, found.status_code, kind)
+
+    def test_paths_with_a_project(self):
+        """Of old the catalog's URL ended with it, and there are clouds whose catalogs do still."""
+        user = self.caller_of('demo', 'demo')
+        found = user.ok('GET', f'/{self.keystone.projects["demo"]}/shares')
+        self.assertEqual(user.ok('GET', '/shares'), found)
+
+
+class Credentials(keystone_base.KeystoneTest):
+    """What an application has in place of a password."""
+
+    PARTS = ()
+    BACKENDS = {}
+
+    def credential(self, **more):
+        """An application credential of demo; returns it. ``more``: as Keystone calls it."""
+        owner = self.keystone.connect('demo', 'demo').identity
+        name = self.id()
+        made = owner.create_application_credential(self.keystone.users['demo'], name, **more)
+        self.addCleanup(owner.delete_application_credential, self.keystone.users['demo'], made.id)
+        return made
+
+    def connect(self, credential):
+        return openstack.connect(
+            auth_type='v3applicationcredential', region_name='RegionOne', load_yaml_config=False, load_envvars=False,
+            auth={'auth_url': self.keystone.url, 'application_credential_id': credential.id,
+                  'application_credential_secret': credential.secret})
+
+    def test_it_may_what_its_user_may(self):
+        cloud = self.connect(self.credential())
+        share = cloud.shared_file_system.create_share(name='by an application', size=1, share_protocol='NFS')
+        self.assertEqual(self.keystone.projects['demo'], share.project_id)
+
+    def test_it_may_less_when_made_so(self):
+        cloud = self.connect(self.credential(roles=[{'name': 'reader'}]))
+        list(cloud.shared_file_system.shares())
+        self.assertRaises(openstack.exceptions.ForbiddenException, cloud.shared_file_system.create_share, size=1,
+                          share_protocol='NFS')
+
+    def test_it_may_only_the_calls_it_was_made_for(self):
+        """Access rules of the credential name our paths; the middleware keeps to them when the operator says our type."""
+        self.assertEqual('shared-file-system', self.service.conf.keystone_authtoken.service_type)
+        cloud = self.connect(self.credential(access_rules=[
+            {'service': 'shared-file-system', 'method': 'GET', 'path': '/v2/shares'}]))
+        get = cloud.session.get
+        here = {'endpoint_filter': {'service_type': 'shared-file-system'}, 'raise_exc': False}
+        self.assertEqual(200, get('/shares', **here).status_code)
+        self.assertEqual(401, get('/limits', **here).status_code)
+
+    def test_its_token_expires_with_it(self):
+        soon = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(seconds=4)
+        token = self.connect(self.credential(expires_at=soon.isoformat())).session.get_token()
+        caller = self.bearer(token)
+        self.assertEqual(200, caller.call('GET', '/shares')[0])
+        base.eventually(lambda: caller.call('GET', '/shares')[0] == 401, 'the token never expires')
+
+
+class Roles(keystone_base.KeystoneTest):
+    """What the roles of a token are good for."""
+
+    PARTS = ()
+    BACKENDS = {}
+
+    def test_who_may_create(self):
+        for user, project, status in (('viewer', 'demo', 403), ('demo', 'demo', 200), ('boss', 'demo', 200),
+                                      ('admin', 'admin', 200), ('nova', 'service', 403)):
+            found, document, _ = self.caller_of(user, project).call('POST', '/shares', _SHARE)
+            self.assertEqual(status, found, (user, document))
+
+    def test_who_sees(self):
+        mine = self.caller_of('demo', 'demo').ok('POST', '/shares', _SHARE)['share']['id']
+        for user, project, status in (('viewer', 'demo', 200), ('boss', 'demo', 200), ('admin', 'admin', 200),
+                                      ('other', 'other', 404)):
+            self.assertEqual(status, self.caller_of(user, project).call('GET', f'/shares/{mine}')[0], user)
+        for user, project, path, seen in (('viewer', 'demo', '/shares', True), ('boss', 'demo', '/shares', True),
+                                          ('other', 'other', '/shares', False), ('admin', 'admin', '/shares', False),
+                                          ('admin', 'admin', '/shares?all_tenants=1', True)):
+            shares = self.caller_of(user, project).ok('GET', path)['shares']
+            self.assertEqual(seen, mine in [share['id'] for share in shares], user)
+
+    def test_nobody_is_what_the_headers_say(self):
+        caller = self.caller_of('viewer', 'demo')
+        lies = {'X-Roles': 'admin', 'X-Project-Id': self.keystone.projects['other'], 'X-User-Id': 'root', 'X-Is-Admin': 'True',
+                'X-Identity-Status': 'Confirmed', 'X-Service-Roles': 'service'}
+        self.assertEqual(403, caller.call('POST', '/shares', _SHARE, headers=lies)[0])
+        self.assertEqual(403, caller.call('GET', '/services', headers=lies)[0])
+        self.assertEqual(401, self.bearer('').call('GET', '/shares', headers=lies)[0])
+
+    def test_a_token_without_a_project(self):
+        """It says who somebody is and nothing of what they may do here."""
+        login = self.keystone.login('demo', 'demo')
+        for name in ('project_name', 'project_domain_name'):
+            del login[name]
+        cloud = openstack.connect(auth=login, load_yaml_config=False, load_envvars=False)
+        self.assertEqual(403, self.bearer(cloud.session.get_token()).call('GET', '/shares')[0])
+
+
+class Tokens(keystone_base.KeystoneTest):
+    """Which tokens are good."""
+
+    PARTS = ()
+    BACKENDS = {}
+
+    def get(self, token, **headers):
+        """Ask over HTTP; returns the answer."""
+        sent = {name.replace('_', '-'): value for name, value in headers.items()}
+        return requests.get(f'{self.url}/v2/shares', headers={'X-Auth-Token': token, **sent}, timeout=60)
+
+    def test_none_and_nonsense(self):
+        good = self.token('demo', 'demo')
+        for token in (None, '', 'nonsense', 'u:p:admin', good[:-1], good[:40] + good[41:], good[::-1], 'ü' * 50, 'a' * 5000):
+            answer = self.get(token.encode() if token else token)
+            self.assertEqual((401, 'application/json'), (answer.status_code, answer.headers['Content-Type']), token)
+            self.assertEqual((401, 'unauthorized'), tuple(answer.json()['unauthorized'][key] for key in ('code', 'reason')))
+            self.assertIn(self.keystone.url, answer.headers['WWW-Authenticate'])
+        self.assertEqual(200, self.get(good).status_code)
+
+    def test_discovery_needs_none(self):
+        for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200)):
+            self.assertEqual(status, requests.get(f'{self.url}{path}', timeout=60).status_code, path)
+
+    def test_taken_back(self):
+        """As soon as the middleware no longer remembers that it was good (``token_cache_time``)."""
+        token = self.token('demo', 'demo')
+        self.assertEqual(200, self.get(token).status_code)
+        self.keystone.connect('demo', 'demo').session.delete(f'{self.keystone.url}/auth/tokens',
+                                                             headers={'X-Subject-Token': token})
+        base.eventually(lambda: self.get(token).status_code == 401, 'it is good for ever')
+
+    def test_of_a_user_who_was_disabled(self):
+        identity = self.keystone.connect('admin', 'admin').identity
+        user = identity.create_user(name='leaver', password=self.keystone.password, domain_id='default')
+        self.addCleanup(identity.delete_user, user)
+        role, = identity.roles(name='member')
+        identity.assign_project_role_to_user(self.keystone.projects['demo'], user, role)
+        token = self.token('leaver', 'demo')
+        self.assertEqual(200, self.get(token).status_code)
+        identity.update_user(user, is_enabled=False)
+        base.eventually(lambda: self.get(token).status_code == 401, 'it is good for ever')
+        self.assertRaises(exceptions.Unauthorized, self.token, 'leaver', 'demo')
+
+    def test_of_a_service_beside_the_users(self):
+        user, service = self.token('demo', 'demo'), self.token('nova', 'service')
+        self.assertEqual(200, self.get(user, X_Service_Token=service).status_code)
+        self.assertEqual(401, self.get(user, X_Service_Token='nonsense').status_code)
+        self.assertEqual(401, self.get('nonsense', X_Service_Token=service).status_code)
+
+    def api(self, **options):
+        """Return another API, as another process would have it; ``options`` of ``[keystone_authtoken]``."""
+        for name, value in options.items():
+            self.service.conf.set_override(name, value, 'keystone_authtoken')
+            self.addCleanup(self.service.conf.clear_override, name, 'keystone_authtoken')
+        return webtest.TestApp(app.make(self.service.services))
+
+    def test_keystone_is_away(self):
+        """Then nobody can be told from anybody: 503, in the shape of the API, and discovery goes on."""
+        lost = self.api(auth_url=f'http://127.0.0.1:{process.free_port()}/v3')
+        answer = lost.get('/v2/shares', headers={'X-Auth-Token': self.token('demo', 'demo')}, expect_errors=True)
+        fault, = answer.json.values()
+        self.assertEqual((503, 'identity_unavailable'), (answer.status_int, fault['reason']))
+        self.assertEqual(200, lost.get('/v2/').status_int)
+
+    def test_what_one_api_found_out_the_others_know(self):
+        """With memcached. What is in it nobody else can read or make up."""
+        memcached = self.useFixture(Memcached())
+        cache = {'memcached_servers': [memcached.address], 'token_cache_time': 300, 'memcache_security_strategy': 'ENCRYPT',
+                 'memcache_secret_key': memcached.password}
+        known, unknown = ({'X-Auth-Token': self.token('demo', 'demo')} for _ in range(2))
+        self.assertEqual(200, self.api(**cache).get('/v2/shares', headers=known).status_int)
+        lost = self.api(auth_url=f'http://127.0.0.1:{process.free_port()}/v3', **cache)
+        self.assertEqual(200, lost.get('/v2/shares', headers=known).status_int)
+        self.assertEqual(503, lost.get('/v2/shares', headers=unknown, expect_errors=True).status_int)
+        other = self.api(auth_url=f'http://127.0.0.1:{process.free_port()}/v3', **cache | {'memcache_secret_key': 'another'})
+        self.assertEqual(503, other.get('/v2/shares', headers=known, expect_errors=True).status_int)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that calls had below 2.7: each form is served at its own versions, and is nothing at the others."""
+
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS
+from manila_lite.tests.functional import base
+
+ANY = '00000000-0000-0000-0000-000000000000'
+
+#: As Manila has them below 2.7, and from 2.7 on.
+PATHS = (
+    ('GET', '/os-services', '/services'),
+    ('PUT', '/os-services/enable', '/services/enable'),
+    ('PUT', '/os-services/disable', '/services/disable'),
+    ('GET', '/os-availability-zone', '/availability-zones'),
+    ('GET', '/os-quota-sets/p', '/quota-sets/p'),
+    ('PUT', '/os-quota-sets/p', '/quota-sets/p'),
+    ('DELETE', '/os-quota-sets/q', '/quota-sets/q'),
+    ('GET', '/os-quota-sets/p/defaults', '/quota-sets/p/defaults'),
+    ('GET', '/os-quota-class-sets/gold', '/quota-class-sets/gold'),
+    ('PUT', '/os-quota-class-sets/gold', '/quota-class-sets/gold'),
+    ('POST', '/os-share-manage', '/shares/manage'),
+    ('GET', f'/types/{ANY}/os-share-type-access', f'/types/{ANY}/share_type_access'),
+)
+
+#: Of which nouns; from which version on; below 2.7 there is ``os-`` before each.
+ACTIONS = (
+    ('shares', 0, ('extend', 'shrink', 'allow_access', 'deny_access', 'access_list', 'reset_status', 'force_delete')),
+    ('shares', 5, ('migrate_share',)),
+    ('snapshots', 0, ('reset_status', 'force_delete')),
+    ('share_instances', 3, ('reset_status', 'force_delete')),
+)
+
+#: Actions that never had another name.
+PLAIN = (('types', ('addProjectAccess', 'removeProjectAccess')),
+         ('share-networks', ('add_security_service', 'remove_security_service')))
+
+_NOTHING = ('no_such_path', 'no_such_action', 'wrong_method')
+
+
+class OldNames(base.ServiceTest):
+    """Without anything that works: what is asked for is not there, or is refused, by the call that was meant."""
+
+    PARTS = ()
+
+    def is_served(self, method, path, body, minor):
+        """Say whether the request came to a call."""
+        status, document, _ = self.admin.call(method, path, body, version=versions.show(minor))
+        fault = next(iter(document.values())) if status >= 400 else {}
+        self.assertLess(status, 500, (method, path, document))
+        return fault.get('reason') not in _NOTHING
+
+    def test_paths(self):
+        for method, old, new in PATHS:
+            body = {} if method in ('PUT', 'POST') else None
+            served = [self.is_served(method, path, body, minor) for path in (old, new) for minor in (0, 6, 7, versions.MAX)]
+            self.assertEqual([True, True, False, False, False, False, True, True], served, (method, old))
+
+    def test_actions(self):
+        for noun, since, names in ACTIONS:
+            for name in names:
+                served = [self.is_served('POST', f'/{noun}/{ANY}/action', {key: None}, minor)
+                          for key in (f'os-{name}', name) for minor in (since, 6, 7)]
+                self.assertEqual([True, True, False, False, False, True], served, (noun, name))
+                if since:
+                    self.assertFalse(self.is_served('POST', f'/{noun}/{ANY}/action', {f'os-{name}': None}, since - 1), name)
+
+    def test_actions_that_kept_their_names(self):
+        for noun, names in PLAIN:
+            for name in names:
+                for minor in (0, 6, 7):
+                    self.assertTrue(self.is_served('POST', f'/{noun}/{ANY}/action', {name: None}, minor), name)
+                self.assertFalse(self.is_served('POST', f'/{noun}/{ANY}/action', {f'os-{name}': None}, 6), name)
+
+    def test_unmanage_was_no_action(self):
+        forms = ((f'/os-share-unmanage/{ANY}/unmanage', None), (f'/shares/{ANY}/action', {'unmanage': None}),
+                 (f'/shares/{ANY}/action', {'os-unmanage': None}))
+        served = [[self.is_served('POST', path, body, minor) for minor in (0, 6, 7)] for path, body in forms]
+        self.assertEqual([[True, True, False], [False, False, True], [False] * 3], served)
+
+    def test_no_old_name_stays_from_2_7_on(self):
+        for op in OPS:
+            for minor in filter(op.lives, range(versions.PLAIN_NAMES, versions.MAX + 1)):
+                self.assertNotIn('/os-', op.path_at(minor))
+                self.assertFalse((op.action_at(minor) or '').startswith('os-'), op.name)

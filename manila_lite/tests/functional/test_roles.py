@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what by default, as the table in ``roles.yaml`` says: each of its lines is tried through the API by everybody."""
+
+import json
+import pathlib
+import re
+
+import yaml
+
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS
+from manila_lite.tests.functional import base, world
+
+TABLE = yaml.safe_load(pathlib.Path(__file__).with_name('roles.yaml').read_text())
+#: Roles as Keystone's tokens list them (one implies the next), and the project of whoever has them.
+PERSONAS = {
+    'admin': ('first', 'admin,manager,member,reader'),
+    'manager': ('first', 'manager,member,reader'),
+    'member': ('first', 'member,reader'),
+    'reader': ('first', 'reader'),
+    'service': ('service', 'service'),
+}
+#: Those who may do nothing: without a role, and with one that means nothing here.
+NOBODY = {'nobody': ('first', 'none'), 'auditor': ('first', 'auditor,members,administrator,admin_api')}
+#: Where there is nothing to read in this world.
+NOTHING = {'/extensions/{alias}': 404, '/shares/{share_id}/migration-progress': 400,
+           '/snapshot-instances/{snapshot_instance_id}/export-locations/{export_location_id}': 404}
+UNKNOWN = '00000000-0000-4000-8000-000000000000'
+_LINE = re.compile(r'(?P<method>[A-Z]+) (?P<path>/[^ ?]+)(\?(?P<query>\S+))?( (?P<action>\w+))?( (?P<body>{.*}))?')
+
+
+def label(op):
+    """Return the line of a call."""
+    return f'{op.method} {op.path} {op.action or ""}'.strip()
+
+
+def last(op):
+    """Return the newest version at which a call exists."""
+    return versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
+
+
+class Unknown(dict):
+    """Ids of nothing."""
+
+    def __missing__(self, key):
+        return UNKNOWN
+
+
+class Matrix(base.ServiceTest):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.world = world.make(cls.service, cls.admin, base.Api(cls.service.app, 'alice', 'first', 'member,reader'))
+        cls.service.stop()
+        cls.callers = {name: base.Api(cls.service.app, name, project, roles)
+                       for name, (project, roles) in (PERSONAS | NOBODY).items()}
+
+    def test_every_call_has_its_line(self):
+        """And every line is of a call."""
+        calls = {label(op): op for op in OPS}
+        missing = [f'{line}: {" ".join(self.by_policy(calls[line]))}' for line in sorted(calls.keys() - TABLE.keys())]
+        self.assertEqual([], missing, 'lines to add to roles.yaml, if this is right:\n' + '\n'.join(missing))
+        more = [line for line in TABLE if line not in calls and '?' not in line and '{"' not in line]
+        self.assertEqual([], more, 'no call of the contract')
+        self.assertEqual([], sorted({role for roles in TABLE.values() for role in roles.split()} - PERSONAS.keys()))
+
+    def by_policy(self, op):
+        return [name for name, (project, roles) in PERSONAS.items()
+                if self.service.context(project, name, roles.split(',')).can(op.policy)]
+
+    def test_no_line_is_odd(self):
+        """Administrators may do everything; who may less never may more; readers change nothing."""
+        for line, roles in TABLE.items():
+            found = roles.split()
+            self.assertIn('admin', found, line)
+            ranks = [role for role in PERSONAS if role != 'service']
+            self.assertEqual(ranks[:len(set(found) & set(ranks))], [role for role in found if role != 'service'], line)
+            if not line.startswith('GET ') and not line.endswith(' access_list'):
+                self.assertNotIn('reader', found, line)
+
+    def test_calls(self):
+        """Reading is tried with what is there, and gives it; changing with what is not there, so that nothing changes."""
+        for op in OPS:
+            for name, caller in self.callers.items():
+                status, document = self.ask(caller, op)
+                may = name in TABLE.get(label(op), '').split()
+                self.assertEqual(may, status != 403, (name, label(op), document))
+                if may and op.method == 'GET':
+                    self.assertEqual(NOTHING.get(op.path, 200), status, (name, label(op), document))
+                elif not may:
+                    self.assertEqual('forbidden', document['forbidden']['reason'], (name, label(op)))
+
+    def ask(self, caller, op):
+        version = last(op)
+        values = self.world if op.method == 'GET' else Unknown(key='key', alias='none', class_name='none')
+        path = op.path_at(version).format_map(values)
+        if op.path == '/share-access-rules':
+            path += f'?share_id={self.world["share_id"]}'
+        body = world.body(op, version, Unknown() | self.missing(op)) if world.parameters(op) or op.action else {'nonsense': []}
+        body = None if op.method in ('GET', 'DELETE') else body
+        return caller.call(op.method, path, body, version=versions.show(version))[:2]
+
+    def missing(self, op):
+        return {field.name: UNKNOWN for field in world.body_fields(op, last(op)) if field.name.endswith('_id')}
+
+    def test_more_than_the_call(self):
+        """Filters and values that need more rights than the call itself."""
+        for line, roles in TABLE.items():
+            if '?' in line or '{"' in line:
+                found = _LINE.fullmatch(line)
+                path = found['path'].format_map(self.world) + (f'?{found["query"]}' if found['query'] else '')
+                for name, caller in reversed(self.callers.items()):     # who may comes last, for it changes things
+                    status, document, _ = caller.call(found['method'], path, json.loads(found['body'] or 'null'))
+                    self.assertEqual(name in roles.split(), status < 300, (line, name, status, document))
+                    if name not in roles.split():
+                        self.assertEqual(403, status, (line, name, document))
+
+    def test_an_administrator_of_another_project_is_one_everywhere(self):
+        """As in Manila: the role counts, whatever the project. Lists still show the own project until asked for all."""
+        other = self.caller('third', 'root', 'admin,member,reader')
+        self.assertEqual('first', other.ok('GET', f'/shares/{self.world["share_id"]}')['share']['project_id'])
+        self.assertEqual([], other.ok('GET', '/shares')['shares'])
+        self.assertNotEqual([], other.ok('GET', '/shares?all_tenants=1')['shares'])
+
+    def test_members_of_another_project(self):
+        """A role counts in its own project only."""
+        for roles in ('manager,member,reader', 'member', 'reader'):
+            other = self.caller('third', 'bob', roles)
+            self.assertEqual(404, other.call('GET', f'/shares/{self.world["share_id"]}')[0])
+            self.assertEqual(403, other.call('GET', '/shares?all_tenants=1')[0])

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers of shares: what requests alone do not show."""
+
+import datetime
+
+from oslo_utils import timeutils
+
+from manila_lite.db import models
+from manila_lite.tests.functional.base import ServiceTest
+
+
+class Transfers(ServiceTest):
+    """A service that often looks for transfers whose time is over."""
+
+    EXTRA = 'check_for_expired_transfers = 0.1\n'
+
+    def offered(self, caller, **values):
+        share = caller.share(**values)
+        transfer = caller.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
+        return share, transfer
+
+    def accept(self, caller, transfer, **more):
+        return caller.call('POST', f'/share-transfers/{transfer["id"]}/accept', {
+            'accept': {'auth_key': transfer['auth_key'], **more}})
+
+    def rows(self, table, **values):
+        with self.service.services.db.reader() as conn:
+            return list(conn.execute(table.select().where(*(table.c[name] == value for name, value in values.items()))))
+
+    def expire(self, transfer):
+        table = models.share_transfers
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.update().where(table.c.id == transfer['id']).values(
+                expires_at=timeutils.utcnow() - datetime.timedelta(seconds=1)))
+
+    def test_the_key_is_not_stored(self):
+        _, transfer = self.offered(self.caller('giver'))
+        row, = self.rows(models.share_transfers, id=transfer['id'])
+        self.assertNotIn(transfer['auth_key'], ' '.join(str(value) for value in row))
+        _, other = self.offered(self.caller('giver'))
+        self.assertNotEqual(row.salt, self.rows(models.share_transfers, id=other['id'])[0].salt)
+
+    def test_one_that_nobody_accepts_ends(self):
+        giver = self.caller('giver')
+        share, transfer = self.offered(giver)
+        self.expire(transfer)
+        giver.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.assertEqual(404, giver.call('GET', f'/share-transfers/{transfer["id"]}')[0])
+        self.assertEqual(404, self.accept(self.caller('taker'), transfer)[0])
+
+    def test_snapshots_rules_and_exports_go_along_and_locks_do_not(self):
+        giver, taker = self.caller('giver'), self.caller('heir')
+        share = giver.share(size=2)
+        path = f'/shares/{share["id"]}'
+        snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        giver.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
+        rule = giver.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[1]['access']
+        giver.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
+        giver.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share['id'], 'resource_type': 'share'}})
+        exports = giver.ok('GET', f'{path}/export_locations')['export_locations']
+        transfer = giver.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
+        self.assertEqual(202, self.accept(taker, transfer)[0])
+        self.assertEqual('heir', taker.ok('GET', f'/snapshots/{snapshot["id"]}')['snapshot']['project_id'])
+        self.assertEqual(404, giver.call('GET', f'/snapshots/{snapshot["id"]}')[0])
+        used = taker.ok('GET', '/limits')['limits']['absolute']
+        self.assertEqual((1, 2), (used['totalShareSnapshotsUsed'], used['totalSnapshotGigabytesUsed']))
+        self.assertEqual([rule['id']], [found['id'] for found in taker.ok(
+            'GET', f'/share-access-rules?share_id={share["id"]}')['access_list']])
+        self.assertEqual(exports, taker.ok('GET', f'{path}/export_locations')['export_locations'])
+        self.assertEqual([], self.rows(models.resource_locks, share_id=share['id']))
+        self.assertEqual(202, taker.call('DELETE', f'/snapshots/{snapshot["id"]}')[0])
+        taker.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
+        self.assertEqual(202, taker.call('DELETE', path)[0])
+        taker.wait(path, 'share', 'gone')
+
+    def test_a_share_of_a_type_that_the_other_project_may_not_use(self):
+        kind = self.admin.ok('POST', '/types', {'share_type': {
+            'name': 'ours', 'share_type_access:is_public': False,
+            'extra_specs': {'driver_handles_share_servers': 'False'}}})['share_type']
+        self.admin.call('POST', f'/types/{kind["id"]}/action', {'addProjectAccess': {'project': 'giver'}})
+        _, transfer = self.offered(self.caller('giver'), share_type='ours')
+        status, document, _ = self.accept(self.caller('taker'), transfer)
+        self.assertEqual((400, 'share_type_not_accessible'), (status, document['badRequest']['reason']))
+        self.admin.call('POST', f'/types/{kind["id"]}/action', {'addProjectAccess': {'project': 'taker'}})
+        self.assertEqual(202, self.accept(self.caller('taker'), transfer)[0])
+
+    def test_a_share_whose_snapshot_is_not_settled(self):
+        giver = self.caller('giver')
+        share = giver.share()
+        snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        giver.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
+        self.admin.ok('POST', f'/snapshots/{snapshot["id"]}/action', {'reset_status': {'status': 'error'}})
+        self.assertEqual(400, giver.call('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})[0])
+        self.assertEqual('available', giver.ok('GET', f'/shares/{share["id"]}')['share']['status'])
+
+    def test_an_administrator_sets_another_status(self):
+        giver = self.caller('giver')
+        share, transfer = self.offered(giver)
+        self.assertEqual(202, self.admin.action(share['id'], 'reset_status', {'status': 'available'})[0])
+        self.assertEqual(404, self.accept(self.caller('taker'), transfer)[0])
+        self.assertEqual('giver', giver.ok('GET', f'/shares/{share["id"]}')['share']['project_id'])

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keystone on loopback, in an environment of its own, with the users, roles and catalog of a small cloud; on SQLite."""
+
+import base64
+import http.client
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import openstack
+
+from manila_lite.tests.services.daemon import Daemon, Missing
+
+#: Names another environment with a Keystone than the one beside ours.
+PLACE = 'MANILA_LITE_TEST_KEYSTONE'
+
+REGION = 'RegionOne'
+#: What each user may be where. An admin is a manager too, a manager a member, and a member a reader.
+USERS = {'demo': {'demo': 'member'}, 'viewer': {'demo': 'reader'}, 'boss': {'demo': 'manager'}, 'other': {'other': 'member'},
+         'nova': {'service': 'service'}, 'manila': {'service': 'service'}}
+#: The types under which clients look for this API, with the service's name. None is ``share``, that was version 1.
+CATALOG = {'sharev2': 'manilav2', 'shared-file-system': 'manila'}
+#: Whoever may do everything, in a project of the same name.
+ADMIN = 'admin'
+
+_CONFIG = """
+[DEFAULT]
+default_log_levels = keystone=ERROR,alembic=WARNING
+[database]
+connection = sqlite:///{home}/keystone.sqlite
+[fernet_tokens]
+key_repository = {home}/fernet
+[fernet_receipts]
+key_repository = {home}/fernet
+[credential]
+key_repository = {home}/credential
+[identity]
+password_hash_rounds = 4
+[cache]
+enabled = true
+backend = dogpile.cache.memory
+"""
+
+#: Tables, if there are none, and an administrator; then it serves. The first is done in a process that has imported all the
+#: same modules, since one process cannot do both. Keystone reads the command line when it is configured.
+_SERVE = """
+import os, sys
+database, config, port, user, region = sys.argv[1:]
+sys.argv[1:] = []
+import keystone.server
+from keystone.cmd.bootstrap import Bootstrapper
+from keystone.common.sql import upgrades
+from keystone.server.flask import core
+child = os.fork()
+if not child:
+    keystone.server.configure(config_files=[config])
+    if not os.path.exists(database):
+        upgrades.offline_sync_database_to_version()
+    first = Bootstrapper()
+    first.admin_username = first.project_name = first.admin_role_name = user
+    first.admin_password, first.service_name, first.region_id = os.environ['OS_BOOTSTRAP_PASSWORD'], 'keystone', region
+    first.public_url = first.internal_url = first.admin_url = f'http://127.0.0.1:{port}/v3'
+    first.bootstrap()
+    os._exit(0)
+if os.waitpid(child, 0)[1]:
+    sys.exit('there is no administrator')
+from cheroot import wsgi
+wsgi.Server(('127.0.0.1', int(port)), core.initialize_application('public', config_files=[config]), numthreads=4).start()
+"""
+
+
+class Keystone(Daemon):
+    """A Keystone with the users of ``USERS``, all with the same random password, and ``ADMIN``."""
+
+    def _setUp(self) -> None:
+        super()._setUp()
+        self.users: dict[str, str] = {}
+        self.projects: dict[str, str] = {}
+        self._populate(self.connect(ADMIN, ADMIN).identity)
+
+    def need(self) -> None:
+        """There is an environment with Keystone in it."""
+        self._python = Path(os.environ.get(PLACE) or f'{sys.prefix}.keystone') / 'bin' / 'python'
+        if not (self._python.parent / 'keystone-manage').exists():
+            raise Missing(f'{self._python.parents[1]} has no Keystone (tools/setup-env --tests installs one)')
+
+    def prepare(self) -> None:
+        """Its configuration and its keys are there."""
+        self.write('keystone.conf', _CONFIG.format(home=self.home))
+        for kind in ('fernet', 'credential'):
+            (self.home / kind).mkdir(0o700)
+            for number in '01':
+                self.write(f'{kind}/{number}', base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+
+    def command(self) -> list[str]:
+        """Return its command line."""
+        return [str(self._python), '-W', 'ignore', '-c', _SERVE, f'{self.home}/keystone.sqlite', f'{self.home}/keystone.conf',
+                str(self.ports['port']), ADMIN, REGION]
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the administrator's password."""
+        return {'OS_BOOTSTRAP_PASSWORD': self.password}
+
+    def answers(self) -> bool:
+        """It tells its versions."""
+        probe = http.client.HTTPConnection('127.0.0.1', self.ports['port'], timeout=5)
+        try:
+            probe.request('GET', '/v3')
+            return probe.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            probe.close()
+
+    @property
+    def url(self) -> str:
+        """Where it is, with the version."""
+        return f'http://127.0.0.1:{self.ports["port"]}/v3'
+
+    def login(self, user: str, project: str) -> dict[str, str]:
+        """Return what a client needs to log in, as keystoneauth calls it."""
+        return {'auth_url': self.url, 'username': user, 'password': self.password, 'project_name': project,
+                'user_domain_name': 'Default', 'project_domain_name': 'Default'}
+
+    def connect(self, user: str, project: str, **more: Any) -> openstack.connection.Connection:
+        """Return a client of openstacksdk that logs in with a password; ``more`` are options of it."""
+        return openstack.connect(auth=self.login(user, project), region_name=REGION, load_yaml_config=False,
+                                 load_envvars=False, **more)
+
+    def announce(self, url: str, kinds: Mapping[str, str] = CATALOG) -> None:
+        """The catalog says that an API is at ``url`` and nowhere else, under each of the types."""
+        identity = self.connect(ADMIN, ADMIN).identity
+        for service in identity.services():
+            if service.type in kinds:
+                identity.delete_service(service)
+        for kind, name in kinds.items():
+            service = identity.create_service(type=kind, name=name)
+            for interface in ('public', 'internal', 'admin'):
+                identity.create_endpoint(service_id=service.id, interface=interface, url=url, region_id=REGION)
+
+    def _populate(self, identity: Any) -> None:
+        roles = {role.name: role.id for role in identity.roles()}
+        for project in sorted({project for places in USERS.values() for project in places}):
+            self.projects[project] = identity.create_project(name=project, domain_id='default').id
+        for user, places in USERS.items():
+            self.users[user] = identity.create_user(name=user, password=self.password, domain_id='default').id
+            for project, role in places.items():
+                identity.assign_project_role_to_user(self.projects[project], self.users[user], roles[role])

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Keystone for the walk, and a share's life as its users see it."""
+
+import contextlib
+
+import yaml
+
+from manila_lite.tests.services.daemon import Broken, Missing
+from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
+from walks import settings
+from walks.one_share import OneShare
+from walks.service import Trouble
+
+_SECTION = """[keystone_authtoken]
+www_authenticate_uri = {auth_url}
+auth_type = password
+{login}
+"""
+#: Whose clouds there are beside that of the user: by the end of their names, the user and the project.
+_OTHERS = {'-admin': (ADMIN, ADMIN), '-viewer': ('viewer', settings.PROJECT), '-other': ('other', 'other')}
+
+
+class Identity:
+    """A Keystone below a directory; it ends with this process, however that ends."""
+
+    def __init__(self, state):
+        self._state = state
+        self._keystone = Keystone()
+        self._there = contextlib.ExitStack()
+
+    def start(self):
+        """It answers, and its users are there."""
+        self._state.mkdir(parents=True, exist_ok=True)
+        self._keystone.root = str(self._state)
+        try:
+            self._keystone.setUp()
+            self._there.callback(self._keystone.cleanUp)
+        except Exception as bad:
+            why = [one[1] for one in bad.args if isinstance(one, tuple) and isinstance(one[1], Missing | Broken)]
+            raise Trouble(f'Keystone: {why[0]}' if why else bad) from bad
+
+    def stop(self):
+        """It has ended."""
+        self._there.close()
+
+    @property
+    def url(self):
+        """Where it is."""
+        return self._keystone.url
+
+    def login(self, api):
+        """The catalog names the API at this URL; returns how clients come in, and how the API asks whether they may."""
+        self._keystone.announce(api)
+        service = self._keystone.login('manila', 'service')
+        clouds = {f'{settings.CLOUD}{end}': self._cloud(*who)
+                  for end, who in {'': (settings.USER, settings.PROJECT), **_OTHERS}.items()}
+        return settings.Login(
+            'keystone', _SECTION.format(login='\n'.join(f'{name} = {value}' for name, value in service.items()), **service),
+            yaml.safe_dump({'clouds': clouds}, sort_keys=False))
+
+    def _cloud(self, user, project):
+        """Return an entry of ``clouds.yaml``, with fields that clients in Python and in Go both know."""
+        return {'auth_type': 'password', 'auth': self._keystone.login(user, project), 'region_name': REGION,
+                'interface': 'public', 'identity_api_version': '3', 'shared_file_system_default_microversion': '2.82'}
+
+
+class LoggedIn(OneShare):
+    """The life of a share of a project, whose other user may look at it; nobody else sees it."""
+
+    def through(self):
+        """Everything is shown but the end. Returns how to mount the share by hand, if that can be."""
+        self._catalog()
+        mount = super().through()
+        self._people()
+        return mount
+
+    def _catalog(self):
+        walk = self.walk
+        with walk.step('The API is in the catalog'):
+            found = {entry['Type']: entry['Name'] for entry in walk.show('catalog', 'list')}
+            if 'share' in found or not {'sharev2', 'shared-file-system'} <= set(found):
+                raise Trouble(f'the catalog has {found}')
+            walk.say(', '.join(f'{name} ({kind})' for kind, name in sorted(found.items())))
+
+    def _people(self):
+        walk = self.walk
+        with walk.step('Who may see the share, and who may do more'):
+            seen = {end: walk.show('--os-cloud', f'{settings.CLOUD}{end}', 'share', 'list') for end in ('-viewer', '-other')}
+            if (len(seen['-viewer']), len(seen['-other'])) != (1, 0):
+                raise Trouble(f'they see {seen}')
+            walk.say('viewer, a reader of the project, sees it; other, of another project, does not')
+            words = ('--os-cloud', f'{settings.CLOUD}-viewer', 'share', 'delete', self.share)
+            walk.say(f'$ openstack {" ".join(words)}')
+            said = walk.refused(*words)
+            if '403' not in said:
+                raise Trouble(f'viewer may delete it, or: {said}')
+            walk.say(f'viewer may not delete it: {said.splitlines()[0]}')
