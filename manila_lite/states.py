@@ -84,8 +84,9 @@ SHARE = _machine('share', 'status', (
     ('delete',   f'available {_BROKEN}',   'deleting',  None,        'error_deleting'),
     ('force_delete', f'{_ANY_SHARE} migrating migrating_to server_migrating ensuring awaiting_transfer {_ON_THE_EDGE}',
      'deleting', None, 'error_deleting'),
-    # Gone for its owner; the backend still has it.
-    ('defer',    f'available {_BROKEN} error_deferred_deleting', 'deferred_deleting', None, 'error_deferred_deleting'),
+    # Gone for its owner; the backend still has it. "defer_again": once more, after that failed.
+    ('defer',    f'available {_BROKEN}',   'deferred_deleting', None, 'error_deferred_deleting'),
+    ('defer_again', 'error_deferred_deleting', 'deferred_deleting', None, 'error_deferred_deleting'),
     ('extend',   'available',              'extending', 'available', 'extending_error'),
     ('shrink',   'available',              'shrinking', 'available', 'shrinking_error'),
     ('revert',   'available',              'reverting', 'available', 'reverting_error'),
@@ -113,8 +114,8 @@ SNAPSHOT = _machine('snapshot', 'status', (
     ('delete',   'available error error_deleting',   'deleting',  None,        'error_deleting'),
     ('force_delete', f'available error error_deleting creating deleting restoring {_ON_THE_EDGE}',
      'deleting', None, 'error_deleting'),
-    ('defer',    'available error error_deleting error_deferred_deleting', 'deferred_deleting', None,
-     'error_deferred_deleting'),
+    ('defer',    'available error error_deleting',   'deferred_deleting', None, 'error_deferred_deleting'),
+    ('defer_again', 'error_deferred_deleting',       'deferred_deleting', None, 'error_deferred_deleting'),
     ('restore',  'available',                        'restoring', 'available', 'available'),
     ('server_migrate', 'available',                  'server_migrating', 'available', 'available', Crash.RESUME),
     ('server_cut_over', 'error',                     'server_migrating', 'available', 'error', Crash.RESUME),

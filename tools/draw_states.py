@@ -52,6 +52,8 @@ def machine_page(machine: states.Machine) -> Iterator[str]:
     yield ''
     if machine.born:
         yield f'A new row is {machine.born}: making one takes no work, and neither does removing it.'
+    if machine.waits:
+        yield f'Nothing runs in {listed(machine.waits)}: it ends when somebody wants it to.'
     if machine.resettable:
         yield f'An administrator may set by hand: {listed(machine.resettable)}.'
     for verb in machine.verbs.values():

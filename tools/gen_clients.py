@@ -53,7 +53,7 @@ def version(package: str) -> str:
 
 def command_page() -> Iterator[str]:
     yield from heading('The openstack command')
-    yield from (f'{version("python-manilaclient")} with {version("python-openstackclient")}: every ``openstack share`` command,',
+    yield from (f'{version("python-manilaclient")}, {version("python-openstackclient")}: every ``openstack share`` command,',
                 'as the tests call it, or the request that it needs and that is not there.', '')
     known = osc.commands()
     called: dict[str, str] = {}
@@ -76,13 +76,13 @@ def wire_page() -> Iterator[str]:
     yield from heading('Go, Terraform and others: what they depend on')
     yield from ('The requests are sent as these clients send them.', '')
     yield from table(('rule', 'who depends on it', 'requests', 'result'), (
-        (row.rule, row.clients, _requests(row), WORKS) for row in (*wire.HANDSHAKE, *wire.TRAPS)))
+        (row.rule, row.clients, _requests(row), WORKS) for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES)))
 
 
 def _requests(row: wire.Row) -> str:
     if row.elsewhere:
         return f'``{row.elsewhere}``'
-    asks = dict.fromkeys(f'{ask.method} {ask.path.partition("?")[0]}' + _action(ask) for ask in row.asks)
+    asks = dict.fromkeys(f'{ask.method} {ask.prefix}{ask.path.partition("?")[0]}{_action(ask)}' for ask in row.asks)
     return ', '.join(f'``{ask}``' for ask in asks)
 
 

@@ -23,8 +23,19 @@ def must_be_out(share: Any) -> None:
     :raises errors.Forbidden: it is.
     """
     if share.is_soft_deleted:
-        raise errors.Forbidden(f'Share {share.id} is in the recycle bin (soft deleted); restore it first.',
-                               code='share_soft_deleted')
+        raise _in_bin(share.id)
+
+
+def must_still_be_out(conn: Any, ident: str) -> None:
+    """As ``must_be_out``, of what is there now: to be called once the share's status was changed, or its rows were locked
+    otherwise, so that it cannot come into the bin any more.
+    """
+    if shares.is_in_bin(conn, ident):
+        raise _in_bin(ident)
+
+
+def _in_bin(ident: str) -> errors.Forbidden:
+    return errors.Forbidden(f'Share {ident} is in the recycle bin (soft deleted); restore it first.', code='share_soft_deleted')
 
 
 def way_out(ctx: RequestContext, noun: str, host: str | None, *, force: bool) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
-from manila_lite.actions import migrating, share_specs
+from manila_lite.actions import migrating, share_bin, share_specs
 from manila_lite.actions.migrating import OPTIONS
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
@@ -88,10 +88,10 @@ def _network(conn: Any, ctx: RequestContext, share: Any, kind: types.ShareType, 
 
 def _must_be_movable(conn: Any, move: Move) -> None:
     share = move.share
-    if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE or share.is_soft_deleted:
-        shown = 'in the recycle bin' if share.is_soft_deleted else share.status
-        raise errors.WrongState(f'Share {share.id} is {shown} and its access rules are {share.access_rules_status}; it must be '
-                                'available, and its rules active.')
+    share_bin.must_be_out(share)
+    if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE:
+        raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; it '
+                                'must be available, and its rules active.')
     if share.share_group_id:
         raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
     if share.replication_type:

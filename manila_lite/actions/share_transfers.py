@@ -35,6 +35,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
         transitions.begin(conn, states.SHARE, 'transfer', share.instance_id)
+        share_bin.must_still_be_out(conn, share.id)
         _must_be_free(conn, share)
         share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
                                       'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
@@ -56,7 +57,6 @@ def _must_be_free(conn: Any, share: Any) -> None:
 
     :raises errors.Invalid: something does; the message names it.
     """
-    share_bin.must_be_out(share)
     reasons = {
         f'it is in share network {share.share_network_id}, which is its project\'s': share.share_network_id,
         f'it is a member of share group {share.share_group_id}': share.share_group_id,

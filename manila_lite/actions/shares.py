@@ -101,11 +101,12 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
         return shares.get(conn, ctx, ident, own=True)
 
 
-def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bool = False) -> None:
     """The share stands in ``deleting`` and will go, with its rules; it counts against quota until it is gone. Where deletion is
     deferred it is gone for its owner, and for quota, at once.
 
-    :raises errors.WrongState: its status is none to delete from (``force``: any will do).
+    :raises errors.WrongState: its status is none to delete from (``force``: any will do), or it is not in the recycle bin
+        (``from_bin``).
     :raises errors.Forbidden: it has snapshots, or is locked.
     """
     with ctx.db.writer() as conn:
@@ -116,6 +117,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
             _supersede(conn, share)
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
+        if from_bin and not shares.is_in_bin(conn, ident):
+            raise errors.WrongState(f'Share {ident} was restored.')
         if verb == 'defer':
             shares.update(conn, ident, is_going=True)
         # Only now, when no lock can be placed and no snapshot can begin any more.
@@ -187,6 +190,7 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
         share_specs.check_type_limit(ctx, kind, new_size, extending=True)
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
+        share_bin.must_still_be_out(conn, ident)
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, kind.id, {'gigabytes': new_size - share.size},
                      one_share=new_size)
         shares.update(conn, ident, target_size=new_size)
@@ -210,6 +214,7 @@ def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
         share_specs.check_type_limit(ctx, types.get(conn, ctx.elevated(), share.share_type_id), new_size)
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
+        share_bin.must_still_be_out(conn, ident)
         shares.update(conn, ident, target_size=new_size)
         wake = _to_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
     wake.send(ctx)
@@ -234,6 +239,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
             raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {ident} can be reverted to.')
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
+        share_bin.must_still_be_out(conn, ident)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:
             quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,

@@ -36,6 +36,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
             raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
                                  code='snapshots_not_supported')
         _check_share(conn, share, _FORCED if wanted.get('force') else _CALM)
+        share_bin.must_still_be_out(conn, share.id)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
                      {'snapshots': 1, 'snapshot_gigabytes': share.size})
         transitions.create(conn, states.SNAPSHOT, {

@@ -9,6 +9,7 @@ from oslo_log import log
 from oslo_policy import policy
 
 from manila_lite import errors
+from manila_lite.api import next_steps
 from manila_lite.db.engine import TRANSIENT
 
 LOG = log.getLogger(__name__)
@@ -36,7 +37,7 @@ NAMES = {400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNot
 SCHEMA = {'type': 'object', 'minProperties': 1, 'maxProperties': 1, 'additionalProperties': {
     'type': 'object', 'required': ['code', 'message'],
     'properties': {'code': {'type': 'integer'}, 'message': {'type': 'string'}, 'reason': {'type': 'string'},
-                   'retryAfter': {'type': 'string'}}}}
+                   'next': {'type': 'string'}, 'retryAfter': {'type': 'string'}}}}
 
 
 def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -> int:
@@ -55,7 +56,7 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -
         LOG.exception('Unexpected error', exc_info=error)
         return reply(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
-        return reply(status, str(error), error.code)
+        return reply(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, errors.InFlight) else None)
     if isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
         return reply(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
@@ -64,8 +65,12 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -
 
 
 def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
-    """Return an error in the API's shape; ``reason`` is our stable code."""
-    fault: dict[str, Any] = {'code': status, 'message': message, 'reason': reason}
+    """Return an error in the API's shape; ``reason`` is our stable code.
+
+    ``next`` is what to do, for programs; the sentence has it too.
+    """
+    fault: dict[str, Any] = {'code': status, 'message': next_steps.sentence(message, status, reason), 'reason': reason,
+                             'next': next_steps.of(status, reason)}
     extra = dict(headers or {})
     if status == 413:
         fault['retryAfter'] = extra['Retry-After'] = '0'

@@ -97,7 +97,7 @@ class _Once:
             kept = kept_answers.get(conn, self._ident)
         if kept is not None and kept.request != self._asked:
             raise errors.KeyReused(f'{HEADER}: was sent with another request before; take a new key for each request.')
-        if kept is None or kept.status is None:
+        if kept is None or kept.code is None:
             raise errors.InFlight('The same request is being answered just now; send it again in a moment.')
         return _replayed(kept)
 
@@ -116,6 +116,6 @@ class _Lost(Exception):
 
 
 def _replayed(kept: Any) -> webob.Response:
-    response = webob.Response(kept.body, status=kept.status, content_type='application/json', charset='UTF-8')
+    response = webob.Response(kept.body, status=kept.code, content_type='application/json', charset='UTF-8')
     response.headers[REPLAYED] = 'true'
     return response

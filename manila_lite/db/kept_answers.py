@@ -21,20 +21,20 @@ def claim(conn: Connection, ident: str, request: str, owner: str, *, seconds: fl
     """
     now = timeutils.utcnow()
     values = {'request': request, 'claim': owner, 'claimed_until': now + datetime.timedelta(seconds=seconds),
-              'expires_at': now + datetime.timedelta(hours=keep), 'status': None, 'body': None}
-    left = sa.and_(_kept.c.request == request, _kept.c.status.is_(None), _kept.c.claimed_until < now)
+              'expires_at': now + datetime.timedelta(hours=keep), 'code': None, 'body': None}
+    left = sa.and_(_kept.c.request == request, _kept.c.code.is_(None), _kept.c.claimed_until < now)
     taken = conn.execute(_kept.update().where(_kept.c.id == ident, sa.or_(_kept.c.expires_at < now, left)).values(**values))
     return bool(taken.rowcount) or insert_ignore(conn, _kept, {'id': ident, **values})
 
 
 def get(conn: Connection, ident: str) -> Any:
-    """Return what is known under a key: request, claim, status and body; or nothing."""
+    """Return what is known under a key: request, claim, code (HTTP's) and body; or nothing."""
     return conn.execute(sa.select(_kept).where(_kept.c.id == ident)).first()
 
 
-def keep(conn: Connection, ident: str, owner: str, status: int, body: str) -> bool:
+def keep(conn: Connection, ident: str, owner: str, code: int, body: str) -> bool:
     """The answer is kept; says no if the owner's claim is another's by now."""
-    return bool(conn.execute(_kept.update().where(_mine(ident, owner)).values(status=status, body=body)).rowcount)
+    return bool(conn.execute(_kept.update().where(_mine(ident, owner)).values(code=code, body=body)).rowcount)
 
 
 def release(conn: Connection, ident: str, owner: str) -> None:
@@ -43,7 +43,7 @@ def release(conn: Connection, ident: str, owner: str) -> None:
 
 
 def _mine(ident: str, owner: str) -> sa.ColumnElement[bool]:
-    return sa.and_(_kept.c.id == ident, _kept.c.claim == owner, _kept.c.status.is_(None))
+    return sa.and_(_kept.c.id == ident, _kept.c.claim == owner, _kept.c.code.is_(None))
 
 
 def expire(conn: Connection) -> int:

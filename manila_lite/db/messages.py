@@ -73,10 +73,8 @@ class Detail(enum.Enum):
     SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be told of the security service.')
     SERVER_NOT_MANAGED = ('904', 'The backend could not hand over the share server.')
     SERVER_NOT_UNMANAGED = ('905', 'The backend could not let go of the share server.')
-    NOT_MANAGED = ('908', 'The backend could not hand it over and left it as it was. Unmanage this entry, which is no more than '
-                          'that, put right what is named here, and manage it again.')
-    NOT_UNMANAGED = ('909', 'The backend could not let go of it. Put right what is named here and unmanage it again, or set '
-                            'its status to available.')
+    NOT_MANAGED = ('908', 'The backend did not hand it over. Unmanage this entry, put right what follows, manage it again.')
+    NOT_UNMANAGED = ('909', 'The backend did not let go of it. Put right what follows and unmanage it again, or reset it.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share, which is as it was.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')

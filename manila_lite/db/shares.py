@@ -162,6 +162,14 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
     pairs.insert(conn, models.share_metadata, values['id'], metadata)
 
 
+_IN_BIN = Query(sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('ident'), _shares.c.is_soft_deleted))
+
+
+def is_in_bin(conn: Connection, ident: str) -> bool:
+    """Say whether the share is in the recycle bin at this moment."""
+    return _IN_BIN.first(conn, {'ident': ident}) is not None
+
+
 def is_taken(conn: Connection, mount_point_name: str) -> bool:
     """Say whether a share has the name."""
     return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())

@@ -57,7 +57,7 @@ def try_again(services: context.Services, host: str) -> None:
         try:
             _begin(services, noun, row)
         except errors.WrongState:
-            LOG.debug('%s: is being deleted already', row.id)
+            LOG.debug('%s: is being deleted already, or was given back', row.id)
 
 
 def _begin(services: context.Services, noun: str, row: Any) -> None:
@@ -65,9 +65,9 @@ def _begin(services: context.Services, noun: str, row: Any) -> None:
     ctx.project_id, ctx.user_id = row.project_id, row.user_id
     with ctx.db.writer() as conn:
         if noun == 'share':
-            transitions.begin(conn, states.SHARE, 'defer', row.instance_id)
+            transitions.begin(conn, states.SHARE, 'defer_again', row.instance_id)
         else:
-            transitions.begin(conn, states.SNAPSHOT, 'defer', row.id)
+            transitions.begin(conn, states.SNAPSHOT, 'defer_again', row.id)
         wake = operations.begin(conn, ctx, f'{noun}.deferred_delete', noun, row.id, topic='share', host=row.host,
                                 serial=row.instance_id, open_key=f'{noun}:{row.id}')
     wake.send(ctx)

@@ -21,7 +21,7 @@ def empty_bin(services: context.Services) -> None:
         found = share_bin.expired(conn, timeutils.utcnow())
     for row in found:
         try:
-            shares.delete(_owner(services, row), row.id)
+            shares.delete(_owner(services, row), row.id, from_bin=True)
         except (errors.NotFound, errors.WrongState):
             continue        # somebody else was faster
         except errors.ManilaLiteError as refused:

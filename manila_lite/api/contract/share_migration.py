@@ -36,8 +36,8 @@ _WANTED_ONCE = (
     Field('notify', shapes.NULL_FLAG, since='2.15', parse=shapes.flag),
 )
 
-_SHORT = Plain(shapes.progress())
-_LONG = Plain(shapes.progress(task_state=NULL_STRING))
+_SHORT = Plain(shapes.progress(task_state=NULL_STRING))
+_LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 #: Up to this version a client must say that it knows the calls to be experimental.
 _TRIED = '2.95'
 
@@ -52,9 +52,9 @@ OPS = [
        experimental_until=_TRIED),
     Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY,
        experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.progress_before, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
+    Op('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
        until='2.58', experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.progress, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59',
+    Op('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59',
        experimental_until=_TRIED),
-    Op('GET', f'{_SHARE}/migration-progress', v2.progress, rules.PROGRESS, _LONG, since='2.98'),
+    Op('GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
 ]

@@ -4,12 +4,12 @@
 from typing import Any
 
 from manila_lite.api.request import Request
-from manila_lite.db import messages
+from manila_lite.db import message_steps, messages
 
 
 def sentence(row: Any, req: Request) -> str:
-    """Read what a person shall know."""
-    return messages.user_message(row)
+    """Read what a person shall know: what was tried, why it failed, and what to do."""
+    return f'{messages.user_message(row)} {message_steps.BY_ID.get(row.detail_id, "")}'.rstrip()
 
 
 def index(req: Request) -> list[Any]:

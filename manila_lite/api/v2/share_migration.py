@@ -34,7 +34,8 @@ def progress(req: Request) -> dict[str, Any]:
     return actions.progress(req.ctx, req.params['share_id'])
 
 
-def progress_before(req: Request) -> dict[str, Any]:
-    """Show how far the migration is, without its task state."""
-    found = actions.progress(req.ctx, req.params['share_id'])
-    return {name: value for name, value in found.items() if name != 'task_state'}
+def progress_with_details(req: Request) -> dict[str, Any]:
+    """Show how far the migration is; what is known beyond the usual stands in ``details``, too."""
+    found = progress(req)
+    known = {name: value for name, value in found.items() if name not in ('total_progress', 'task_state')}
+    return {**found, 'details': {name: value for name, value in known.items() if value is not None}}

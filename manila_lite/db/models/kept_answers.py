@@ -14,9 +14,9 @@ kept_answers = sa.Table(
     # Hash of what was asked.
     sa.Column('request', sa.String(64), nullable=False),
     sa.Column('expires_at', Time, nullable=False, index=True),
-    # Who is answering, and until when nobody else does. There is no answer yet while there is no status.
+    # Who is answering, and until when nobody else does. There is no answer yet while there is no code, which is HTTP's.
     sa.Column('claim', Id, nullable=False),
     sa.Column('claimed_until', Time, nullable=False),
-    sa.Column('status', sa.Integer),
+    sa.Column('code', sa.Integer),
     sa.Column('body', sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb')),
 )

@@ -67,7 +67,7 @@ def _network(rule: kinds.AccessRule) -> Network:
     :raises ValueError: it cannot be expressed; the message is for the rule's owner.
     """
     if rule.type != 'ip':
-        raise ValueError(f'this backend knows rules of type ip only, not {rule.type}: name the address or network of the client')
+        raise ValueError(f'this backend knows rules of type ip only, not {rule.type}: name the address of the client')
     if rule.level not in _LEVELS:
         raise ValueError(f'this backend knows the levels rw and ro only, not {rule.level}')
     if '%' in rule.to:

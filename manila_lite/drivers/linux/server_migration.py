@@ -13,6 +13,7 @@ from manila_lite.drivers.linux import btrfs, halting, locations, moving, peers
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.copying import Copy
 from manila_lite.drivers.linux.following import Followers
+from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.peers import Talk
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.run import CommandFailed
@@ -133,7 +134,7 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
         self._tidy(copy)
         return kinds.MigratedServer(
             details, {share.id: tuple(locations.on(share, migration.target)) for share in migration.shares},
-            {snapshot.id: None for snapshot in migration.snapshots})
+            {snapshot.id: f'/{SNAPSHOTS}/{snapshot.id}' for snapshot in migration.snapshots})
 
     def _bring(self, migration: kinds.ServerMigration, copy: Copy, landed: bool) -> float:
         """All data is here, in its place, as it was when the source was halted. Returns when that was begun."""

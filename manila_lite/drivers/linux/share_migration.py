@@ -12,6 +12,7 @@ from manila_lite.drivers.interface import MigratesShares
 from manila_lite.drivers.linux import btrfs, locations, peers
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.copying import Copy
+from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.server_migration import LinuxServerMigration
 from manila_lite.drivers.linux.servers import SAFE_ID
 
@@ -111,4 +112,5 @@ class LinuxShareMigration(LinuxServerMigration, MigratesShares):
         self._tidy(copy)
         found = (locations.on(migration.target, migration.target.server) if migration.target.server
                  else locations.at(migration.target, map(str, self.backend.conf.linux_export_ips)))
-        return kinds.MigratedShare(tuple(found), {snapshot.id: None for snapshot in migration.snapshots})
+        return kinds.MigratedShare(tuple(found), {snapshot.id: f'/{SNAPSHOTS}/{snapshot.id}'
+                                                  for snapshot in migration.snapshots})

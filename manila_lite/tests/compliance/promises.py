@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is not about one good call: unknown things, odd values, honest reports, many calls at once."""
 
+import dataclasses
 import os
+
+from oslo_utils import uuidutils
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
@@ -149,6 +152,16 @@ class Promises:
             self.assertIs(self.driver.HANDLES_SHARE_SERVERS,
                           pool.capabilities.get('driver_handles_share_servers', self.driver.HANDLES_SHARE_SERVERS))
             self.assertEqual(self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_')))
+
+    def test_a_share_is_mounted_by_the_name_that_was_chosen(self):
+        if not all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report()):
+            self.skipTest('the driver does not promise it')
+        share = self.a_share(mount_point_name=f'team_{uuidutils.generate_uuid(dashed=False)}')
+        locations = tuple(self.driver.create_share(share))
+        for location in locations:
+            self.assertTrue(location.path.endswith(f'/{share.mount_point_name}'), location)
+        share = dataclasses.replace(share, export_locations=locations)
+        self.assertEqual(locations, tuple(self.ensured(share, self.GOOD).export_locations))
 
     def test_many_shares_at_once(self):
         shares = [self.a_share() for _number in range(6)]

@@ -8,7 +8,7 @@ import testtools
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.dummy.driver import DummyDriver
-from manila_lite.tests.compliance import calls, cases, promises, server_cases, server_promises
+from manila_lite.tests.compliance import calls, cases, managing, promises, server_cases, server_promises
 from manila_lite.tests.compliance.test_dummy import DummyBinding, DummyServersBinding
 
 
@@ -105,6 +105,23 @@ class OrdersAtWill(DummyDriver):
         return super()._locations(record)[::-1]
 
 
+class NamesNothing(DummyDriver):
+    def create_share(self, share):
+        return super().create_share(dataclasses.replace(share, mount_point_name=None))
+
+
+class LeavesNothing(DummyDriver):
+    def unmanage_share(self, share):
+        self.delete_share(share)
+
+
+class TakesOverOnce(DummyDriver):
+    def manage_share(self, share, export_path, options):
+        if self.store.held(share.id):
+            raise errors.Final
+        return super().manage_share(share, export_path, options)
+
+
 class Boasts(DummyDriver):
     def report(self):
         return [dataclasses.replace(pool, capabilities={**pool.capabilities, 'revert_to_snapshot_support': False})
@@ -191,10 +208,13 @@ PLANTS = (
     (RevertsOnce, cases.Revert, 'test_once'),
     (ClonesThePresent, cases.Clone, 'test_once'),
     (OrdersAtWill, cases.CreateShare, 'test_once'),
+    (LeavesNothing, managing.UnmanageShare, 'test_once'),
+    (TakesOverOnce, managing.ManageShare, 'test_twice'),
     (CountsDeletes, None, 'test_deleting_what_is_not_there_is_a_success'),
     (AddsRules, None, 'test_rules_are_exactly_those_given'),
     (GivesUpAtABadRule, None, 'test_each_bad_rule_harms_no_good_one'),
     (Boasts, None, 'test_report_is_honest'),
+    (NamesNothing, None, 'test_a_share_is_mounted_by_the_name_that_was_chosen'),
 )
 
 

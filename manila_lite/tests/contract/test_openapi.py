@@ -60,6 +60,12 @@ class Document(testtools.TestCase):
         self.assertNotIn('export_locations', fields(9))
         self.assertIn('progress', fields(54))
 
+    def test_calls_that_may_be_sent_again_say_so(self):
+        said = {path for path, calls in openapi.document(versions.MAX)['paths'].items() for call in calls.values()
+                if {'$ref': '#/components/parameters/once'} in call['parameters'] and '422' in call['responses']}
+        self.assertEqual({op.path for op in OPS if op.once}, said)
+        self.assertLessEqual({'/shares', '/snapshots', '/share-networks', '/shares/{share_id}/action'}, said)
+
     def test_errors_are_described(self):
         for calls in openapi.document(versions.MAX)['paths'].values():
             for call in calls.values():

@@ -290,12 +290,7 @@ class Access(base.ServiceTest):
         self.wait(rule, 'gone')
         self.assertEqual([], self.in_force())
 
-    def test_locks_are_refused_by_name(self):
-        for key, value in (('lock_visibility', True), ('lock_deletion', 'true'), ('lock_reason', 'mine')):
-            status, document, _ = self.user.action(self.share, 'allow_access', {
-                'access_type': 'ip', 'access_to': '10.0.0.1', key: value})
-            self.assertEqual((400, 'locks_not_served'), (status, document['badRequest']['reason']))
-            self.assertIn(key, document['badRequest']['message'])
+    def test_locks_that_are_not_wanted(self):
         status, _, _ = self.user.action(self.share, 'allow_access', {
             'access_type': 'ip', 'access_to': '10.0.0.1', 'lock_visibility': False, 'lock_deletion': None})
         self.assertEqual(200, status)

@@ -54,7 +54,7 @@ class Backup(testtools.TestCase):
     def manage(self, *words):
         status, out, err = manage.run(self.lite.config, 'manage', *words)
         self.assertIn(status, (0, 1), out + err)
-        return out
+        return status
 
     def test_page(self):
         kept = self.available(self.share())
@@ -69,10 +69,12 @@ class Backup(testtools.TestCase):
         self.lite.kill()
         (self.lite.state / 'alpha' / 'knobs').write_text('')
         self.put_back()
-        run = {words: self.manage(*words.split()) for words in ('db version', 'db sync', 'doctor --fix')}
+        run = ('db version', 'db sync', 'doctor --fix')
+        for words in run:
+            self.manage(*words.split())
         self.lite.start()
         self.available(begun)
         self.assertEqual(404, self.lite.call('GET', f'/shares/{later}')[0])
         base.eventually(lambda: self.rules(kept) == {'192.0.2.1': 'active'}, 'the rules are not those of the backup')
-        base.eventually(lambda: 'nothing' in self.manage('doctor'), 'something is wrong still')
+        base.eventually(lambda: self.manage('doctor') == 0, 'something is wrong still')
         self.assertEqual({*run, 'doctor'}, set(re.findall(r'``manila-manage ([a-z -]+)``', PAGE.read_text())))

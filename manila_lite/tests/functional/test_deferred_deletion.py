@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes by itself, and what goes unseen: the recycle bin's expiry, and deferred deletion."""
 
+from manila_lite import errors
+from manila_lite.actions import shares
 from manila_lite.db import models
 from manila_lite.scheduler import expiry
 from manila_lite.tests.functional.base import ServiceTest
@@ -55,6 +57,8 @@ class Looks(ServiceTest):
         self.assertEqual(('available', True), tuple(caller.ok('GET', f'/shares/{stuck}')['share'][key]
                                                     for key in ('status', 'is_soft_deleted')))
         self.assertEqual(202, caller.action(stuck, 'restore')[0])
+        # One that is restored after the look, and before its turn.
+        self.assertRaises(errors.WrongState, shares.delete, self.service.context('bin'), stuck, from_bin=True)
         expiry.empty_bin(self.service.services)
         self.assertEqual('available', caller.ok('GET', f'/shares/{stuck}')['share']['status'])
 

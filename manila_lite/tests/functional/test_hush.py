@@ -7,6 +7,7 @@ import pathlib
 
 import fixtures
 import testtools
+from oslo_utils import uuidutils
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
@@ -46,6 +47,9 @@ class Bites(testtools.TestCase):
                 LOG.exception('failed')
         for say in (lambda: LOG.info('user %s', secret), lambda: LOG.debug({'a': [secret]}), fail):
             self.assertIn(secret, self.heard(say))
+        other, token = hush.keep(uuidutils.generate_uuid()), 'gAAAAABl' + 'x' * 180
+        for secret in (other, token):
+            self.assertIn(secret, self.heard(lambda secret=secret: LOG.info('X-Auth-Token: %s', secret)))
         self.assertEqual('', self.heard(lambda: LOG.error('a harmless line')))
 
     def test_a_key_that_an_answer_showed(self):

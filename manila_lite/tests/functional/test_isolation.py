@@ -192,3 +192,57 @@ class Public(base.ServiceTest):
                 self.assertIn(status, (403, 404), (op.name, op.action, document))
         after = owner.ok('GET', f'/shares/{share["id"]}')['share']
         self.assertEqual(('available', 1, {'key': 'value'}), (after['status'], after['size'], after['metadata']))
+
+
+class Redacted(base.ServiceTest):
+    """To whom a rule is given whose visibility is locked, and its key: nobody of the same project learns that from any call."""
+
+    TO = 'whom-nobody-knows-51c2'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.owner = base.Api(cls.service.app, 'alice', 'first', 'member,reader')
+        cls.world = world.make(cls.service, cls.admin, cls.owner, 'free')
+        status, document, _ = cls.owner.action(cls.world['share_id'], 'allow_access', {
+            'access_type': 'cephx', 'access_to': cls.TO, 'lock_visibility': True, 'lock_deletion': True})
+        rule = document['access']
+        cls.world['access_id'] = rule['id']
+        cls.key = cls.owner.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')['access_key']
+
+    def found(self, caller):
+        """Return the calls whose answers to a caller name what is hidden; all filters are tried."""
+        calls = set()
+        for op in OPS:
+            version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
+            for query in self.queries(op) if op.method == 'GET' else [''] if op.action == 'access_list' else ():
+                path = op.path_at(version).format_map(self.world) + query
+                _, document, _ = caller.call(op.method, path, world.body(op, version, self.world), version=versions.show(version))
+                text = json.dumps({name: value for name, value in (document or {}).items() if not name.endswith('_links')})
+                if self.TO in text or self.key in text:
+                    calls.add(op.name)
+        return calls
+
+    def queries(self, op):
+        share = f'?share_id={self.world["share_id"]}' if op.path == '/share-access-rules' else '?'
+        return [share, *(f'{share}&{field.name}={value}' for field in op.query for value in (self.TO, self.key)
+                         if 'access' in field.name)]
+
+    def test_who_sees(self):
+        shown = {'access.index', 'access.show', 'access.list_of_share'}
+        self.assertTrue(self.key)
+        self.assertEqual(shown, self.found(self.owner))
+        self.assertEqual(shown, self.found(self.admin))
+        self.assertEqual(shown - {'access.list_of_share'}, self.found(self.caller('service', 'nova', 'service')))
+        for roles in ('manager,member,reader', 'member', 'reader'):
+            self.assertEqual(set(), self.found(self.caller('first', 'carol', roles)), roles)
+
+    def test_filters_tell_nothing(self):
+        """A rule is not found by what is hidden of it, and found by what is not."""
+        carol = self.caller('first', 'carol')
+        path = f'/share-access-rules?share_id={self.world["share_id"]}'
+        for query, found in ((f'access_to={self.TO}', 0), (f'access_key={self.key}', 0), ('access_type=cephx', 1)):
+            rows = carol.ok('GET', f'{path}&{query}')['access_list']
+            self.assertEqual(found, len(rows), query)
+            for row in rows:
+                self.assertEqual(('******', '******'), (row['access_to'], row['access_key']))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron behind Keystone: we log in there, find it in the catalog, and have no more rights than a service needs."""
+"""Neutron behind Keystone: we log in there, find it in the catalog, and have the role of a service and no other."""
 
 import unittest
 
@@ -47,7 +47,7 @@ class Asking(Neutron):
 
 
 class BehindKeystone(keystone_base.KeystoneTest):
-    """One service user for tokens and for Neutron."""
+    """One user checks tokens and asks Neutron; networks that are shared by RBAC only an administrator could see."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\n'}
 

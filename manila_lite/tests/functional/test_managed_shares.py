@@ -10,6 +10,7 @@ from oslo_utils import uuidutils
 from manila_lite.db import share_servers
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord
 from manila_lite.tests.functional import base, served
+from manila_lite.tests.services import hearing
 
 NOBODY = '00000000-0000-4000-8000-000000000000'
 
@@ -215,6 +216,19 @@ class ManagedShares(Managing, base.ServiceTest):
         share = self.managed()
         self.assertEqual(3, share['size'])
         self.assertIn('more is used than the quota allows', log.output)
+
+    def test_the_world_hears_of_it(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
+        path = self.there()
+        share = self.managed()
+        self.unmanage(share['id'])
+        self.gone(share['id'])
+        for event in ('manage.start', 'manage.end', 'unmanage.start', 'unmanage.end'):
+            told = heard.wait(f'share.{event}', share_id=share['id'])['payload']
+            self.assertTrue(told['host'].startswith('test@alpha'))
+        self.assertEqual((path, 3), tuple(heard.wait('share.manage.end')['payload'][key] for key in ('export_path', 'size')))
+        failed = self.managed('manage_error', export_path='10.0.0.1:/shares/none')
+        self.assertIn('no share at', heard.wait('share.manage.error', share_id=failed['id'])['payload']['error'])
 
     def test_share_types_that_do_not_fit(self):
         self.there()

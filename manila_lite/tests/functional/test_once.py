@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request with an Idempotency-Key makes one object, whoever sends it again, whenever, and whatever died meanwhile."""
 
+import argparse
 import concurrent.futures
 import datetime
 import json
 import os
+import re
+import shlex
 import signal
 import threading
+from pathlib import Path
 
 import sqlalchemy as sa
 import webob
@@ -21,6 +25,7 @@ from manila_lite.tests import forks
 from manila_lite.tests.functional import base, once_victim, test_budgets
 
 SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'a': 'b', 'c': 'd'}}}
+DOC = Path(__file__).resolve().parents[3] / 'doc/source/user'
 VERSION = 'X-OpenStack-Manila-API-Version'
 
 
@@ -35,6 +40,7 @@ class OnceTest(base.ServiceTest):
     def post(self, key, body=SHARE, path='/shares', caller=None, **more):
         """Send it; returns status, document and whether it is an old answer."""
         status, document, headers = (caller or self.me).call('POST', path, body, headers={once.HEADER: key}, **more)
+        self.waits = headers.get('Retry-After') == '1'
         return status, document, headers.get(once.REPLAYED) == 'true'
 
     def made(self, key, **more):
@@ -46,6 +52,7 @@ class OnceTest(base.ServiceTest):
     def refused(self, status, code, key, **more):
         found, document, replayed = self.post(key, **more)
         self.assertEqual((status, False), (found, replayed), document)
+        self.assertEqual(status == 409, self.waits)
         fault, = document.values()
         self.assertEqual(code, fault['reason'])
         return fault['message']
@@ -165,6 +172,37 @@ class Keys(OnceTest):
         with test_budgets.counting(self.service.services.db.engine) as counter:
             self.assertTrue(self.post('counted')[2])
         self.assertLessEqual(len([text for _, text in counter.statements if 'SAVEPOINT' not in text]), 3)
+
+
+class Pages(OnceTest):
+    """What pages for users do with curl."""
+
+    def curl(self, page):
+        """Do it all; returns the answers."""
+        text = (DOC / page).read_text().replace('\\\n', ' ')
+        return [self.answer(*shlex.split(words)) for words in re.findall(r'^    curl (.*)$', text, re.MULTILINE)]
+
+    def answer(self, *words):
+        parser = argparse.ArgumentParser()
+        parser.add_argument('-s', action='store_true')
+        for name, default in (('-X', 'GET'), ('-d', '')):
+            parser.add_argument(name, default=default)
+        parser.add_argument('-H', action='append', default=[])
+        parser.add_argument('url')
+        asked = parser.parse_args(words)
+        headers = {'X-Auth-Token': self.me.token, **dict(header.split(': ', 1) for header in asked.H)}
+        return self.service.app.request(asked.url.removeprefix('http://127.0.0.1:8786'), method=asked.X,
+                                        body=asked.d.encode(), headers=headers)
+
+    def test_retries(self):
+        [first], [again] = self.curl('retries.rst'), self.curl('retries.rst')
+        self.assertEqual((first.body, None, 'true'), (
+            again.body, first.headers.get(once.REPLAYED), again.headers.get(once.REPLAYED)))
+        self.assertEqual(1, len(self.shares()))
+
+    def test_openapi(self):
+        self.assertEqual([base.LATEST, '2.65', '2.65'], [
+            answer.json['info']['version'] for answer in self.curl('openapi.rst')])
 
 
 class AtOnce(OnceTest):

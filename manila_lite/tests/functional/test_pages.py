@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the pages of the documentation tell people to type works, and the commands and options that they name exist."""
 
+import gzip
+import logging
 import os
 import re
+import shutil
+import subprocess
 from importlib import metadata
 from pathlib import Path
 
@@ -129,3 +133,23 @@ class Named(testtools.TestCase):
             # Mounts of its own are right for those who mount nothing, and would end file access where shares are served.
             self.assertEqual(set() if unit.stem == 'manila-share' else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
             self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)
+
+    def test_log_files_are_rotated_while_they_are_written(self):
+        program = shutil.which('logrotate', path=os.pathsep.join((os.environ['PATH'], '/usr/sbin')))
+        if program is None:
+            self.skipTest('logrotate is not installed')
+        folder = Path(self.useFixture(process.fixtures.TempDir()).path)
+        sample = (UNITS.parent / 'logrotate/manila_lite').read_text()
+        mine = re.sub('(?m)^ *su .*$', '', sample.replace('/var/log/manila_lite', str(folder)))
+        self.assertNotEqual(sample, mine)
+        (folder / 'rotate').write_text(mine)
+        (folder / 'rotate').chmod(0o644)
+        handler = logging.FileHandler(folder / 'manila-api.log')
+        self.addCleanup(handler.close)
+        for line in ('before', 'after'):
+            handler.emit(logging.makeLogRecord({'msg': line}))
+            subprocess.run([program, '--force', '--state', folder / 'state', folder / 'rotate'], check=True,
+                           capture_output=True, timeout=60)
+        self.assertEqual('', (folder / 'manila-api.log').read_text())
+        self.assertEqual('after\n', (folder / 'manila-api.log.1').read_text())
+        self.assertEqual(b'before\n', gzip.decompress((folder / 'manila-api.log.2.gz').read_bytes()))

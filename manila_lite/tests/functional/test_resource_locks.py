@@ -161,6 +161,25 @@ class Locks(LockTest):
                                                       ('delete', 404)})
         self.assertTrue(any(answers <= them for them in allowed), answers)
 
+    def test_visibility_is_locked_once_however_many_want_it(self):
+        rule = self.allow(self.user, '10.0.0.4')
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            answers = pool.map(lambda _: self.lock(self.user, rule, 'access_rule', resource_action='show')[0], range(4))
+        self.assertEqual([200, 409, 409, 409], sorted(answers))
+
+    def test_pages_by_marker(self):
+        """Nothing comes twice or not at all, whatever the order, also where values are missing."""
+        mine = {self.lock(self.user, self.share, lock_reason=reason)[1]['resource_lock']['id']
+                for reason in (None, 'b', 'a', None, 'b')}
+        path = f'/resource-locks?resource_id={self.share}&limit=2'
+        for order in ('sort_key=lock_reason&sort_dir=asc', 'sort_key=lock_reason&sort_dir=desc', 'sort_key=created_at'):
+            seen, page = [], self.user.ok('GET', f'{path}&{order}')['resource_locks']
+            while page:
+                seen += [row['id'] for row in page]
+                page = self.user.ok('GET', f'{path}&{order}&marker={seen[-1]}')['resource_locks']
+            self.assertEqual((len(mine), mine), (len(seen), set(seen)), order)
+        self.assertEqual([], self.user.ok('GET', f'{path}&marker=none')['resource_locks'])
+
     def test_a_share_that_goes_cannot_be_locked(self):
         self.addCleanup(self.knobs)
         self.knobs('delete_share:hang')

@@ -157,8 +157,11 @@ class Migration(MigrationTest):
         paths = [place['path'] for place in user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
         self.assertTrue(paths and all(new in path for path in paths), paths)
         self.assertEqual(100, self.act(share, 'migration_get_progress')[1]['total_progress'])
-        self.assertEqual({'total_progress', 'phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left'},
-                         set(self.act(share, 'migration_get_progress', version='2.58')[1]))
+        once, now = (self.act(share, 'migration_get_progress', version=version)[1] for version in ('2.58', '2.59'))
+        self.assertEqual({'total_progress', 'task_state', 'phase', 'bytes_done', 'bytes_total', 'bytes_per_second',
+                          'seconds_left'}, set(once))
+        self.assertEqual({*once, 'details'}, set(now))
+        self.assertEqual((once['task_state'], once['phase']), (now['task_state'], now['details']['phase']))
         # and on it goes from there: back, and away
         self.assertEqual((202, None), self.act(share, 'deny_access', {'access_id': next(iter(record.rules))}))
         self.admin.ok('DELETE', f'/snapshots/{snapshot}')

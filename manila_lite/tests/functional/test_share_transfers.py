@@ -6,7 +6,9 @@ import datetime
 from oslo_utils import timeutils
 
 from manila_lite.db import models
+from manila_lite.tests import hush
 from manila_lite.tests.functional.base import ServiceTest
+from manila_lite.tests.services import hearing
 
 
 class Transfers(ServiceTest):
@@ -17,6 +19,7 @@ class Transfers(ServiceTest):
     def offered(self, caller, **values):
         share = caller.share(**values)
         transfer = caller.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
+        hush.keep(transfer['auth_key'])
         return share, transfer
 
     def accept(self, caller, transfer, **more):
@@ -39,6 +42,22 @@ class Transfers(ServiceTest):
         self.assertNotIn(transfer['auth_key'], ' '.join(str(value) for value in row))
         _, other = self.offered(self.caller('giver'))
         self.assertNotEqual(row.salt, self.rows(models.share_transfers, id=other['id'])[0].salt)
+
+    def test_others_hear_of_it_and_not_of_the_key(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
+        giver = self.caller('giver')
+        share, transfer = self.offered(giver)
+        self.assertEqual(202, self.accept(self.caller('taker'), transfer)[0])
+        about = {'transfer_id': transfer['id'], 'share_id': share['id'], 'source_project_id': 'giver'}
+        for event, project in (('create', 'giver'), ('accept', 'taker')):
+            self.assertEqual(project, heard.wait(f'share.transfer.{event}', **about)['payload']['project_id'])
+        self.assertNotIn(transfer['auth_key'], str(heard.events))
+        _, other = self.offered(giver)
+        giver.ok('DELETE', f'/share-transfers/{other["id"]}')
+        heard.wait('share.transfer.delete', transfer_id=other['id'])
+        for event, status in (('soft_delete', 202), ('restore', 202)):
+            self.assertEqual(status, giver.action(other['resource_id'], event)[0])
+            heard.wait(f'share.{event}', share_id=other['resource_id'], owner='giver', size=1)
 
     def test_one_that_nobody_accepts_ends(self):
         giver = self.caller('giver')

@@ -15,7 +15,7 @@ from nova.tests.functional.api import client
 #: Nova's fixtures put something else in its place.
 _ENDPOINT = openstack.proxy.Proxy.get_endpoint
 _CLIENT = manila._manilaclient
-PLACE = json.load(sys.stdin)
+PLACE: dict[str, str] = {}
 STEPS = ('attach.start', 'attach.end', 'detach.start', 'detach.end')
 
 
@@ -33,6 +33,7 @@ class Whole(integrated_helpers._IntegratedTestBase):
         for group in ('manila', 'service_user'):
             share_client.nova.conf.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)
             self.flags(auth_type='password', group=group, **login)
+        self.flags(share_apply_policy_timeout=share_client.PATIENCE, group='manila')
         super()._setup_services()
 
     def setUp(self):
@@ -125,5 +126,6 @@ class Whole(integrated_helpers._IntegratedTestBase):
 
 
 if __name__ == '__main__':
+    PLACE.update(json.load(sys.stdin))
     result = unittest.main(exit=False).result
     sys.exit(not result.wasSuccessful() or result.testsRun != 1 or bool(result.skipped))

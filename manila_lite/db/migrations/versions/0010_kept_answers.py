@@ -22,7 +22,7 @@ def upgrade() -> None:
         sa.Column('expires_at', TIME, nullable=False),
         sa.Column('claim', sa.String(length=36), nullable=False),
         sa.Column('claimed_until', TIME, nullable=False),
-        sa.Column('status', sa.Integer(), nullable=True),
+        sa.Column('code', sa.Integer(), nullable=True),
         sa.Column('body', TEXT, nullable=True),
         sa.PrimaryKeyConstraint('id', name=op.f('pk_kept_answers')))
     op.create_index(op.f('ix_kept_answers_expires_at'), 'kept_answers', ['expires_at'])

@@ -37,8 +37,8 @@ def fits(value, wanted):
 
 class Wire(testscenarios.WithScenarios, base.ServiceTest):
 
-    scenarios = [(row.name, {'row': row}) for row in (*wire.HANDSHAKE, *wire.TRAPS)]
-    EXTRA = '[oslo_middleware]\nenable_proxy_headers_parsing = true\n[quota]\nshares = -1\ngigabytes = -1\n'
+    scenarios = [(row.name, {'row': row}) for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES)]
+    EXTRA = '[oslo_middleware]\nenable_proxy_headers_parsing = true\n[quota]\nshares = -1\ngigabytes = -1\nsnapshots = 1\n'
 
     def test_row(self):
         if self.row.elsewhere:

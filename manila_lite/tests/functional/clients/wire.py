@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients written in Go, Terraform and others demand of the answers, row by row, as the requests that they send."""
 
+import re
+
 from manila_lite.tests.functional.clients.exchange import (
     ABSENT,
     ADMIN,
@@ -179,4 +181,36 @@ TRAPS = (
             'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'cloud.example.org', 'X-Forwarded-Prefix': '/share'}),
         get('/shares?limit=1', ('shares_links.0.href', '$public/v2/shares?limit=1&offset=1'), headers={
             'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'cloud.example.org', 'X-Forwarded-Prefix': '/share'}))),
+)
+
+_ID = {'x-openstack-request-id': 'req-.+'}
+_SAID = re.compile('.+ .+')
+
+
+def _refused(name, status, method='GET', path='/shares', **more):
+    return Ask(method, path, status, says=_ID, **more, holds={
+        f'{name}.message': _SAID, f'{name}.next': _SAID, f'{name}.reason': re.compile('[a-z_]+')})
+
+
+#: What somebody can do who gets no for an answer.
+FAILURES = (
+    Row('A refusal has its cause, the next step and the request id', 'people, and programs that help them', (
+        *_SHARE,
+        _refused('badRequest', 400, 'POST', body={'share': {'share_proto': 'NFS', 'size': 'much'}}),
+        _refused('forbidden', 403, path='/services', roles='reader'),
+        _refused('itemNotFound', 404, path='/shares/12345'),
+        _refused('itemNotFound', 404, path='/no-such-path'),
+        _refused('badMethod', 405, 'PATCH'),
+        _refused('notAcceptable', 406, version='2.999'),
+        _refused('conflictingRequest', 409, 'POST', '/types', roles=ADMIN, body={'share_type': {
+            'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}}),
+        Ask('POST', '/snapshots', 202, {'snapshot': {'share_id': '$share'}}),
+        _refused('overLimit', 413, 'POST', '/snapshots', body={'snapshot': {'share_id': '$share'}}),
+        _refused('computeFault', 422, 'POST', body={}))),
+    Row('A failure after the answer is a message with the same', 'Terraform, manila-csi, people', (
+        Ask('POST', '/shares', 200, {'share': {'share_proto': 'NFS', 'size': 900}}, keeps={'share': 'share.id'}),
+        wait('/shares/$share', 'share.status', 'error', 'creating'),
+        get('/messages?resource_id=$share', ('messages.0.user_message', re.compile(
+            'allocate host: No backend has enough free space.* Ask for less, or ask the operator for more space.')),
+            ('messages.0.request_id', re.compile('req-.+')), ('messages.0.message_level', 'ERROR')))),
 )

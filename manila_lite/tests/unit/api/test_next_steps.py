@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every refusal and every failure says what to do next."""
+
+import ast
+import fnmatch
+import inspect
+import pathlib
+
+import testtools
+
+import manila_lite
+from manila_lite import errors
+from manila_lite.api import faults, next_steps
+from manila_lite.db import message_steps, messages
+
+_ROOT = pathlib.Path(manila_lite.__file__).parent
+#: What the worker says to itself, and what ends a process: no answer has these.
+_INSIDE = {'final', 'again', 'lost_claim', 'bad_config', 'no_valid_host', 'refused_shrink', 'command_failed'}
+#: Their statuses have a step that fits all that is refused so.
+_BY_STATUS = {'conflict', 'already_exists', 'invalid_input', 'entity_missing', 'forbidden', 'unauthorized', 'internal_error',
+              'service_unavailable'}
+
+
+def reasons():
+    """Return every reason that the product's source names: ``code=`` of calls, ``code`` of classes, the third of a reply."""
+    found = set()
+    for path in _ROOT.rglob('*.py'):
+        if 'tests' not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                found.update(_of(node))
+    return found - _INSIDE
+
+
+def _of(node):
+    if isinstance(node, ast.keyword) and node.arg == 'code':
+        return _texts(node.value)
+    if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
+        return _texts(node.value)
+    if isinstance(node, ast.Call) and getattr(node.func, 'attr', '') == 'reply' and len(node.args) > 2:
+        return _texts(node.args[2])
+    return ()
+
+
+def _texts(node):
+    texts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return [text for text in texts if text in _BY_STATUS or ('_' in text and text.replace('_', '').isalpha())]
+
+
+class NextSteps(testtools.TestCase):
+
+    def test_of_each_reason(self):
+        rows = next_steps.BY_REASON
+        without = [reason for reason in sorted(reasons() - _BY_STATUS)
+                   if not any(fnmatch.fnmatchcase(reason, row) for row in rows)]
+        self.assertEqual([], without)
+
+    def test_no_row_is_for_nothing(self):
+        found = reasons() | {'over_quota_shares', 'share_not_found'}
+        self.assertEqual([], [row for row in next_steps.BY_REASON if not fnmatch.filter(found, row)])
+
+    def test_of_each_status(self):
+        for status in {*faults.STATUS.values(), *faults.NAMES} - {429, 501}:
+            self.assertTrue(next_steps.BY_STATUS[status].endswith('.'), status)
+
+    def test_of_each_class(self):
+        for error in vars(errors).values():
+            if inspect.isclass(error) and issubclass(error, errors.ManilaLiteError) and error.code not in _INSIDE:
+                fault, = faults.response(error('It is so.')).json.values()
+                self.assertTrue(fault['next'].endswith('.'), error)
+                self.assertTrue(fault['message'].startswith('It is so.') or fault['code'] == 500, fault)
+
+    def test_a_sentence_of_what_is_wrong_is_followed_by_it(self):
+        for reason in ('share_not_found', 'over_quota_shares', 'forbidden'):
+            self.assertIn(next_steps.of(403, reason), next_steps.sentence('No.', 403, reason))
+        self.assertEqual('size: is no number.', next_steps.sentence('size: is no number.', 400, 'invalid_input'))
+
+    def test_of_each_message(self):
+        """What a user reads of a failure that came after the answer."""
+        self.assertEqual(set(messages.Detail), set(message_steps.STEPS))
+        for detail, step in message_steps.STEPS.items():
+            cause = detail.value[1]
+            # A cause of two sentences says it in the second.
+            self.assertTrue(step.endswith('.') if step else '. ' in cause, detail)
