@@ -8,6 +8,7 @@ writing ``X-Roles: admin``.
 import hmac
 import os
 import time
+import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
@@ -120,6 +121,26 @@ def keystone(app: Wsgi, conf: Any) -> Wsgi:
     return tokens.guard(app, conf)
 
 
+def _homely(app: Wsgi) -> Wsgi:
+    """Web pages of other sites change nothing: a browser lets them send requests, with the password that it keeps or, where
+    none is needed, without. They cannot send a token of Keystone's.
+    """
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        origin = environ.get('HTTP_ORIGIN')
+        if origin is None or environ['REQUEST_METHOD'] in ('GET', 'HEAD') or _host(origin) == environ.get('HTTP_HOST'):
+            return app(environ, start_response)
+        return faults.reply(403, 'Origin: web pages of other sites may not change anything here.',
+                            'foreign_origin')(environ, start_response)
+    return wrapped
+
+
+def _host(origin: str) -> str | None:
+    try:
+        return urllib.parse.urlsplit(origin).netloc or None
+    except ValueError:
+        return None
+
+
 STRATEGIES: dict[str, Callable[[Wsgi, Any], Wsgi]] = {'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
 
 
@@ -131,7 +152,7 @@ def protect(app: Wsgi, conf: Any) -> Wsgi:
     strategy = STRATEGIES.get(conf.auth_strategy)
     if strategy is None:
         raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
-    guarded = strategy(app, conf)
+    guarded = strategy(app if strategy is keystone else _homely(app), conf)
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
         if environ.get('PATH_INFO', '') in discovery.PUBLIC:

@@ -10,8 +10,7 @@ _OPERATOR = 'Ask the operator, with the request id of this answer.'
 BY_REASON = {
     'over_quota*': 'Delete what is no longer needed, or ask the operator for more.',
     'no_such_path': 'Look the path up in /openapi.json of the microversion that you ask for.',
-    'no_such_action': 'Look the action up in /openapi.json; some need a newer microversion, or the header '
-                      'X-OpenStack-Manila-API-Experimental.',
+    'no_such_action': 'Look the action up in /openapi.json; some need a newer microversion.',
     'wrong_method': 'Look the call up in /openapi.json of the microversion that you ask for.',
     '*not_found': 'Look up the id in the list of what there is; what other projects have is not found either.',
     'microversion_out_of_range': 'GET / says which microversions are served.',

@@ -2,8 +2,9 @@
 """Secrets that can be found again, and who listens for them: no log may hold one.
 
 Tokens, passwords and keys of tests begin with ``MARK``; keys that the product itself makes are noted when an answer shows
-them; what others make is told to ``keep``, and Keystone's tokens are known by their looks. Each in-process service listens to all that is logged, at every level, in the form in which it is written; each log
-file of a process is read in the end. Who said a secret fails.
+them; what others make is told to ``keep``, and Keystone's tokens are known by their looks. Each in-process service listens
+to all that is logged, at every level, in the form in which it is written; each log file of a process is read in the end.
+Who said a secret fails.
 """
 
 import logging

@@ -46,7 +46,7 @@ TICKS = os.sysconf('SC_CLK_TCK')
 
 _TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}}
 _HEADERS = {'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.86',
-            'X-OpenStack-Manila-API-Experimental': 'true', 'Content-Type': 'application/json'}
+            'Content-Type': 'application/json'}
 SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'bench', 'metadata': {'a': 'b'}}}
 
 

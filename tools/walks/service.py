@@ -135,8 +135,7 @@ class Service:
         request = urllib.request.Request(
             f'{self.url}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'Authorization': f'Basic {base64.b64encode(f"{settings.USER}:{self.password}".encode()).decode()}',
-                     'X-OpenStack-Manila-API-Version': '2.82', 'X-OpenStack-Manila-API-Experimental': 'true',
-                     'Content-Type': 'application/json'})
+                     'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b'null')

@@ -3,7 +3,6 @@
 
 from manila_lite import errors, states
 from manila_lite.actions.server_migration import OPTIONS
-from manila_lite.api import versions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.op import Body, Field, Op, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING
@@ -25,20 +24,16 @@ _CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities
             'properties': {'compatible': BOOLEAN, 'requested_capabilities': _HALF, 'supported_capabilities': _HALF}}
 _PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *states.MIGRATION_ALIASES]}
-#: At every version a client must say that it knows the calls to be experimental.
-_TRIED = versions.show(versions.MAX)
 
 OPS = [
     Op('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,
-       experimental_until=_TRIED, body=Body('migration_check', _WANTED)),
-    Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE, experimental_until=_TRIED,
+       body=Body('migration_check', _WANTED)),
+    Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE,
        states=((errors.WrongState, 409),), body=Body('migration_start', _WANTED)),
     Op('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
-        'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE,
-       experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE, experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE,
-       experimental_until=_TRIED),
+        'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE),
+    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
+    Op('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE),
     Op('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,
-       experimental_until=_TRIED, body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
+       body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
 ]

@@ -38,23 +38,18 @@ _WANTED_ONCE = (
 
 _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
-#: Up to this version a client must say that it knows the calls to be experimental.
-_TRIED = '2.95'
 
 OPS = [
     Op('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migrate_share', since='2.5', until='2.14', states=_BUSY,
-       body=Body('migrate_share', _WANTED_ONCE), experimental_until=_TRIED),
+       body=Body('migrate_share', _WANTED_ONCE)),
     Op('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migration_start', since='2.15', until='2.21', states=_BUSY,
-       body=Body('migration_start', _WANTED_ONCE), experimental_until=_TRIED),
+       body=Body('migration_start', _WANTED_ONCE)),
     Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since='2.22', states=_BUSY,
-       body=Body('migration_start', _WANTED), experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY,
-       experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY,
-       experimental_until=_TRIED),
+       body=Body('migration_start', _WANTED)),
+    Op('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY),
+    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY),
     Op('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
-       until='2.58', experimental_until=_TRIED),
-    Op('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59',
-       experimental_until=_TRIED),
+       until='2.58'),
+    Op('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59'),
     Op('GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
 ]

@@ -31,8 +31,8 @@ PLANTS = (
     ('acyclic', 'db/engine.py', 'from manila_lite.db import transitions'),
 )
 MODULES = (
-    'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'scheduler/expiry.py', 'manager/__init__.py',
-    'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
+    'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'scheduler/expiry.py',
+    'manager/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
     'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py',
     'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds.py',
     'extra_specs.py', 'metrics.py', 'trace.py',

@@ -222,7 +222,7 @@ class Deployment(fixtures.Fixture):
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
-                     'X-OpenStack-Manila-API-Version': '2.99', 'X-OpenStack-Manila-API-Experimental': 'true',
+                     'X-OpenStack-Manila-API-Version': '2.99',
                      'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:

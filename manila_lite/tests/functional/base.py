@@ -30,7 +30,7 @@ class Api:
 
     def call(self, method, path, body=None, *, version=None, headers=None):
         """Send one request below /v2."""
-        sent = {'X-Auth-Token': self.token, 'X-OpenStack-Manila-API-Experimental': 'true', **(headers or {})}
+        sent = {'X-Auth-Token': self.token, **(headers or {})}
         if version or self.version:
             sent['X-OpenStack-Manila-API-Version'] = version or self.version
         text = b'' if body is None else json.dumps(body).encode()

@@ -180,6 +180,15 @@ class Open(base.ServiceTest):
         self.assertEqual(['u'], [user['id'] for user in self.get('/identity/users?name=u').json['users']])
         self.fault(self.get('/identity/roles'), 404, 'itemNotFound', 'no_such_path')
 
+    def test_web_pages_of_other_sites_change_nothing(self):
+        body = b'{"share": {"size": 1, "share_proto": "NFS"}}'
+        for origin in ('http://evil.example', 'null', '', 'http://localhost.evil.example', 'http://[', 'localhost:80'):
+            answer = self.get('/v2/shares', 'POST', body, Origin=origin, Content_Type='application/x-www-form-urlencoded')
+            self.fault(answer, 403, 'forbidden', 'foreign_origin')
+            self.assertEqual(200, self.get('/v2/shares', Origin=origin).status_int)
+        for origin in ('http://localhost:80', 'https://localhost:80'):
+            self.assertEqual(200, self.get('/v2/shares', 'POST', body, Origin=origin).status_int)
+
     def test_a_token_says_who_calls(self):
         answer = self.get('/v2/shares', X_Auth_Token='u:p:none')
         self.fault(answer, 403, 'forbidden', 'forbidden')

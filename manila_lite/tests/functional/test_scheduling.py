@@ -239,6 +239,8 @@ class Backend(base.ServiceTest):
         self.service.knob('alpha', '')
 
     def test_a_rule_that_the_backend_refuses(self):
+        self.service.conf.set_override('dummy_access_types', ['ip'], group='alpha')
+        self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
         caller = self.caller('x')
         share = caller.share()
         rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {

@@ -111,12 +111,18 @@ def _call(words):
 
 
 def main() -> None:
-    """Each line is run, whatever becomes of those before it; one JSON object for each is printed."""
+    """Each line is run, whatever becomes of those before it; one JSON object for each is printed.
+
+    After a line that went wrong nothing is waited for any more: what others wait for may never come.
+    """
     asked = json.load(sys.stdin)
+    patience = asked['patience']
     sleep = time.sleep
     time.sleep = lambda seconds: sleep(min(seconds, 0.1))
     for line in asked['lines']:
-        print(json.dumps(dataclasses.asdict(_run(Line(**line), asked['known'], asked['patience']))), flush=True)
+        done = _run(Line(**line), asked['known'], patience)
+        patience = 0 if done.wrong else patience
+        print(json.dumps(dataclasses.asdict(done)), flush=True)
 
 
 if __name__ == '__main__':

@@ -9,26 +9,18 @@ import sys
 import urllib.request
 
 from manila_lite.api import contract
-from manila_lite.tests.factories import networks
-from manila_lite.tests.functional import base, commandline
-from manila_lite.tests.functional.clients import commands, osc
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.clients import commands, osc, service
 
 _SERVERS = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
 _SHARES = 'migration_driver_continue_update_interval = 0.1\n'
 _NO_SUCH = re.compile('HTTP 40[45]|could not be found|No [a-z]+ with a name or ID')
 
 
-class Commands(commandline.OverHttp, base.ServiceTest):
+class Commands(service.ClientTest):
     """Two backends without share servers, and two with."""
 
     BACKENDS = {'alpha': _SHARES, 'beta': _SHARES, 'gamma': _SERVERS, 'delta': _SERVERS}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
 
     def run_lines(self, text, patience=60):
         """Return what came of each line."""
@@ -37,7 +29,7 @@ class Commands(commandline.OverHttp, base.ServiceTest):
         asked = {'lines': [dataclasses.asdict(line) for line in osc.read(text)], 'patience': patience,
                  'known': commands.KNOWN | {'WIRED': wired}}
         done = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, env=self.env(), check=True,
-                              input=json.dumps(asked))
+                              timeout=900, input=json.dumps(asked))
         return [osc.Done(**json.loads(line)) for line in done.stdout.splitlines()]
 
     def post(self, path, body):

@@ -10,8 +10,7 @@ import subprocess
 
 import fixtures
 
-from manila_lite.tests.factories import networks
-from manila_lite.tests.functional import base, commandline
+from manila_lite.tests.functional.clients import service
 
 _LIBRARY = pathlib.Path('/usr/share/gocode')
 _PACKAGE = _LIBRARY / 'src/github.com/gophercloud/gophercloud/openstack/sharedfilesystems'
@@ -24,16 +23,7 @@ def calls():
             for name in _CALL.findall(path.read_text())}
 
 
-class Gophercloud(commandline.OverHttp, base.ServiceTest):
-
-    BACKENDS = {'alpha': '', 'beta': 'driver_handles_share_servers = true\n'}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+class Gophercloud(service.ClientTest):
 
     def test_every_call(self):
         if not shutil.which('go') or not _PACKAGE.is_dir():

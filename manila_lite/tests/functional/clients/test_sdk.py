@@ -6,9 +6,8 @@ import time
 
 import openstack
 
-from manila_lite.tests.factories import networks
-from manila_lite.tests.functional import base, commandline
-from manila_lite.tests.functional.clients import sdk
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.clients import sdk, service
 
 
 class Recorder:
@@ -28,16 +27,11 @@ class Recorder:
         return call
 
 
-class Sdk(commandline.OverHttp, base.ServiceTest):
-
-    BACKENDS = {'alpha': '', 'beta': 'driver_handles_share_servers = true\n'}
+class Sdk(service.ClientTest):
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
         cls.recorder = Recorder(openstack.connect(
             load_yaml_config=False, load_envvars=False, auth_type='none', shared_file_system_endpoint_override=f'{cls.url}/v2',
             shared_file_system_default_microversion='2.86').shared_file_system)

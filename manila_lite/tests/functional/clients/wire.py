@@ -62,14 +62,12 @@ HANDSHAKE = (
         get('/shares/12345', status=404, says={'x-openstack-request-id': 'req-.+', 'x-compute-request-id': 'req-.+'}))),
     Row('A version out of range is 406', 'ci-framework', (
         get('/shares', status=406, version='2.999'), get('/shares', status=406, version='3.0'))),
-    Row('What is experimental is not there without its header', 'openstack', (
-        *_SHARE, act('migration_get_progress', None, 404, ('itemNotFound.reason', 'no_such_action'), version='2.95',
-                     roles=ADMIN),
-        act('migration_get_progress', None, 400, ('badRequest.reason', 'not_migrating'), version='2.95', roles=ADMIN,
-            headers={'X-OpenStack-Manila-API-Experimental': 'true'}),
-        act('migration_get_progress', None, 400, ('badRequest.reason', 'not_migrating'), version='2.96', roles=ADMIN),
-        act('migration_get_progress', None, 404, ('itemNotFound.reason', 'no_such_action'), of='/share-servers/1',
-            version='2.98', roles=ADMIN))),
+    Row('What is experimental is there with its header, and, where Manila has nothing then, also without', 'openstack', tuple(
+        ask for headers in ({}, {'X-OpenStack-Manila-API-Experimental': 'true'}) for ask in (
+            *_SHARE, act('migration_get_progress', None, 400, ('badRequest.reason', 'not_migrating'), version='2.95',
+                         roles=ADMIN, headers=headers),
+            act('migration_get_progress', None, 404, ('itemNotFound.reason', 'share_server_not_found'), of='/share-servers/1',
+                version='2.57', roles=ADMIN, headers=headers)))),
     Row('URLs with and without the project', 'all, as the catalog says', (
         get('/$project/shares/detail', ('shares', list), version='2.7'), get('/shares/detail', ('shares', list)))),
     Row('The catalog has shared-file-system and sharev2', 'all', elsewhere='functional.test_keystone'),

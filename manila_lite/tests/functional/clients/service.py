@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service that clients are tried against: it also answers over HTTP, and there are networks."""
+
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import base, commandline
+
+
+class ClientTest(commandline.OverHttp, base.ServiceTest):
+    """One backend without share servers and one with them, and the networks of ``factories/networks.py``."""
+
+    BACKENDS = {'alpha': '', 'beta': 'driver_handles_share_servers = true\n'}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
