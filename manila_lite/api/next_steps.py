@@ -17,6 +17,7 @@ BY_REASON = {
     'malformed_body': 'Send one JSON document, with its length.',
     'wrong_media_type': 'Send Content-Type: application/json.',
     'body_too_large': 'Send less at once.',
+    'foreign_origin': "Call from a program, or from a page of the API's own host.",
     'identity_unavailable': 'Send the request again in a moment.',
     'idempotency_key_reused': 'Use a new key for a new request.',
     'idempotency_key_in_flight': 'Wait for the answer of the first, or send the request again in a moment.',

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One server program of our own: started, waited for, ended by its process id, and gone when we are gone."""
 
+import http.client
 import os
 import pwd
 import shutil
@@ -35,6 +36,18 @@ def program(name: str, places: str = _PLACES) -> str:
     if not found:
         raise Missing(f'{name} is not installed (tools/setup-env --tests does that)')
     return found
+
+
+def serves(port: int, path: str) -> bool:
+    """Say whether an HTTP server on a port of the loopback has something at the path."""
+    probe = http.client.HTTPConnection('127.0.0.1', port, timeout=5)
+    try:
+        probe.request('GET', path)
+        return probe.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        probe.close()
 
 
 class Daemon(fixtures.Fixture):

@@ -2,7 +2,6 @@
 """Keystone on loopback, in an environment of its own, with the users, roles and catalog of a small cloud; on SQLite."""
 
 import base64
-import http.client
 import os
 import secrets
 import sys
@@ -12,7 +11,7 @@ from typing import Any
 
 import openstack
 
-from manila_lite.tests.services.daemon import Daemon, Missing
+from manila_lite.tests.services.daemon import Daemon, Missing, serves
 
 #: Names another environment with a Keystone than the one beside ours.
 PLACE = 'MANILA_LITE_TEST_KEYSTONE'
@@ -106,14 +105,7 @@ class Keystone(Daemon):
 
     def answers(self) -> bool:
         """It tells its versions."""
-        probe = http.client.HTTPConnection('127.0.0.1', self.ports['port'], timeout=5)
-        try:
-            probe.request('GET', '/v3')
-            return probe.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            probe.close()
+        return serves(self.ports['port'], '/v3')
 
     @property
     def url(self) -> str:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neutron's API on loopback, in an environment of its own: SQLite, no agents, no Keystone, no bus. Everybody is admin."""
 
-import http.client
 import os
 import shutil
 import sys
@@ -11,7 +10,7 @@ from typing import Any
 
 import openstack
 
-from manila_lite.tests.services.daemon import Daemon, Missing
+from manila_lite.tests.services.daemon import Daemon, Missing, serves
 
 #: Names another environment with a Neutron than the one beside ours.
 PLACE = 'MANILA_LITE_TEST_NEUTRON'
@@ -95,14 +94,7 @@ class Neutron(Daemon):
 
     def answers(self) -> bool:
         """It tells its versions."""
-        probe = http.client.HTTPConnection('127.0.0.1', self.ports['port'], timeout=5)
-        try:
-            probe.request('GET', '/')
-            return probe.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            probe.close()
+        return serves(self.ports['port'], '/')
 
     @property
     def url(self) -> str:
