@@ -172,7 +172,7 @@ class Wave:
 
     def _settled(self, left: dict[str, Story]) -> None:
         """Stories that are at their end have left ``left``. Others get time for as long as any of them moves."""
-        end = self._start + PATIENCE
+        end = time.monotonic() + PATIENCE
         before: dict[str, list[str]] = {}
         while left and time.monotonic() < min(end, self._start + AT_MOST):
             found = truth.read(self.deployment.engine)
