@@ -117,6 +117,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
             _supersede(conn, share)
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
+        if force:
+            rows.drop_of(conn, ident, _LIFE)    # and what began until the row was ours: a retry of a deferred deletion
         if from_bin and not shares.is_in_bin(conn, ident):
             raise errors.WrongState(f'Share {ident} was restored.')
         if verb == 'defer':
@@ -154,10 +156,13 @@ def reset_second(ctx: RequestContext, instance_id: str, status: str) -> bool:
     return bool(found)
 
 
+_LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete', 'share.deferred_delete',
+         'share.manage', 'share.unmanage')
+
+
 def _supersede(conn: Any, share: Any) -> None:
     """Work that was open on the share ends, and lets go of what else it had hold of."""
-    rows.drop_of(conn, share.id, ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete',
-                                  'share.deferred_delete', 'share.manage', 'share.unmanage'))
+    rows.drop_of(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
     share_transfers.delete_of(conn, share.id)
     restoring = states.SNAPSHOT['restore']
@@ -256,6 +261,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         share_bin.must_be_out(share)
         _supersede(conn, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
+        rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
         if share.is_going:
             shares.update(conn, ident, is_going=False)
 

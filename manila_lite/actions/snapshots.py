@@ -90,6 +90,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         _, share = snapshots.with_share(conn, ident)
         verb, kind = share_bin.way_out(ctx, 'snapshot', share.host, force=force)
         transitions.begin(conn, states.SNAPSHOT, verb, ident, **({'is_going': True} if verb == 'defer' else {}))
+        if force:
+            _supersede(conn, ident)         # and what began until the row was ours: a retry of a deferred deletion
         wake = _to_backend(conn, ctx, kind, ident, share)
     wake.send(ctx)
 
@@ -100,6 +102,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         snapshots.get(conn, ctx, ident)
         _supersede(conn, ident)
         transitions.reset(conn, states.SNAPSHOT, ident, status)
+        _supersede(conn, ident)             # and what began until the row was ours
         snapshots.update(conn, ident, is_going=False)
 
 
