@@ -7,6 +7,7 @@ import urllib.parse
 
 from manila_lite.db import messages, paging
 from manila_lite.db import operations as rows
+from manila_lite.db.engine import retry
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.tests.functional import base
 
@@ -276,6 +277,7 @@ class Access(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             return rows.of(conn, self.share, 'access.sync')
 
+    @retry
     def is_open(self):
         with self.service.services.db.writer() as conn:
             return rows.ask_again(conn, f'access:{self.share}') is not None
