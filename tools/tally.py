@@ -26,8 +26,10 @@ FAILED = {'fail', 'uxsuccess', 'inprogress'}
 MISSING = 77
 #: Characters of a cause.
 LONGEST = 300
-#: More failures than these are no accident of a busy machine.
+#: More failures than these, each class counted as one, are no accident of a busy machine.
 FEW = 10
+#: Nor are so many in all.
+MANY = 100
 
 
 @dataclasses.dataclass
@@ -43,7 +45,7 @@ class Run:
     def worth_another_try(self) -> list[str]:
         """Return regular expressions of what failed, if it is little and the run went to its end."""
         bad = [test for test in self.tests if test['status'] in FAILED]
-        if len(bad) > FEW or any(test['status'] != 'fail' for test in bad):
+        if len(bad) > MANY or len({group(test['id']) for test in bad}) > FEW or any(test['status'] != 'fail' for test in bad):
             return []
         return sorted({expression(test['id']) for test in bad})
 
@@ -103,6 +105,12 @@ def cause(test: dict) -> str:
     report = '\n'.join(detail.as_text() for name, detail in test['details'].items() if 'traceback' in name)
     found = re.search(r'^Traceback .*\n(?:[ \t].*\n)*(\S.*)', report, re.MULTILINE)
     return found[1][:LONGEST] if found else f'no report, {test["status"]}'
+
+
+def group(name: str) -> str:
+    """Return the class that a test is of, or that could not be set up: its tests fail together when what they share does."""
+    of_class = re.fullmatch(r'(?:setUp|tearDown)Class \((.*)\)', name)
+    return of_class[1] if of_class else name.partition('(')[0].rpartition('.')[0]
 
 
 def expression(name: str) -> str:

@@ -81,12 +81,16 @@ class TallyTest(testtools.TestCase):
         bad = self.stream(**{'b': ('addFailure', ' '), 'm.C.test': ('addSuccess', '')})
         self.assertEqual((1, ['failed 1: no report, fail', 'FAILED b', f'{told}: setUpClass (m.C): Late: C',
                               '2 passed, 1 failed, 0 skipped']), self.tally(f':1:{first}:1:{bad}'))
+        together = self.stream(**{f'm.C.test_{number:02}': ('addFailure', ' ') for number in range(29)})
+        self.assertEqual(29, len(self.tally('--again', f':1:{together}')[1]))
         # The second try never began: nothing is mended by that.
         self.assertEqual(1, self.tally(f':1:{first}:1:/dev/null')[0])
 
     def test_what_is_not_worth_another_try(self):
-        many = self.stream(**{f't{number}': ('addFailure', ' ') for number in range(11)})
+        many = self.stream(**{f'm.C{number}.test': ('addFailure', ' ') for number in range(11)})
         self.assertEqual((0, ['']), self.tally('--again', f':1:{many}'))
+        of_one = self.stream(**{f'm.C.test_{number:03}': ('addFailure', ' ') for number in range(101)})
+        self.assertEqual((0, ['']), self.tally('--again', f':1:{of_one}'))
         self.assertEqual((0, ['']), self.tally('--again', ':1:/dev/null'))
 
     def test_no_run_at_all(self):

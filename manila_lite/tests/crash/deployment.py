@@ -252,10 +252,18 @@ class Deployment(fixtures.Fixture):
                     return found
             except (OSError, TypeError, sa.exc.OperationalError):
                 pass            # it is just starting, or was just killed
-            gone = [role for role, master in self.running.items() if master.poll() is not None]
-            if gone or time.monotonic() > end:
-                raise AssertionError(f'not within {patience} s: {what}; ended: {gone}\n{self.tail()}')
+            self.lives()
+            if time.monotonic() > end:
+                raise AssertionError(f'not within {patience} s: {what}\n{self.tail()}')
             time.sleep(0.05)
+
+    def lives(self) -> None:
+        """Every command runs.
+
+        :raises AssertionError: one has ended.
+        """
+        if gone := [role for role, master in self.running.items() if master.poll() is not None]:
+            raise AssertionError(f'ended: {gone}\n{self.tail()}')
 
     def said_of(self, project: str) -> str:
         """Return the lines of all logs that name the project."""

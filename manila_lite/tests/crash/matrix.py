@@ -16,7 +16,8 @@ from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
 PATIENCE = 30.0
 #: Seconds after which it is stuck although it moves: it goes in circles.
 AT_MOST = 120.0
-#: Seconds within which a story must come to its place, before anything is struck: how busy the machine is.
+#: Seconds within which a story must come to its place, before anything is struck, or longer while anything of its wave
+#: moves: how busy the machine is.
 _ON_THE_WAY = 120.0
 _numbers = itertools.count(1)
 
@@ -122,20 +123,28 @@ class Wave:
         story.begun = self._clients.submit(story.subject.begin, self._cells[story.project])
 
     def _held(self, stories: Iterable[Story]) -> None:
-        for story in stories:
-            if not story.held:
-                continue
-            try:
-                self.deployment.eventually(lambda story=story: self.orders.holder(story.project), 'its place', _ON_THE_WAY)
-            except AssertionError:
-                raise AssertionError(f'{story.title()} [{story.project}] was never there\n'
-                                     f'{self.deployment.said_of(story.project)}') from None
+        """Each story that is to be held is at its place, or it is said of it that it never came there."""
+        waiting = [story for story in stories if story.held]
+        began = time.monotonic()
+        end = began + _ON_THE_WAY
+        before: Any = None
+        while waiting := [story for story in waiting if not self.orders.holder(story.project)]:
+            found = truth.read(self.deployment.engine)
+            now = {story.project: list(found[story.project].unsettled()) for story in waiting}
+            if now != before:
+                before, end = now, max(end, time.monotonic() + PATIENCE)
+            if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
+                break
+            self.deployment.lives()
+            time.sleep(0.3)
+        for story in waiting:
+            story.problems.append(f'stuck: it never came to its place; {before[story.project]}')
 
     def kill(self, role: str) -> None:
         """The processes of the role in which stories are held are killed, and these stories are judged."""
         mine = [story for story in self.stories if story.held and story.role == role]
         self.begin_now()
-        for pid in {self.orders.holder(story.project) for story in mine}:
+        for pid in {self.orders.holder(story.project) for story in mine} - {None}:
             self.deployment.kill(pid)
         self.judge(mine)
 
@@ -148,8 +157,8 @@ class Wave:
         self.begin_now()
         self._begin(story)
         self._held([story])
-        if story.held:
-            self.deployment.kill(self.orders.holder(story.project))
+        if story.held and (holder := self.orders.holder(story.project)):
+            self.deployment.kill(holder)
         self.begin_now()
         self.judge([story])
 
