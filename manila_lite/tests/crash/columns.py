@@ -45,14 +45,15 @@ def killed(deployment: Deployment) -> list[Story]:
     return _waves(deployment, stories, strike)
 
 
-#: Of so many places of an operation one is tried, where ``few`` are wanted.
+#: Of so many places (or faults) of an operation one is tried, where ``few`` are wanted.
 _FEW = 3
 
 
-def _some_places(column: str, few: bool) -> Iterator[Story]:
-    """Yield a story for each place, or for a few of each operation."""
-    for _, stories in itertools.groupby(at_places(column), lambda story: story.subject.name):
-        yield from itertools.islice(stories, 0, None, _FEW if few else 1)
+def _some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
+    """Yield the stories, or a few of each operation: not the same of each."""
+    for number, (_, mine) in enumerate(itertools.groupby(stories, lambda story: story.subject.name)):
+        every = list(mine)
+        yield from every[number % min(_FEW, len(every))::_FEW] if few else every
 
 
 def cut(deployment: Deployment, few: bool = False) -> list[Story]:
@@ -64,7 +65,7 @@ def cut(deployment: Deployment, few: bool = False) -> list[Story]:
         if not deployment.cut():
             raise AssertionError('there was no connection to cut')
         wave.release()
-    return _waves(deployment, _some_places(CUT, few), strike)
+    return _waves(deployment, _some(at_places(CUT), few), strike)
 
 
 def broker(deployment: Deployment, few: bool = False) -> list[Story]:
@@ -76,7 +77,7 @@ def broker(deployment: Deployment, few: bool = False) -> list[Story]:
     def strike(wave: Wave) -> None:
         running.abort()
         wave.release()
-    return _waves(deployment, _some_places(BROKER, few), strike, running.start)
+    return _waves(deployment, _some(at_places(BROKER), few), strike, running.start)
 
 
 def messages(deployment: Deployment) -> list[Story]:
@@ -123,9 +124,9 @@ _ENDS = {'raises once': GOOD, 'raises always': BAD, 'refuses': BAD, 'works, then
 _HARMLESS = ('raises once', *faulty.HANGS)
 
 
-def driver(deployment: Deployment) -> list[Story]:
+def driver(deployment: Deployment, few: bool = False) -> list[Story]:
     """The driver raises, hangs and is killed, and answers in part or nonsense, in each method that operations call."""
-    return _waves(deployment, _driver_stories(), lambda wave: wave.kill('share'))
+    return _waves(deployment, _some(_driver_stories(), few), lambda wave: wave.kill('share'))
 
 
 def _driver_stories() -> Iterator[Story]:
