@@ -10,7 +10,7 @@ from pathlib import Path
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
-from walks import clients, settings
+from walks import beside, clients, settings
 
 
 def down(state):
@@ -28,6 +28,7 @@ def down(state):
 
 def release(state, *, remove_data):
     """The NFS server has ended, and shares and pool are unmounted."""
+    beside.gone(state)
     config = state / 'manila_lite.conf'
     if not config.exists() or 'driver = linux' not in config.read_text():
         return

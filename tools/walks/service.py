@@ -31,6 +31,7 @@ class Service:
         self.process = None
         self.port = 8786
         self.password = secrets.token_urlsafe(12)
+        self.beside = []
 
     @property
     def config(self):
@@ -54,7 +55,7 @@ class Service:
     def _basic(self):
         """Return how to come in without a Keystone: one user, who may do everything."""
         hashed = bcrypt.hashpw(self.password.encode(), bcrypt.gensalt(10)).decode()
-        write_private(self.state / 'htpasswd', f'{settings.USER}:{hashed}\n')
+        write_private(self.state / 'htpasswd', f'{settings.USER}:{hashed}\n{settings.SERVICE}:{hashed}\n')
         return settings.basic(self.state, self.url, self.password)
 
     def start(self):
@@ -76,11 +77,16 @@ class Service:
             return False
 
     def _ready(self):
-        pools = json.loads(self.openstack(*self.as_operator, 'share', 'pool', 'list', '-f', 'json'))
+        if self.identity:
+            pools = json.loads(self.openstack(*self.as_operator, 'share', 'pool', 'list', '-f', 'json'))
+        else:
+            pools = self.api('GET', '/scheduler-stats/pools')[1].get('pools', ())
         return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
         """Nothing runs and nothing is mounted any more; what was stored is kept until --down."""
+        for other in self.beside:
+            other.stop()
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             self.process.wait(timeout=70)
@@ -90,7 +96,7 @@ class Service:
     def logs(self):
         """The last lines of the logs."""
         found = []
-        for name in ('console.log', 'manila-lite.log'):
+        for name in ('console.log', 'manila-lite.log', *(f'{other.command}.log' for other in self.beside)):
             with contextlib.suppress(OSError):
                 found += (self.state / name).read_text(errors='replace').splitlines()[-15:]
         return '\n'.join(found)

@@ -6,6 +6,8 @@ import hashlib
 
 V4, V6 = '127.0.0.1', '::1'
 USER, PROJECT = 'demo', 'demo'
+#: As whom services that use shares come to the share service.
+SERVICE = 'nova'
 #: What ``clouds.yaml`` calls the service.
 CLOUD = 'manila-lite'
 
@@ -29,18 +31,57 @@ capability_interval = {interval}
 
 _BASIC = """[api]
 http_basic_auth_user_file = {state}/htpasswd
-http_basic_accounts = {user}:{project}:admin+member+reader
+http_basic_accounts = {user}:{project}:admin+member+reader,{service}:service:service
+"""
+#: How a service beside begins.
+BESIDE = """# Written by tools/quickstart. A real installation looks much the same.
+[DEFAULT]
+state_path = {place}
+log_file = {log}
+host = quickstart
+auth_strategy = http_basic
+{section}
+[share_service]
+auth_type = http_basic
+endpoint = {shares}/v2
+username = {user}
+password = {password}
+"""
+COMPUTE = """[compute]
+listen = {v4}
+listen_port = {port}
+driver = qemu
+images = {state}/images
+my_shared_fs_storage_ip = {v4}
+reconcile_interval = 5
+[compute_qemu]
+power_off_timeout = 3
+"""
+DATAPROC = """[dataproc]
+listen = {v4}
+listen_port = {port}
+infra = inventory
+[dataproc_nodes]
+inventory_file = {state}/inventory.yaml
+ssh_proxy_command = nsenter --net=/run/netns/{netns} busybox nc {{host}} {{port}}
 """
 
 #: The linux backend with share servers.
 DUAL_STACK = 'dual-stack'
 #: The linux backend, whose share manager leaves it alone for a while.
 ENSURE = 'ensure'
+#: The linux backend, and a compute service with a guest.
+VM = 'vm'
+#: The linux backend with share servers, a data-processing service, and nodes.
+CLUSTER = 'cluster'
 #: Two linux backends with share servers, and one fabric.
 MIGRATION = 'migration'
 _ONE = '[storage]\ndriver = {driver}\n'
 _LINUX = (_ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
           'linux_graceless = true\n')
+_SERVERS = (_ONE + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
+            'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
+            '\n[standalone_network]\nfile = {state}/networks.yaml\n')
 _PAIR = """[NAME]
 driver = linux
 driver_handles_share_servers = true
@@ -55,12 +96,12 @@ server_migration_driver_continue_update_interval = 0.2
 OPTIONS = {
     'linux': _LINUX,
     ENSURE: _LINUX,
+    VM: _LINUX,
     'directory': _ONE + 'linux_pool_path = {state}/pool\nlinux_pool_type = directory\nlinux_export_ips = {v4},{v6}\n'
                         'linux_graceless = true\n',
     'dummy': _ONE,
-    DUAL_STACK: _ONE + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
-                  'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
-                  '\n[standalone_network]\nfile = {state}/networks.yaml\n',
+    DUAL_STACK: _SERVERS,
+    CLUSTER: _SERVERS,
     MIGRATION: ''.join(_PAIR.replace('NAME', name).replace('OTHER', other) for name, other in (
         ('alpha', 'beta'), ('beta', 'alpha'))) + '[standalone_network]\nfile = {state}/networks.yaml\n',
 }
@@ -117,8 +158,12 @@ class Login:
 
 def basic(state, url, password):
     """Return the login with a name and a password in each request."""
-    return Login('http_basic', _BASIC.format(state=state, user=USER, project=PROJECT),
-                 CLOUDS.format(url=url, user=USER, password=password))
+    return Login('http_basic', accounts(state), CLOUDS.format(url=url, user=USER, password=password))
+
+
+def accounts(state):
+    """Return the section about who may come in with a password, and as what."""
+    return _BASIC.format(state=state, user=USER, project=PROJECT, service=SERVICE)
 
 
 def files(state, backend, port, login):
@@ -128,4 +173,4 @@ def files(state, backend, port, login):
              'interval': 600 if backend == ENSURE else 10, 'backends': ', '.join(backends(backend))}
     return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
             'clouds.yaml': login.clouds,
-            **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION) else {})}
+            **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION, CLUSTER) else {})}

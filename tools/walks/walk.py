@@ -45,6 +45,24 @@ class Walk(Service):
         self.say(f'{DIM}$ openstack {" ".join(words)}{PLAIN}')
         self.openstack(*words)
 
+    def share(self, **values):
+        """There is a share of 1 GiB; returns its id. Asks the API: the client takes seconds for each command."""
+        ident = self.ask('POST', '/shares', {'share': {'share_proto': 'NFS', 'size': 1, **values}})['id']
+
+        def made():
+            status = self.api('GET', f'/shares/{ident}')[1]['share']['status']
+            if status == 'error':
+                raise Trouble(f'share {ident} is in error:\n{self.logs()}')
+            return status == 'available'
+        self.wait('the share is there', made, 120)
+        return ident
+
+    def unshare(self, ident):
+        """The share is gone."""
+        self.say(f'{DIM}$ DELETE /v2/shares/{ident}{PLAIN}')
+        self.api('DELETE', f'/shares/{ident}')
+        self.wait('the share is gone', lambda: self.api('GET', f'/shares/{ident}')[0] == 404, 120)
+
     def ask(self, method, path, body):
         """Send a request that must work, shown; returns the object in the answer."""
         self.say(f'{DIM}$ {method} /v2{path} {json.dumps(body)}{PLAIN}')

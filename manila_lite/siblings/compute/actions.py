@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of a server: guard, transition, row, wake-up, in one transaction."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as work
+from manila_lite.db import transitions
+from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
+
+TOPIC = 'compute'
+
+#: Verbs that take what a server with shares cannot give: its memory is shared with the processes that serve them.
+BLOCKED = frozenset({'suspend', 'resume', 'rebuild', 'rebuild_on', 'resize', 'resize_on', 'image', 'image_on'})
+#: Verbs for which all that is attached must be there.
+_WHOLE = frozenset({'start', 'reboot', 'hard_reboot'})
+#: Seconds between looks whether the host has answered.
+_LOOK = 0.05
+
+_DEFAULTS: dict[str, Any] = {'memory': 512, 'vcpus': 1, 'disk': 0, 'image': None, 'kernel': None, 'initrd': None,
+                             'cmdline': '', 'shared_memory': True, 'metadata': {}, 'user_data': None}
+
+
+def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
+    """Return the new server, which is being built on the host with the fewest.
+
+    :raises errors.Conflict: no host lives. :raises errors.OverQuota: the project has as many as it may have.
+    """
+    spec = _spec(ctx, body)
+    with ctx.db.writer() as conn:
+        if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
+            raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, and may have no more.')
+        host = store.best_host(conn, ctx.conf.service_down_time)
+        if host is None:
+            raise errors.Conflict('No host is there to build the server on.', code='no_valid_host')
+        ident = uuidutils.generate_uuid()
+        transitions.create(conn, SERVER, {'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+                                          'name': body['name'], 'host': host, 'spec': spec})
+        row = store.server(conn, ident)
+        wake = _work(conn, ctx, row, 'create', {})
+    wake.send(ctx)
+    return row
+
+
+def _spec(ctx: RequestContext, body: Mapping[str, Any]) -> dict[str, Any]:
+    spec = {**_DEFAULTS, **{key: value for key, value in body.items() if key in _DEFAULTS}}
+    spec['image'] = body.get('imageRef')
+    if not spec['image'] and not spec['kernel']:
+        raise errors.Invalid('server: needs an imageRef or a kernel to boot from.')
+    if spec['initrd'] and not spec['kernel']:
+        raise errors.Invalid('server.initrd: goes with a kernel only.')
+    _fits(ctx, spec)
+    return spec
+
+
+def _fits(ctx: RequestContext, spec: Mapping[str, Any]) -> None:
+    for key, most in (('memory', ctx.conf.compute.max_memory), ('vcpus', ctx.conf.compute.max_vcpus)):
+        if spec[key] > most:
+            raise errors.Invalid(f'{key}: {spec[key]} is more than {most}, the most that a server may have.')
+
+
+def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]) -> operations.Wake:
+    store.event(conn, row, verb, ctx=ctx)
+    return operations.begin(conn, ctx, f'server.{verb}', 'server', row.id, topic=TOPIC, host=row.host, serial=row.id,
+                            data=dict(data))
+
+
+def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | None = None, **data: Any) -> None:
+    """The verb has begun. ``spec``: what the server shall be.
+
+    :raises errors.WrongState: the server is in no status to begin it from.
+    :raises errors.Conflict: it cannot, with what is attached to it.
+    """
+    with ctx.db.writer() as conn:
+        transitions.begin(conn, SERVER, verb, row.id, **({} if spec is None else {'spec': dict(spec)}))
+        _check_shares(verb, store.attachments(conn, (row.id,)))
+        wake = _work(conn, ctx, row, verb, data)
+    wake.send(ctx)
+
+
+def _check_shares(verb: str, attached: list[Any]) -> None:
+    if attached and verb in BLOCKED:
+        raise _has_shares()
+    moving = [one.share_id for one in attached if one.status in ('attaching', 'detaching')]
+    if moving and verb in _WHOLE:
+        raise errors.Conflict(f'Share {moving[0]} is still being attached or detached.', code='wrong_state')
+
+
+def _has_shares() -> errors.Conflict:
+    return errors.Conflict('Shares are attached to the server, and with them it cannot do that.', code='server_has_shares')
+
+
+def must_have_no_shares(ctx: RequestContext, row: Any) -> None:
+    """Nothing is attached.
+
+    :raises errors.Conflict: something is.
+    """
+    with ctx.db.reader() as conn:
+        if store.attachments(conn, (row.id,)):
+            raise _has_shares()
+
+
+def delete(ctx: RequestContext, row: Any) -> None:
+    """The server is being deleted; whatever it was at is given up, and what is attached goes with it."""
+    with ctx.db.writer() as conn:
+        if row.status == 'deleting':
+            return
+        transitions.begin(conn, SERVER, 'delete', row.id, fault=None)
+        attached = [one.id for one in store.attachments(conn, (row.id,))]
+        transitions.begin_many(conn, ATTACHMENT, 'detach', attached)
+        for ident in (row.id, *attached):
+            work.drop_of(conn, ident, KINDS)
+        wake = _work(conn, ctx, row, 'delete', {})
+    wake.send(ctx)
+
+
+#: What of a server is given up when it is deleted.
+KINDS = tuple(f'server.{verb}' for verb in SERVER.verbs if verb != 'delete') + ('attachment.attach', 'attachment.detach')
+
+
+def _on(row: Any, verb: str) -> str:
+    """Return the verb of a server that runs, if it does."""
+    return f'{verb}_on' if row.status == 'active' else verb
+
+
+def rebuild(ctx: RequestContext, row: Any, image: str | None) -> Any:
+    """Return the server, whose disk is being made anew of an image, by default of the same."""
+    if not (image or row.spec.get('image')):
+        raise errors.Conflict('The server has no disk to rebuild.', code='no_disk')
+    begin(ctx, row, _on(row, 'rebuild'), {**row.spec, 'image': image or row.spec['image']})
+    with ctx.db.reader() as conn:
+        return store.server(conn, row.id)
+
+
+def resize(ctx: RequestContext, row: Any, sizes: Mapping[str, int]) -> None:
+    """The server gets these sizes."""
+    if not sizes:
+        raise errors.Invalid('resize: needs memory, vcpus or disk.')
+    spec = {**row.spec, **sizes}
+    _fits(ctx, spec)
+    if spec['disk'] < row.spec['disk']:
+        raise errors.Invalid(f'resize.disk: {spec["disk"]} is less than the {row.spec["disk"]} GiB that the server has.')
+    begin(ctx, row, _on(row, 'resize'), spec, before=row.spec)
+
+
+def create_image(ctx: RequestContext, row: Any, name: str) -> str:
+    """Return the name of the image of the server's disk, which is being made."""
+    if not row.spec.get('image'):
+        raise errors.Conflict('The server has no disk to make an image of.', code='no_disk')
+    begin(ctx, row, _on(row, 'image'), name=name)
+    return name
+
+
+def console(ctx: RequestContext, row: Any, length: int | None) -> str:
+    """Return what the server wrote to its console, or the last ``length`` lines.
+
+    :raises errors.Unavailable: its host does not answer in time. :raises errors.Conflict: there is nothing to read yet.
+    """
+    if row.status in ('building', 'deleting'):
+        raise errors.Conflict(f'The server is {row.status}.', code='wrong_state')
+    with ctx.db.writer() as conn:
+        wake = operations.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
+                                lane=operations.FAST, data={'length': length})
+    wake.send(ctx)
+    end = time.monotonic() + ctx.conf.compute.console_timeout
+    while time.monotonic() < end:
+        with ctx.db.reader() as conn:
+            found = work.get(conn, wake.operation_id)
+        if found is None or found.state != work.OPEN:
+            break
+        time.sleep(_LOOK)
+    with ctx.db.writer() as conn:
+        work.remove(conn, [wake.operation_id])
+    if found is None or found.state != work.DONE:
+        raise errors.Unavailable(f'Host {row.host} did not say what the server wrote.')
+    return str(found.data.get('output', ''))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compute API as the machinery of ``manila_lite.api`` serves it: where it is, its versions, how it refuses."""
+
+import re
+from typing import Any
+
+import orjson
+import webob
+
+from manila_lite import errors
+from manila_lite.api import faults
+from manila_lite.api.served import Api
+from manila_lite.siblings.compute.contract import OPS
+from manila_lite.siblings.process import base
+
+HEADER, OLD_HEADER = 'OpenStack-API-Version', 'X-OpenStack-Nova-API-Version'
+#: Minor versions. Clients ask for the newest that is announced, so it is the one that has what we have.
+MIN, MAX = 1, 97
+_PREFIXES = ('v2.1', 'v2')
+_SERVICE = 'compute'
+_FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
+_base = base('compute')
+
+
+def show(version: int) -> str:
+    """97 gives ``'2.97'``."""
+    return f'2.{version}'
+
+
+def asked(raw: webob.Request) -> int:
+    """Return the minor version that a request asks for in either header; without one that is the oldest.
+
+    :raises errors.Invalid: it is no version. :raises errors.NotAcceptable: it is not served.
+    """
+    text = raw.headers.get(OLD_HEADER)
+    for part in raw.headers.get(HEADER, '').split(','):
+        service, _, version = part.strip().partition(' ')
+        if service.lower() == _SERVICE:
+            text = version
+    if text is None:
+        return MIN
+    if text.strip() == 'latest':
+        return MAX
+    match = _FORM.fullmatch(text.strip())
+    if not match:
+        raise errors.Invalid(f'{HEADER}: {text!r} is not of the form 2.N.')
+    if int(match[1]) != 2 or not MIN <= int(match[2]) <= MAX:
+        raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
+    return int(match[2])
+
+
+def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> webob.Response:
+    if version is not None:
+        answer.headers[HEADER] = f'{_SERVICE} {show(version)}'
+        answer.headers[OLD_HEADER] = show(version)
+    answer.headers['Vary'] = f'{HEADER}, {OLD_HEADER}'
+    return answer
+
+
+def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
+    """As of the share API, with what Nova has in it and our stable code."""
+    fault = {'code': status, 'message': message, 'reason': reason}
+    return webob.Response(orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}), status=status,
+                          headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()])
+
+
+def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
+    try:
+        path = raw.path_info.strip('/')
+    except UnicodeDecodeError:
+        return None
+    if path not in ('', *_PREFIXES):
+        return None
+    if raw.method not in ('GET', 'HEAD'):
+        return _reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+    entry = _entry(raw, conf, path or _PREFIXES[0])
+    return webob.Response(orjson.dumps({'version': entry} if path else {'versions': [entry]}),
+                          content_type='application/json', charset='UTF-8')
+
+
+def _entry(raw: webob.Request, conf: Any, prefix: str) -> dict[str, Any]:
+    return {'id': 'v2.1', 'status': 'CURRENT', 'version': show(MAX), 'min_version': show(MIN),
+            'updated': '2013-07-23T11:33:21Z', 'links': [{'rel': 'self', 'href': f'{_base(raw, conf)}/{prefix}/'}],
+            'media-types': [{'base': 'application/json', 'type': 'application/vnd.openstack.compute+json;version=2.1'}]}
+
+
+API = Api(OPS, prefixes=_PREFIXES, version=asked, stamp=_stamp, answer=_answer, base=_base, reply=_reply, show=show,
+          public=frozenset({'', '/', '/healthcheck', '/healthcheck/', *(f'/{prefix}{end}' for prefix in _PREFIXES
+                                                                       for end in ('', '/'))}),
+          service_type=_SERVICE)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attaching shares to servers, and detaching them: what the API does at once. The rest is done by ``share_plans``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors, operations
+from manila_lite.context import RequestContext
+from manila_lite.db import transitions
+from manila_lite.siblings import shares as share_service
+from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.actions import TOPIC
+from manila_lite.siblings.compute.states import ATTACHMENT
+
+#: A share is attached to and detached from a server whose guest cannot miss it.
+_ATTACH, _DETACH = frozenset({'stopped'}), frozenset({'stopped', 'error'})
+
+
+def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str, tag: str) -> Any:
+    """Return the attachment, which is being made. ``who``: whose share it is, as the share service shall see it.
+
+    :raises errors.NotFound: the caller may see no such share.
+    :raises errors.Conflict: server, host or share is not as it must be.
+    :raises errors.Unavailable: the share service does not answer; nothing was stored.
+    """
+    _must_be(row, _ATTACH)
+    with ctx.db.reader() as conn:
+        host = store.host(conn, row.host)
+    _host_can(host, row)
+    share, path = _wanted(ctx.services.shares, who, share_id)
+    if share.protocol.upper() not in host.protocols:
+        raise errors.Conflict(f'Share {share_id} is served by {share.protocol}, which host {row.host} cannot mount.',
+                              code='share_protocol_not_supported')
+    with ctx.db.writer() as conn:
+        if not store.still(conn, row.id, 'stopped'):
+            _must_be(store.server(conn, row.id), _ATTACH)
+        most = ctx.conf.compute.max_attachments
+        if len(store.attachments(conn, (row.id,))) >= most:
+            raise errors.Conflict(f'The server has {most} shares, and may have no more.', code='too_many_attachments')
+        made = store.attach(conn, server_id=row.id, host=row.host, share_id=share_id, tag=tag, export_location=path,
+                            share_proto=share.protocol.upper())
+        found = store.attachment(conn, row.id, share_id)
+        wake = _work(conn, ctx, row, 'attach', made['id'], share_id)
+    wake.send(ctx)
+    return found
+
+
+def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
+    """The attachment is being taken back.
+
+    :raises errors.WrongState: the server runs, or somebody else detaches the share already.
+    :raises errors.NotFound: there is none.
+    """
+    _must_be(row, _DETACH)
+    with ctx.db.writer() as conn:
+        if not store.still(conn, row.id, row.status):
+            _must_be(store.server(conn, row.id), _DETACH)
+        found = store.attachment(conn, row.id, share_id)
+        transitions.begin(conn, ATTACHMENT, 'detach', found.id, fault=None)
+        wake = _work(conn, ctx, row, 'detach', found.id, share_id)
+    wake.send(ctx)
+
+
+def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, ident: str, share_id: str) -> operations.Wake:
+    store.event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
+    return operations.begin(conn, ctx, f'attachment.{verb}', 'share attachment', ident, topic=TOPIC, host=row.host,
+                            serial=row.id, data={'server_id': row.id})
+
+
+def _must_be(row: Any, allowed: frozenset[str]) -> None:
+    if row.status not in allowed:
+        raise errors.WrongState(f'The server is {row.status}; shares are attached and detached while it is '
+                                f'{" or in ".join(sorted(allowed, reverse=True))}.')
+
+
+def _host_can(host: Any, row: Any) -> None:
+    if host is None or not host.virtiofs:
+        raise errors.Conflict(f'Host {row.host} has no virtiofs.', code='no_virtiofs')
+    if not (host.shared_memory and row.spec.get('shared_memory')):
+        raise errors.Conflict('The memory of the server is not shared with other processes, which virtiofs needs; create it '
+                              'with shared_memory.', code='no_shared_memory')
+
+
+def _wanted(shares: Any, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
+    """Return the share, and the path to mount, with the rights of its user."""
+    try:
+        share = shares.share(who, share_id)
+        found = shares.exports(who, share_id)
+    except (errors.NotFound, errors.Invalid, errors.Forbidden):
+        raise errors.NotFound.of('share', share_id) from None
+    if share.status != 'available':
+        raise errors.Conflict(f'Share {share_id} is {share.status}, and must be available.', code='share_not_available')
+    path = share_service.preferred(found)
+    if path is None:
+        raise errors.Conflict(f'Share {share_id} has no export location.', code='share_not_exported')
+    return share, path

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What answers the calls of the compute API: parsed request in, row out."""
+
+import hashlib
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.api.contract.fields import Field, View
+from manila_lite.api.request import Request
+from manila_lite.siblings import shares as share_service
+from manila_lite.siblings.compute import actions, attaching, policies, store
+from manila_lite.siblings.compute.states import SHOWN
+
+#: Most events that are shown of a server.
+_EVENTS = 200
+
+
+class NotOffered(errors.ManilaLiteError):
+    """There is no such thing here."""
+
+    code = 'not_offered'
+
+
+def view(key: str, plural: str, fields: tuple[Field, ...]) -> View:
+    """Return a view; servers have links."""
+    return View(key, plural, fields, collection='servers' if plural == 'servers' else None)
+
+
+def host_id(row: Any) -> str:
+    """Return what tells hosts apart for a project, and names none."""
+    return hashlib.sha224(f'{row.project_id}{row.host}'.encode()).hexdigest()
+
+
+def _mine(req: Request) -> str | None:
+    return None if req.ctx.is_admin else req.ctx.project_id
+
+
+def _row(req: Request) -> Any:
+    with req.ctx.db.reader() as conn:
+        return store.server(conn, req.params['server_id'], _mine(req))
+
+
+def index(req: Request) -> list[Any]:
+    """Return servers of the project, or of all projects."""
+    query = req.query
+    everybody = bool(query.get('all_tenants')) and req.may(policies.ALL_TENANTS)
+    if query.get('all_tenants') and not everybody:
+        raise errors.Forbidden('all_tenants: only administrators see the servers of all projects.')
+    statuses = None
+    if 'status' in query:
+        statuses = [status for status, shown in SHOWN.items() if shown.status == query['status'].upper()]
+    with req.ctx.db.reader() as conn:
+        return store.servers(conn, req.page, None if everybody else req.ctx.project_id, query.get('name'), statuses)
+
+
+def show(req: Request) -> Any:
+    """Return a server."""
+    return _row(req)
+
+
+def create(req: Request) -> Any:
+    """Return the server, which is being built."""
+    return actions.create(req.ctx, req.body)
+
+
+def delete(req: Request) -> None:
+    """The server is being deleted."""
+    actions.delete(req.ctx, _row(req))
+
+
+def start(req: Request) -> None:
+    """The server is being started."""
+    actions.begin(req.ctx, _row(req), 'start')
+
+
+def stop(req: Request) -> None:
+    """The server is being stopped."""
+    actions.begin(req.ctx, _row(req), 'stop')
+
+
+def reboot(req: Request) -> None:
+    """The server is being started anew."""
+    actions.begin(req.ctx, _row(req), 'reboot' if req.body['type'] == 'soft' else 'hard_reboot')
+
+
+def suspend(req: Request) -> None:
+    """The server's memory is being written to a file."""
+    actions.begin(req.ctx, _row(req), 'suspend')
+
+
+def resume(req: Request) -> None:
+    """The server goes on where it was suspended."""
+    actions.begin(req.ctx, _row(req), 'resume')
+
+
+def rebuild(req: Request) -> Any:
+    """Return the server, whose disk is being made anew."""
+    return actions.rebuild(req.ctx, _row(req), req.body.get('imageRef'))
+
+
+def resize(req: Request) -> None:
+    """The server gets more or less."""
+    actions.resize(req.ctx, _row(req), req.body)
+
+
+def create_image(req: Request) -> str:
+    """Return the name of the image that is being made."""
+    return actions.create_image(req.ctx, _row(req), req.body['name'])
+
+
+def console(req: Request) -> str:
+    """Return what the server wrote to its console."""
+    return actions.console(req.ctx, _row(req), req.body.get('length'))
+
+
+def refuse(req: Request) -> None:
+    """Nothing: a server with shares could not, and no server can. :raises NotOffered: always, where nothing else is wrong."""
+    actions.must_have_no_shares(req.ctx, _row(req))
+    raise NotOffered('This compute service keeps servers where they are.')
+
+
+def events(req: Request) -> list[Any]:
+    """Return what was done with a server."""
+    row = _row(req)
+    with req.ctx.db.reader() as conn:
+        return store.events(conn, row.id, _EVENTS)
+
+
+# Shares ---------------------------------------------------------------------------------------
+
+def shares(req: Request) -> list[Any]:
+    """Return what is attached to a server."""
+    row = _row(req)
+    with req.ctx.db.reader() as conn:
+        return store.attachments(conn, (row.id,))
+
+
+def attachment(req: Request) -> Any:
+    """Return the attachment of a share."""
+    row = _row(req)
+    with req.ctx.db.reader() as conn:
+        return store.attachment(conn, row.id, req.params['share_id'].lower())
+
+
+def attach(req: Request) -> Any:
+    """Return the attachment, which is being made."""
+    who = share_service.caller(req.raw.headers)
+    share_id = req.body['share_id']
+    return attaching.attach(req.ctx, who, _row(req), share_id, req.body.get('tag') or share_id)
+
+
+def detach(req: Request) -> None:
+    """The attachment goes."""
+    attaching.detach(req.ctx, _row(req), req.params['share_id'].lower())

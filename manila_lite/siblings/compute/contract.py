@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compute API as data: a row for every call, as the share API's (``manila_lite/api/contract``). Fields as Nova's."""
+
+import re
+from typing import Any
+
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.fields import Always
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
+from manila_lite.siblings.compute import calls, policies
+from manila_lite.siblings.compute.states import SHOWN
+
+#: The microversion that has shares of servers.
+SHARES = '2.97'
+_TAG = re.compile(r'[A-Za-z0-9-]{1,36}')
+_ID = re.compile(r'[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}')
+_FILE = re.compile(r'[A-Za-z0-9_][A-Za-z0-9._+-]{0,254}')
+_ZONE = 'nova'
+
+
+def _matching(form: re.Pattern[str], what: str) -> Any:
+    """As a whole: a pattern of JSON schema would let a line break pass at the end."""
+    def parse(value: str) -> str:
+        if not form.fullmatch(value):
+            raise ValueError(f'{value!r} is not {what}')
+        return value
+    return parse
+
+
+def _uuid(value: str) -> str:
+    text = _matching(_ID, 'a UUID')(value).lower().replace('-', '')
+    return '-'.join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def _name(value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise ValueError('must have visible characters, and no others')
+    return value.strip()
+
+
+_file = _matching(_FILE, 'the name of a file')
+
+
+def _time(key: str) -> Any:
+    return lambda row, req: getattr(row, key).strftime('%Y-%m-%dT%H:%M:%SZ')
+
+
+def _updated(row: Any, req: Any) -> str:
+    return (row.updated_at or row.created_at).strftime('%Y-%m-%dT%H:%M:%SZ')
+
+
+def _shown(key: str) -> Any:
+    return lambda row, req: getattr(SHOWN[row.status], key)
+
+
+def _fault(row: Any, req: Any) -> dict[str, Any] | None:
+    if row.status != 'error':
+        return None
+    return {'code': 500, 'message': row.fault or 'The log of the host has more.', 'created': _updated(row, req)}
+
+
+def _image(row: Any, req: Any) -> Any:
+    name = row.spec.get('image') or row.spec.get('kernel')
+    return {'id': name, 'links': []} if name else ''
+
+
+def _flavor(row: Any, req: Any) -> dict[str, Any]:
+    spec = row.spec
+    return {'vcpus': spec['vcpus'], 'ram': spec['memory'], 'disk': spec.get('disk', 0), 'ephemeral': 0, 'swap': 0,
+            'original_name': f'{spec["vcpus"]}x{spec["memory"]}', 'extra_specs': {}}
+
+
+def _boot(key: str, schema: Any) -> Field:
+    return Field(key, schema, read=lambda row, req: row.spec.get(key))
+
+
+_OBJECT = {'type': 'object'}
+_NULL = {'type': ['string', 'null']}
+
+SERVER = calls.view('server', 'servers', (
+    Field('id', shapes.ID), Field('name', shapes.ID),
+    Field('status', shapes.ID, read=_shown('status')),
+    Field('tenant_id', shapes.ID, read='project_id'), Field('user_id', _NULL),
+    Field('created', shapes.ID, read=_time('created_at')), Field('updated', shapes.ID, read=_updated),
+    Field('image', {'type': ['object', 'string']}, read=_image), Field('flavor', _OBJECT, read=_flavor),
+    Field('metadata', _OBJECT, read=lambda row, req: row.spec.get('metadata') or {}),
+    Field('hostId', shapes.ID, read=lambda row, req: calls.host_id(row)),
+    Field('OS-EXT-STS:vm_state', shapes.ID, read=_shown('vm_state')),
+    Field('OS-EXT-STS:task_state', _NULL, read=_shown('task_state')),
+    Field('OS-EXT-STS:power_state', shapes.COUNT, read=_shown('power_state')),
+    Field('OS-EXT-AZ:availability_zone', shapes.ID, read=Always(_ZONE)),
+    Field('OS-EXT-SRV-ATTR:host', shapes.ID, read='host', rule=policies.ATTRIBUTES),
+    Field('fault', {'type': ['object', 'null']}, read=_fault),
+    Field('addresses', _OBJECT, read=Always({})), Field('accessIPv4', shapes.ID, read=Always('')),
+    Field('accessIPv6', shapes.ID, read=Always('')), Field('config_drive', shapes.ID, read=Always('True')),
+    Field('key_name', _NULL, read=Always(None)), Field('progress', shapes.COUNT, read=Always(0)),
+    # Not Nova's.
+    _boot('kernel', _NULL), _boot('initrd', _NULL), _boot('shared_memory', shapes.BOOLEAN),
+))
+BRIEF = calls.view('server', 'servers', (Field('id', shapes.ID), Field('name', shapes.ID)))
+
+_SIZES = (
+    Field('memory', {'type': 'integer', 'minimum': 16, 'maximum': 1 << 30}),
+    Field('vcpus', {'type': 'integer', 'minimum': 1, 'maximum': 1024}),
+    Field('disk', {'type': 'integer', 'minimum': 0, 'maximum': 1 << 20}),
+)
+_NEW = Body('server', (
+    Field('name', {'type': 'string', 'minLength': 1, 'maxLength': 255}, required=True, parse=_name), *_SIZES,
+    Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),
+    Field('kernel', {'type': 'string', 'maxLength': 255}, parse=_file),
+    Field('initrd', {'type': 'string', 'maxLength': 255}, parse=_file),
+    Field('cmdline', {'type': 'string', 'maxLength': 2048, 'pattern': '^[ -~]*$'}),
+    Field('shared_memory', shapes.BOOLEAN),
+    Field('metadata', shapes.METADATA),
+    Field('user_data', {'type': 'string', 'maxLength': 65535, 'pattern': '^[A-Za-z0-9+/=\n]*$'}),
+))
+_LIST = (*PAGE, Field('name', {'type': 'string'}), Field('status', {'type': 'string'}),
+         Field('all_tenants', shapes.FLAG, parse=shapes.flag))
+
+_SERVER = '/servers/{server_id}'
+_RULE = 'os_compute_api:servers:%s'
+_NO_BODY = {'type': ['object', 'string', 'null']}
+
+
+def _action(name: str, call: Any, rule: str, body: Body | None = None, **more: Any) -> Op:
+    return Op('POST', f'{_SERVER}/action', call, rule, action=name, old_action=name, ok=more.pop('ok', 202),
+              body=body or Body(name, free=_NO_BODY, optional=True), **more)
+
+
+def _refused(name: str, rule: str) -> Op:
+    return _action(name, calls.refuse, rule, states=((calls.NotOffered, 501),))
+
+
+_SERVERS = [
+    Op('GET', '/servers', calls.index, _RULE % 'index', view=Many(BRIEF, paged=True), query=_LIST),
+    Op('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True), query=_LIST),
+    Op('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
+    Op('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
+    Op('DELETE', _SERVER, calls.delete, _RULE % 'delete', ok=204),
+    _action('os-start', calls.start, _RULE % 'start'),
+    _action('os-stop', calls.stop, _RULE % 'stop'),
+    _action('reboot', calls.reboot, _RULE % 'reboot', Body('reboot', (
+        Field('type', {'type': 'string'}, required=True, parse=shapes.one_of('soft', 'hard')),))),
+    _action('suspend', calls.suspend, 'os_compute_api:os-suspend-server:suspend'),
+    _action('resume', calls.resume, 'os_compute_api:os-suspend-server:resume'),
+    _action('rebuild', calls.rebuild, _RULE % 'rebuild', Body('rebuild', (
+        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),)), view=One(SERVER)),
+    _action('resize', calls.resize, _RULE % 'resize', Body('resize', _SIZES)),
+    _action('createImage', calls.create_image, _RULE % 'create_image', Body('createImage', (
+        Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_file),
+        Field('metadata', _OBJECT))), view=Plain(shapes.ID, 'image_id')),
+    _action('os-getConsoleOutput', calls.console, 'os_compute_api:os-console-output', Body('os-getConsoleOutput', (
+        Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),), optional=True),
+        view=Plain(shapes.ID, 'output'), ok=200),
+    _refused('shelve', 'os_compute_api:os-shelve:shelve'),
+    _refused('migrate', 'os_compute_api:os-migrate-server:migrate'),
+    _refused('os-migrateLive', 'os_compute_api:os-migrate-server:migrate_live'),
+    _refused('evacuate', 'os_compute_api:os-evacuate'),
+    Op('GET', f'{_SERVER}/os-instance-actions', calls.events, 'os_compute_api:os-instance-actions:list',
+       view=Many(calls.view('instanceAction', 'instanceActions', (
+           Field('action', shapes.ID, read='event'), Field('instance_uuid', shapes.ID, read='server_id'),
+           Field('message', _NULL), Field('project_id', shapes.ID), Field('user_id', _NULL), Field('request_id', _NULL),
+           Field('start_time', shapes.TIME, read='created_at'))))),
+]
+
+_ATTACHED = (Field('share_id', shapes.UUID), Field('status', shapes.ID), Field('tag', shapes.ID))
+_SHARE = calls.view('share', 'shares', (
+    *_ATTACHED,
+    Field('uuid', shapes.UUID, read='id', rule=policies.SHARE_PLACES),
+    Field('export_location', shapes.ID, rule=policies.SHARE_PLACES)))
+_SHARE_RULE = 'os_compute_api:os-server-shares:%s'
+
+_SHARES = [
+    Op('GET', f'{_SERVER}/shares', calls.shares, _SHARE_RULE % 'index', since=SHARES, strict=True,
+       view=Many(calls.view('share', 'shares', _ATTACHED))),
+    Op('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
+       strict=True, body=Body('share', (
+           Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
+           Field('tag', {'type': 'string'}, parse=_matching(_TAG, '1 to 36 letters, digits and dashes'))))),
+    Op('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
+       strict=True),
+    Op('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
+]
+
+OPS = [*_SERVERS, *_SHARES]

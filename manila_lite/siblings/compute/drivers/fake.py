@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hypervisor that is records on disk: which guests run, and what is mounted. It fails, hangs or dies on request.
+
+``<state>/knobs`` has a line ``<call> <what>`` for each fault: ``fail`` (is tried again), ``final``, ``die``, ``hang SECONDS``.
+``calls`` has a line for each call.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.siblings.compute.drivers.interface import Capabilities, InstanceDriver, Power, Seen, Server, Share
+
+_EMPTY: dict[str, Any] = {'servers': {}, 'mounts': {}, 'images': []}
+
+
+class FakeDriver(InstanceDriver):
+    """Guests that do nothing. Their records survive the agent, as guests do."""
+
+    GROUP = 'compute_fake'
+    OPTIONS: ClassVar[tuple[cfg.Opt, ...]] = (
+        cfg.BoolOpt('virtiofs', default=True, help='Whether the host says that it has virtiofs.'),
+        cfg.BoolOpt('shared_memory', default=True, help='Whether the host says that guests may share their memory.'),
+        cfg.ListOpt('protocols', default=['NFS'], help='Protocols of shares that the host says it can mount.'),
+    )
+
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf)
+        self.state = Path(conf.compute.state or Path(conf.state_path) / 'compute')
+        self.state.mkdir(parents=True, exist_ok=True)
+
+    def capabilities(self) -> Capabilities:
+        """See ``InstanceDriver.capabilities``."""
+        own = self.conf[self.GROUP]
+        return Capabilities(own.virtiofs, own.shared_memory, frozenset(own.protocols))
+
+    # Servers ----------------------------------------------------------------------------------
+
+    def spawn(self, server: Server) -> None:
+        """See ``InstanceDriver.spawn``."""
+        with self._call('spawn', server.id) as known:
+            known['servers'].setdefault(server.id, {'power': Power.OFF, 'shares': {}, 'console': ''})
+
+    def destroy(self, server: Server) -> None:
+        """See ``InstanceDriver.destroy``."""
+        with self._call('destroy', server.id) as known:
+            known['servers'].pop(server.id, None)
+
+    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+        """See ``InstanceDriver.power_on``."""
+        with self._call('power_on', server.id, *(share.tag for share in shares)) as known:
+            for share in shares:
+                if self.mount_key(share) not in known['mounts']:
+                    raise errors.Final(f'Share {share.id} is not mounted.')
+            guest = _guest(known, server)
+            if guest['power'] != Power.RUNNING:
+                guest['console'] += f'{server.name}: booting with {server.memory} MiB\n'
+            guest |= {'power': Power.RUNNING, 'shares': {share.tag: self.mount_key(share) for share in shares}}
+
+    def power_off(self, server: Server, *, hard: bool = False) -> None:
+        """See ``InstanceDriver.power_off``."""
+        with self._call('power_off', server.id) as known:
+            if server.id in known['servers']:
+                known['servers'][server.id] |= {'power': Power.OFF, 'shares': {}}
+
+    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+        """See ``InstanceDriver.reboot``."""
+        with self._call('reboot', server.id) as known:
+            _guest(known, server)['console'] += f'{server.name}: rebooting\n'
+
+    def suspend(self, server: Server) -> None:
+        """See ``InstanceDriver.suspend``."""
+        with self._call('suspend', server.id) as known:
+            _guest(known, server)['power'] = Power.SAVED
+
+    def resume(self, server: Server) -> None:
+        """See ``InstanceDriver.resume``."""
+        with self._call('resume', server.id) as known:
+            _guest(known, server)['power'] = Power.RUNNING
+
+    def rebuild(self, server: Server) -> None:
+        """See ``InstanceDriver.rebuild``."""
+        with self._call('rebuild', server.id) as known:
+            _guest(known, server)['console'] = ''
+
+    def resize(self, server: Server) -> None:
+        """See ``InstanceDriver.resize``."""
+        with self._call('resize', server.id, str(server.memory)):
+            pass
+
+    def create_image(self, server: Server, name: str) -> None:
+        """See ``InstanceDriver.create_image``."""
+        with self._call('create_image', server.id, name) as known:
+            known['images'] = sorted({*known['images'], name})
+
+    def console(self, server: Server, lines: int | None = None) -> str:
+        """See ``InstanceDriver.console``."""
+        with self._call('console', server.id) as known:
+            text = _guest(known, server)['console']
+        return text if lines is None else ''.join(text.splitlines(keepends=True)[-lines:] if lines else [])
+
+    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
+        """See ``InstanceDriver.look``. A share whose export is mounted no more is broken."""
+        known = self.records()
+        guest = known['servers'].get(server.id, {'power': Power.OFF, 'shares': {}})
+        broken = {share.id for share in shares if guest['shares'].get(share.tag) not in known['mounts']}
+        return Seen(Power(guest['power']), frozenset(broken) if guest['power'] == Power.RUNNING else frozenset())
+
+    def list_running(self) -> frozenset[str]:
+        """See ``InstanceDriver.list_running``."""
+        return frozenset(ident for ident, guest in self.records()['servers'].items() if guest['power'] == Power.RUNNING)
+
+    # Shares -----------------------------------------------------------------------------------
+
+    def share_mount(self, share: Share) -> None:
+        """See ``InstanceDriver.share_mount``."""
+        with self._call('share_mount', share.id) as known:
+            known['mounts'][self.mount_key(share)] = share.export
+
+    def share_umount(self, share: Share) -> None:
+        """See ``InstanceDriver.share_umount``."""
+        with self._call('share_umount', share.id) as known:
+            known['mounts'].pop(self.mount_key(share), None)
+
+    def is_mounted(self, share: Share) -> bool:
+        """See ``InstanceDriver.is_mounted``."""
+        return self.mount_key(share) in self.records()['mounts']
+
+    def list_mounted(self) -> frozenset[str]:
+        """See ``InstanceDriver.list_mounted``."""
+        return frozenset(self.records()['mounts'])
+
+    def umount_key(self, key: str) -> None:
+        """See ``InstanceDriver.umount_key``."""
+        with self._call('umount_key', key) as known:
+            known['mounts'].pop(key, None)
+
+    def mount_key(self, share: Share) -> str:
+        """See ``InstanceDriver.mount_key``."""
+        return hashlib.sha256(f'{share.protocol} {share.export}'.encode()).hexdigest()[:32]
+
+    # Records ----------------------------------------------------------------------------------
+
+    def records(self) -> dict[str, Any]:
+        """Return what is true of the host."""
+        path = self.state / 'records.json'
+        return json.loads(path.read_text()) if path.exists() else json.loads(json.dumps(_EMPTY))
+
+    @contextmanager
+    def _call(self, name: str, *about: str) -> Iterator[dict[str, Any]]:
+        """The records may be changed, all together; before and after that the call may go wrong as the knobs say."""
+        with (self.state / 'lock').open('w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with (self.state / 'calls').open('a') as calls:
+                calls.write(' '.join((name, *about)) + '\n')
+            faults = self._faults(name)
+            _suffer(name, faults, before=True)
+            known = self.records()
+            yield known
+            fresh = self.state / 'records.new'
+            fresh.write_text(json.dumps(known, indent=1))
+            fresh.replace(self.state / 'records.json')
+        _suffer(name, faults, before=False)
+
+    def _faults(self, name: str) -> list[list[str]]:
+        path = self.state / 'knobs'
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [words[1:] for words in map(str.split, lines) if len(words) > 1 and words[0] == name]
+
+
+def _guest(known: dict[str, Any], server: Server) -> dict[str, Any]:
+    if server.id not in known['servers']:
+        raise errors.Final(f'There is no guest {server.id} on this host.')
+    return known['servers'][server.id]
+
+
+def _suffer(name: str, faults: list[list[str]], *, before: bool) -> None:
+    """``die`` and ``hang`` may say ``after`` as the last word: when the call has done its work."""
+    for what, *more in faults:
+        if before == (more[-1:] == ['after']):
+            continue
+        if what == 'hang':
+            time.sleep(float(more[0]))
+        elif what == 'die':
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif what == 'final':
+            raise errors.Final(f'{name} was told to fail.')
+        else:
+            raise RuntimeError(f'{name} was told to fail')

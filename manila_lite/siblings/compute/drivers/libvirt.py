@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests under libvirt, which starts QEMU and a virtiofsd for each share, and keeps them when the agent ends.
+
+Talks to libvirt through ``virsh``, so that there is no binding to match with the daemon's release. What a guest may know
+of itself it reads from its config drive.
+"""
+
+import shutil
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import psutil
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.drivers.linux.run import CommandFailed, run
+from manila_lite.siblings.compute.drivers import libvirt_xml, local, qemu_host
+from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
+from manila_lite.siblings.compute.drivers.local import LocalServers
+
+_PREFIX = 'mlite-'
+#: Saving memory takes as long as the disk of the host.
+_SAVE_SECONDS = 1800.0
+_PAUSE = 0.1
+
+
+class LibvirtDriver(LocalServers):
+    """See ``InstanceDriver``."""
+
+    GROUP = 'compute_libvirt'
+    OPTIONS: ClassVar[tuple[cfg.Opt, ...]] = (
+        cfg.StrOpt('uri', default='qemu:///system', help='Where libvirt is.'),
+        cfg.StrOpt('virt_type', default='kvm', choices=['kvm', 'qemu'], help='Whether guests run on KVM, or are translated.'),
+        cfg.StrOpt('machine', default='q35', help='Type of machine that guests see.'),
+        cfg.StrOpt('network', default='', help='Network of libvirt that guests are plugged into. Default: none.'),
+        *local.OPTIONS,
+    )
+
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf)
+        self._conf = conf[self.GROUP]
+        self._virtiofs = False
+
+    def _virsh(self, *words: str, seconds: float = 60.0) -> str:
+        """Return what virsh printed.
+
+        :raises errors.Unavailable: libvirt does not answer.
+        :raises CommandFailed: it refused.
+        """
+        try:
+            return run('virsh', '--quiet', '--connect', self._conf.uri, *words, seconds=seconds)
+        except CommandFailed as bad:
+            if 'failed to connect' in str(bad):
+                raise errors.Unavailable(str(bad)) from bad
+            raise
+
+    def start(self) -> None:
+        """See ``InstanceDriver.start``."""
+        qemu_host.program('virsh')
+        qemu_host.program('xorriso')
+        try:
+            self._virsh('version')
+            qemu_host.virtiofsd('')
+        except (errors.Unavailable, CommandFailed) as bad:
+            raise errors.BadConfig(f'[{self.GROUP}] uri: {bad}') from bad
+        self._virtiofs = True
+        self.servers.mkdir(parents=True, exist_ok=True)
+
+    def capabilities(self) -> Capabilities:
+        """See ``InstanceDriver.capabilities``."""
+        return Capabilities(virtiofs=self._virtiofs, shared_memory=True)
+
+    # Servers ----------------------------------------------------------------------------------
+
+    def _info(self, server: Server) -> dict[str, str]:
+        """Return what libvirt says of the domain, or nothing if it has none."""
+        name = _PREFIX + server.id
+        if name not in self._virsh('list', '--all', '--name').split():
+            return {}
+        lines = [line.partition(':') for line in self._virsh('dominfo', name).splitlines()]
+        return {key.strip(): value.strip() for key, _, value in lines}
+
+    def _power(self, server: Server) -> Power:
+        info = self._info(server)
+        if info.get('State', 'shut off') not in ('shut off', 'crashed'):
+            return Power.RUNNING
+        return Power.SAVED if info.get('Managed save') == 'yes' else Power.OFF
+
+    def destroy(self, server: Server) -> None:
+        """See ``InstanceDriver.destroy``."""
+        self.power_off(server, hard=True)
+        if self._info(server):
+            self._virsh('undefine', '--managed-save', _PREFIX + server.id)
+        shutil.rmtree(self.files(server).folder, ignore_errors=True)
+
+    def _links(self, server: Server, shares: tuple[Share, ...]) -> dict[str, Path]:
+        """Return a name of its own for each mount, by the share's id: it tells which virtiofsd is which server's."""
+        return {share.id: self.files(server) / f'share{number}' for number, share in enumerate(shares)}
+
+    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+        """See ``InstanceDriver.power_on``."""
+        files, links = self.files(server), self._links(server, shares)
+        wanted = libvirt_xml.domain(self._conf, _PREFIX + server.id, server, files, self.images,
+                                    [(_inside(links[share.id]), share.tag) for share in shares])
+        known = files / 'domain.xml'
+        stays = known.exists() and known.read_text() == wanted and not self._broken(server, shares)
+        if stays and self._power(server) == Power.RUNNING:
+            return
+        self.power_off(server, hard=True)
+        for share in shares:
+            links[share.id].unlink(missing_ok=True)
+            links[share.id].symlink_to(self.place(share))
+        self.begin(server, shares)
+        known.write_text(wanted)
+        try:
+            self._virsh('define', '--validate', str(known))
+            self._virsh('start', _PREFIX + server.id)
+        except CommandFailed as refused:
+            raise errors.Final(str(refused)) from refused
+
+    def power_off(self, server: Server, *, hard: bool = False) -> None:
+        """See ``InstanceDriver.power_off``."""
+        power, name = self._power(server), _PREFIX + server.id
+        if power == Power.RUNNING and not hard:
+            self._virsh('shutdown', name)
+            end = time.monotonic() + self._conf.power_off_timeout
+            while self._power(server) == Power.RUNNING and time.monotonic() < end:
+                time.sleep(_PAUSE)
+        if self._power(server) == Power.RUNNING:
+            try:
+                self._virsh('destroy', name)
+            except CommandFailed:
+                if self._power(server) == Power.RUNNING:
+                    raise
+        if self._power(server) == Power.SAVED:
+            self._virsh('managedsave-remove', name)
+
+    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+        """See ``InstanceDriver.reboot``."""
+        self.power_off(server, hard=hard)
+        self.power_on(server, shares)
+
+    def suspend(self, server: Server) -> None:
+        """See ``InstanceDriver.suspend``.
+
+        :raises errors.Final: libvirt cannot save this guest, which goes on.
+        """
+        if self._power(server) == Power.RUNNING:
+            try:
+                self._virsh('managedsave', _PREFIX + server.id, seconds=_SAVE_SECONDS)
+            except CommandFailed as refused:
+                raise errors.Final(f'The memory of the server cannot be saved: {refused}') from refused
+
+    def resume(self, server: Server) -> None:
+        """See ``InstanceDriver.resume``."""
+        power = self._power(server)
+        if power == Power.OFF:
+            raise errors.Final('The server has no saved memory.')
+        if power == Power.SAVED:
+            self._virsh('start', _PREFIX + server.id, seconds=_SAVE_SECONDS)
+
+    # What is true -----------------------------------------------------------------------------
+
+    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
+        """See ``InstanceDriver.look``."""
+        power = self._power(server)
+        if power != Power.RUNNING:
+            return Seen(power)
+        self.trim(server)
+        return Seen(power, self._broken(server, shares))
+
+    def _broken(self, server: Server, shares: tuple[Share, ...]) -> frozenset[str]:
+        """Libvirt does not say when a virtiofsd ended, so processes are looked at."""
+        if not shares:
+            return frozenset()
+        words = {word.rpartition('=')[2] for process in psutil.process_iter(['cmdline'])
+                 for word in process.info['cmdline'] or ()}
+        return frozenset(ident for ident, link in self._links(server, shares).items() if _inside(link) not in words)
+
+    def list_running(self) -> frozenset[str]:
+        """See ``InstanceDriver.list_running``."""
+        return frozenset(name.removeprefix(_PREFIX) for name in self._virsh('list', '--name').split()
+                         if name.startswith(_PREFIX))
+
+
+def _inside(link: Path) -> str:
+    """Virtiofsd takes no link for its directory, but what is in the link."""
+    return f'{link}/.'

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a server lies on this host: its disk, its console, its config drive. Whoever runs the guest."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.siblings.compute.drivers import config_drive, disks, metadata
+from manila_lite.siblings.compute.drivers.interface import Server, Share
+from manila_lite.siblings.compute.drivers.mounts import OPTIONS as MOUNTS
+from manila_lite.siblings.compute.drivers.mounts import HostMounts
+
+#: Options of every driver that keeps servers in files of this host.
+OPTIONS = (
+    cfg.FloatOpt('power_off_timeout', default=60.0, min=0, help='Seconds that a guest has to switch itself off.'),
+    cfg.IntOpt('console_size', default=1024, min=1, help='KiB of the serial console that are kept of each guest.'),
+    *MOUNTS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where everything of a server lies."""
+
+    folder: Path
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    @property
+    def disk(self) -> Path:
+        """The disk of a server that has one."""
+        return self.folder / 'disk'
+
+    @property
+    def config(self) -> Path:
+        """The config drive."""
+        return self.folder / 'config.iso'
+
+    @property
+    def memory(self) -> Path:
+        """The memory of a suspended guest."""
+        return self.folder / 'memory'
+
+    @property
+    def console(self) -> Path:
+        """What the guest wrote to its serial port."""
+        return self.folder / 'console'
+
+    @property
+    def metadata(self) -> Path:
+        """The socket of its metadata."""
+        return self.folder / 'metadata'
+
+
+class LocalServers(HostMounts):
+    """The part of a driver that keeps files. Below ``servers`` in its directory lies a folder for each server."""
+
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf)
+        self.servers = self.state / 'servers'
+
+    def files(self, server: Server) -> Files:
+        """Return where everything of a server lies."""
+        return Files(self.servers / server.id)
+
+    def spawn(self, server: Server) -> None:
+        """See ``InstanceDriver.spawn``."""
+        files = self.files(server)
+        files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (server.kernel, server.initrd):
+            if name and not (self.images / name).is_file():
+                raise errors.Final(f'There is no image {name}.')
+        if server.image and not files.disk.exists():
+            disks.make(self.images / server.image, files.disk, server.disk)
+
+    def begin(self, server: Server, shares: tuple[Share, ...]) -> None:
+        """The config drive is that of today, and the console is empty."""
+        self.files(server).console.unlink(missing_ok=True)
+        config_drive.make(self.files(server).config, metadata.files(server, shares))
+
+    def rebuild(self, server: Server) -> None:
+        """See ``InstanceDriver.rebuild``."""
+        files = self.files(server)
+        for path in (files.disk, files.memory, files.console):
+            path.unlink(missing_ok=True)
+        self.spawn(server)
+
+    def resize(self, server: Server) -> None:
+        """See ``InstanceDriver.resize``. A disk never shrinks; memory and processors are what the next start says."""
+        if server.image:
+            disks.grow(self.files(server).disk, server.disk)
+
+    def create_image(self, server: Server, name: str) -> None:
+        """See ``InstanceDriver.create_image``.
+
+        :raises errors.Final: the server has no disk.
+        """
+        if not server.image:
+            raise errors.Final('The server has no disk to make an image of.')
+        disks.keep(self.files(server).disk, self.images / name)
+
+    def console(self, server: Server, lines: int | None = None) -> str:
+        """See ``InstanceDriver.console``."""
+        try:
+            said = self.files(server).console.read_text(errors='replace')
+        except FileNotFoundError:
+            return ''
+        return said if lines is None else ''.join(said.splitlines(keepends=True)[-lines:] if lines else [])
+
+    def trim(self, server: Server) -> None:
+        """The console has its size at most: a guest cannot fill the disk of its host."""
+        console = self.files(server).console
+        most = self.conf[self.GROUP].console_size << 10
+        if console.exists() and console.stat().st_size > most:
+            with console.open('r+b') as file:
+                file.seek(-most // 2, os.SEEK_END)
+                rest = file.read()
+                file.truncate(0)
+                file.seek(0)
+                file.write(rest)

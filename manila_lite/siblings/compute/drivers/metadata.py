@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a guest may know of itself, and the server that tells it: one Unix socket for each guest, so that who asks is known.
+
+QEMU's user network brings the guest's connections to 169.254.169.254 there, through ``relay.py``. The same files are on
+the config drive.
+"""
+
+import base64
+import contextlib
+import http.server
+import socketserver
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from manila_lite.siblings.compute.drivers.interface import Server, Share
+
+#: Versions of the metadata; shares are listed from the first one on.
+VERSIONS = ('2025-04-04', 'latest')
+
+
+def document(server: Server, shares: tuple[Share, ...]) -> dict[str, Any]:
+    """Return ``meta_data.json`` of a server."""
+    return {
+        'uuid': server.id, 'name': server.name, 'hostname': server.name, 'project_id': server.project_id, 'launch_index': 0,
+        'meta': server.metadata,
+        'devices': [{'type': 'share', 'share_id': share.id, 'tag': share.tag, 'bus': 'none', 'address': 'none'}
+                    for share in shares],
+    }
+
+
+def files(server: Server, shares: tuple[Share, ...]) -> dict[str, bytes]:
+    """Return all files by their path, for instance ``openstack/latest/meta_data.json``."""
+    told = {'meta_data.json': orjson.dumps(document(server, shares))}
+    if server.user_data:
+        told['user_data'] = base64.b64decode(server.user_data)
+    return {f'openstack/{version}/{name}': content for version in VERSIONS for name, content in told.items()}
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """Files, and directories as lists of names."""
+
+    server: '_Listener'
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """Answer with a file or a list."""
+        wanted = '/'.join(part for part in self.path.partition('?')[0].split('/') if part)
+        found = self.server.files.get(wanted)
+        kind = 'application/json' if wanted.endswith('.json') else 'text/plain'
+        if found is None:
+            found, kind = _names(self.server.files, wanted), 'text/plain'
+        if found is None:
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header('Content-Type', kind)
+        self.send_header('Content-Length', str(len(found)))
+        self.end_headers()
+        self.wfile.write(found)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        """A guest may ask as often as it likes; the log of the host is not its."""
+
+    def address_string(self) -> str:
+        """A Unix socket has no address."""
+        return 'guest'
+
+
+def _names(known: Mapping[str, bytes], folder: str) -> bytes | None:
+    """Return what is in a directory, a name on each line, or nothing if there is no such directory."""
+    start = f'{folder}/' if folder else ''
+    names = sorted({path.removeprefix(start).partition('/')[0] for path in known if path.startswith(start)})
+    return '\n'.join(names).encode() if names else None
+
+
+class _Listener(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    files: Mapping[str, bytes] = {}
+
+
+class Metadata:
+    """The sockets of all guests of this process. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[Path, _Listener] = {}
+
+    def serve(self, socket: Path, told: Mapping[str, bytes]) -> None:
+        """Who connects to the socket is told these files from now on."""
+        with self._lock:
+            listener = self._listeners.get(socket)
+            if listener is None or not socket.exists():
+                self._end(socket)
+                socket.unlink(missing_ok=True)
+                listener = self._listeners[socket] = _Listener(str(socket), _Handler)
+                threading.Thread(target=listener.serve_forever, name='metadata', daemon=True).start()
+            listener.files = told
+
+    def end(self, socket: Path) -> None:
+        """Nobody is told anything at the socket any more."""
+        with self._lock:
+            self._end(socket)
+
+    def end_all(self) -> None:
+        """Nobody is told anything any more."""
+        with self._lock:
+            for socket in list(self._listeners):
+                self._end(socket)
+
+    def _end(self, socket: Path) -> None:
+        if listener := self._listeners.pop(socket, None):
+            listener.shutdown()
+            listener.server_close()
+            with contextlib.suppress(OSError):
+                socket.unlink()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exports mounted on the host for its guests: one mount for each export, whoever of the guests uses it."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.siblings import nfs
+from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Share
+
+#: Options of every driver that mounts on the host.
+OPTIONS = (
+    cfg.StrOpt('mount_way', default='auto', choices=['auto', *nfs.WAYS],
+               help='How the host mounts exports: with the NFS client of its kernel, by a bind mount of what it serves itself '
+                    '(see mount_local), or with FUSE and libnfs where the kernel has no NFS client; "auto" takes the first '
+                    'that the host can.'),
+    cfg.StrOpt('mount_options', default='vers=4.2,nosuid,nodev', help='Options of NFS mounts of the kernel, as in fstab.'),
+    cfg.DictOpt('mount_local', default={},
+                help='What this host serves itself, as the beginning of export locations and the directory where that is: '
+                     '"192.0.2.7:/shares:/srv/pool/shares" makes a bind mount. No access rule is looked at then.'),
+    cfg.StrOpt('mount_netns', default='', help='Network namespace from which NFS servers are reached. Default: the agent\'s.'),
+)
+
+
+class HostMounts(InstanceDriver):
+    """The part of a driver that mounts. Below ``mounts`` in its directory (``state``) lies a mount for each export."""
+
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf)
+        group = conf[self.GROUP]
+        self.state = Path(conf.compute.state or Path(conf.state_path, 'compute')).absolute()
+        self.images = Path(conf.compute.images or self.state / 'images').absolute()
+        self.base = self.state / 'mounts'
+        self._mounter = nfs.NfsMounter(nfs.LocalExecutor(group.mount_netns), options=group.mount_options, way=group.mount_way,
+                                       local=group.mount_local, python=sys.executable)
+
+    def mount_key(self, share: Share) -> str:
+        """See ``InstanceDriver.mount_key``."""
+        return hashlib.sha256(share.export.encode()).hexdigest()[:32]
+
+    def place(self, share: Share) -> str:
+        """Return the directory where the export of a share is mounted."""
+        return str(self.base / self.mount_key(share))
+
+    def share_mount(self, share: Share) -> None:
+        """See ``InstanceDriver.share_mount``."""
+        if share.protocol not in self.capabilities().protocols:
+            raise errors.Final(f'This host cannot mount {share.protocol} shares.')
+        self._mounter.mount(share.export, self.place(share))
+
+    def share_umount(self, share: Share) -> None:
+        """See ``InstanceDriver.share_umount``."""
+        self.umount_key(self.mount_key(share))
+
+    def umount_key(self, key: str) -> None:
+        """See ``InstanceDriver.umount_key``. A server that does not answer keeps it from ending, but not from going."""
+        place = self.base / key
+        try:
+            self._mounter.unmount(str(place))
+        except (errors.Unavailable, nfs.MountFailed):
+            self._mounter.unmount(str(place), lazy=True)
+        if place.is_dir():
+            place.rmdir()
+
+    def is_mounted(self, share: Share) -> bool:
+        """See ``InstanceDriver.is_mounted``."""
+        return self._mounter.mounted(self.place(share)) is not None
+
+    def list_mounted(self) -> frozenset[str]:
+        """See ``InstanceDriver.list_mounted``."""
+        return frozenset(Path(found.path).name for found in self._mounter.mounts(str(self.base)))

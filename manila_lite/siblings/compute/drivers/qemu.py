@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests under QEMU, without libvirt: shares come to them by virtiofs.
+
+Everything of a server lies in ``servers/<id>`` below the driver's directory. QEMU and the virtiofsd of each share are
+processes of their own sessions, so that neither the end nor the death of the agent is noticed by a guest. Under systemd
+that needs ``KillMode=process`` in the agent's unit.
+"""
+
+import os
+import shutil
+
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.drivers.linux.daemon import Daemon
+from manila_lite.siblings.compute.drivers import metadata, qemu_host, qemu_words
+from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
+from manila_lite.siblings.compute.drivers.local import LocalServers
+from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
+from manila_lite.siblings.compute.drivers.qemu_options import OPTIONS
+from manila_lite.siblings.compute.drivers.qemu_run import Plan, Run
+
+#: The path of a Unix socket may not be longer, and behind the server's id comes its name.
+_SOCKET_LENGTH = 100
+
+
+class QemuDriver(LocalServers):
+    """See ``InstanceDriver``."""
+
+    OPTIONS = OPTIONS
+    GROUP = 'compute_qemu'
+
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf)
+        self._conf = conf[self.GROUP]
+        self._metadata = metadata.Metadata()
+        self._daemons: dict[str, Daemon] = {}
+        self._binary = self._virtiofsd = self._flavour = self._accel = ''
+
+    def start(self) -> None:
+        """See ``InstanceDriver.start``."""
+        if len(str(self.servers)) + 46 > _SOCKET_LENGTH:
+            raise errors.BadConfig(f'[compute] state: {self.servers} is too long for the path of a Unix socket')
+        self._binary = qemu_host.program(self._conf.binary)
+        qemu_host.program('xorriso')
+        self._virtiofsd = qemu_host.virtiofsd(self._conf.virtiofsd)
+        self._flavour = qemu_host.flavour(self._virtiofsd)
+        self._accel = qemu_host.accelerator(self._conf.accelerator, self._binary)
+        self.servers.mkdir(parents=True, exist_ok=True)
+
+    def stop(self) -> None:
+        """See ``InstanceDriver.stop``."""
+        self._metadata.end_all()
+
+    def capabilities(self) -> Capabilities:
+        """See ``InstanceDriver.capabilities``."""
+        return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True)
+
+    def _run(self, server: Server) -> Run:
+        return Run(self.files(server), self._daemons, self._conf.start_timeout)
+
+    # Servers ----------------------------------------------------------------------------------
+
+    def destroy(self, server: Server) -> None:
+        """See ``InstanceDriver.destroy``."""
+        self._run(server).clear()
+        self._metadata.end(self.files(server).metadata)
+        shutil.rmtree(self.files(server).folder, ignore_errors=True)
+
+    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+        """See ``InstanceDriver.power_on``."""
+        run, plan = self._run(server), self._plan(server, shares)
+        if not (run.plan == plan and run.running() and not run.broken()):
+            files = self.files(server)
+            run.clear()
+            files.memory.unlink(missing_ok=True)
+            self.begin(server, shares)
+            self._start(run, server, shares, plan)
+        self._tell(server, shares)
+
+    def _start(self, run: Run, server: Server, shares: tuple[Share, ...], plan: Plan, *more: str) -> None:
+        """The guest runs; if that fails, nothing of it does."""
+        self._tell(server, shares)
+        try:
+            run.start(plan, more)
+        except errors.ManilaLiteError:
+            run.clear()
+            raise
+
+    def _tell(self, server: Server, shares: tuple[Share, ...]) -> None:
+        self._metadata.serve(self.files(server).metadata, metadata.files(server, shares))
+
+    def _plan(self, server: Server, shares: tuple[Share, ...]) -> Plan:
+        files = self.files(server)
+        devices = tuple(qemu_words.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
+                        for number, share in enumerate(shares))
+        return Plan(
+            qemu_words.qemu(self._binary, self._accel, self._conf.machine, server, files, self.images, devices),
+            {device.share_id: qemu_words.virtiofsd(self._virtiofsd, self._flavour, device, self._conf.virtiofsd_cache,
+                                                   self._conf.virtiofsd_sandbox) for device in devices},
+            {device.share_id: device.socket for device in devices})
+
+    def power_off(self, server: Server, *, hard: bool = False) -> None:
+        """See ``InstanceDriver.power_off``."""
+        run = self._run(server)
+        if not hard and run.running():
+            with run.monitor() as monitor:
+                monitor.do('system_powerdown')
+            run.ended(self._conf.power_off_timeout)
+        run.clear()
+        self.files(server).memory.unlink(missing_ok=True)
+        self._metadata.end(self.files(server).metadata)
+
+    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+        """See ``InstanceDriver.reboot``."""
+        self.power_off(server, hard=hard)
+        self.power_on(server, shares)
+
+    # Memory -----------------------------------------------------------------------------------
+
+    def suspend(self, server: Server) -> None:
+        """See ``InstanceDriver.suspend``.
+
+        :raises errors.Final: QEMU cannot save this guest, which goes on.
+        """
+        files, run = self.files(server), self._run(server)
+        if run.running() and not files.memory.exists():
+            draft = files / 'memory.new'
+            try:
+                with run.monitor() as monitor:
+                    monitor.save(draft)
+            except Refused as refused:
+                draft.unlink(missing_ok=True)
+                raise errors.Final(f'The memory of the server cannot be saved: {refused}') from refused
+            os.replace(draft, files.memory)
+        run.clear()
+        self._metadata.end(files.metadata)
+
+    def resume(self, server: Server) -> None:
+        """See ``InstanceDriver.resume``. Until its memory is whole the guest stands still, so it may be begun anew."""
+        files, run = self.files(server), self._run(server)
+        if files.memory.exists():
+            self._start(run, server, (), self._plan(server, ()), '-S', '-incoming', 'defer')
+            with run.monitor() as monitor:
+                monitor.load(files.memory)
+            files.memory.unlink()
+        if not run.running():
+            raise errors.Final('The server has no saved memory.')
+        with run.monitor() as monitor:
+            monitor.do('cont')
+        self._tell(server, ())
+
+    # What is true -----------------------------------------------------------------------------
+
+    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
+        """See ``InstanceDriver.look``."""
+        files, run = self.files(server), self._run(server)
+        if files.memory.exists():
+            return Seen(Power.SAVED)
+        if not run.running():
+            return Seen(Power.OFF)
+        self._tell(server, shares)
+        self.trim(server)
+        return Seen(Power.RUNNING, run.broken())
+
+    def list_running(self) -> frozenset[str]:
+        """See ``InstanceDriver.list_running``."""
+        if not self.servers.is_dir():
+            return frozenset()
+        return frozenset(folder.name for folder in self.servers.iterdir()
+                         if self._run(Server(folder.name, '', '', 0, 0)).running())

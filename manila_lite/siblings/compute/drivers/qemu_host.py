@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this host has: which virtiofsd, and whether KVM really runs guests."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from manila_lite import errors
+from manila_lite.drivers.linux.run import ENV, CommandFailed, run
+
+#: Where distributions keep virtiofsd: the one in Rust, and the one of QEMU before 8.0.
+_VIRTIOFSD = ('/usr/libexec/virtiofsd', '/usr/lib/virtiofsd', '/usr/lib/qemu/virtiofsd')
+#: A boot sector: put 16 into the port of the exit device, which ends QEMU with this status, and halt.
+_SECTOR = bytes.fromhex('b010e6f4f4ebfd').ljust(510, b'\0') + b'\x55\xaa'
+_RAN = 16 << 1 | 1
+#: A processor takes a fifth of a second to boot it, and so does translation. A KVM that emulates most of what the
+#: firmware does takes many, and stops when an operating system begins.
+_PROBE_SECONDS = 2.0
+
+
+def program(name: str) -> str:
+    """Return the path of a program.
+
+    :raises errors.BadConfig: there is none.
+    """
+    found = shutil.which(name, path=ENV['PATH'])
+    if found is None:
+        raise errors.BadConfig(f'[compute_qemu] {name} is not installed')
+    return found
+
+
+def virtiofsd(wanted: str) -> str:
+    """Return the path of virtiofsd.
+
+    :raises errors.BadConfig: there is none.
+    """
+    for name in [wanted] if wanted else _VIRTIOFSD:
+        if found := shutil.which(name):
+            return found
+    raise errors.BadConfig(f'[compute_qemu] virtiofsd = {wanted or "(default)"}: not found')
+
+
+def flavour(path: str) -> str:
+    """Return 'c' or 'rust', which take different arguments.
+
+    :raises errors.BadConfig: it does not even tell its version.
+    """
+    try:
+        said = run(path, '--version')
+    except CommandFailed as bad:
+        raise errors.BadConfig(f'[compute_qemu] virtiofsd: {bad}') from bad
+    return 'c' if 'QEMU Project' in said or 'FUSE kernel interface' in said else 'rust'
+
+
+def accelerator(wanted: str, qemu: str) -> str:
+    """Return 'kvm' or 'tcg'. That /dev/kvm can be opened proves nothing, so a guest has to run."""
+    if wanted != 'auto':
+        return wanted
+    return 'kvm' if os.access('/dev/kvm', os.R_OK | os.W_OK) and runs(qemu, 'kvm') else 'tcg'
+
+
+def runs(qemu: str, accel: str) -> bool:
+    """Say whether a guest of one sector ends as it should, and in time."""
+    with tempfile.TemporaryDirectory(prefix='qemu-probe-') as folder:
+        disk = Path(folder, 'disk')
+        disk.write_bytes(_SECTOR)
+        words = [qemu, '-accel', accel, '-machine', 'pc', '-m', '16', '-nodefaults', '-display', 'none', '-no-reboot',
+                 '-drive', f'if=ide,format=raw,file={disk}', '-device', 'isa-debug-exit,iobase=0xf4,iosize=1']
+        try:
+            return subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS,
+                                  check=False).returncode == _RAN
+        except (OSError, subprocess.TimeoutExpired):
+            return False

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QEMU's monitor (QMP) at a Unix socket: one command, one answer."""
+
+import contextlib
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from manila_lite import errors
+
+#: What QEMU may take to answer, in seconds.
+_SECONDS = 30.0
+_PAUSE = 0.05
+
+
+class Refused(errors.ManilaLiteError):
+    """QEMU said no; the message has its reason."""
+
+    code = 'qemu_refused'
+
+
+class Monitor:
+    """A connection, open for the time of a ``with``."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._buffer = b''
+
+    def __enter__(self) -> Self:
+        """:raises errors.Unavailable: nobody listens, or does not answer."""
+        try:
+            self._socket.settimeout(_SECONDS)
+            self._socket.connect(str(self._path))
+            self._line()
+            self.do('qmp_capabilities')
+        except OSError as bad:
+            self._socket.close()
+            raise errors.Unavailable(f'QEMU does not answer at {self._path}: {bad}') from bad
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, bad: BaseException | None, trace: TracebackType | None) -> None:
+        self._socket.close()
+
+    def do(self, command: str, fd: int | None = None, **arguments: Any) -> Any:
+        """Return what QEMU answers to a command, which gets a file descriptor along if one is given.
+
+        :raises Refused: QEMU will not.
+        :raises errors.Unavailable: QEMU is gone.
+        """
+        sent = json.dumps({'execute': command, 'arguments': {name.replace('_', '-'): value
+                                                             for name, value in arguments.items()}}).encode()
+        try:
+            socket.send_fds(self._socket, [sent], [] if fd is None else [fd])
+            while True:
+                answer = self._line()
+                if 'return' in answer:
+                    return answer['return']
+                if 'error' in answer:
+                    raise Refused(answer['error'].get('desc', command))
+        except OSError as bad:
+            raise errors.Unavailable(f'QEMU does not answer to {command}: {bad}') from bad
+
+    def _line(self) -> dict[str, Any]:
+        """Return the next message. Events come between answers."""
+        while b'\n' not in self._buffer:
+            part = self._socket.recv(65536)
+            if not part:
+                raise ConnectionError('it has ended')
+            self._buffer += part
+        line, _, self._buffer = self._buffer.partition(b'\n')
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    # Memory in a file -------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """The memory of the guest, which is stopped first, is in the file, on the disk.
+
+        :raises Refused: a device does not allow it; the guest goes on then.
+        """
+        self.do('stop')
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            self.do('getfd', fd=file, fdname='memory')
+            self.do('migrate', uri='fd:memory')
+            self._moved()
+            os.fsync(file)
+        except Refused:
+            with contextlib.suppress(Refused):
+                self.do('cont')
+            raise
+        finally:
+            os.close(file)
+
+    def load(self, path: Path) -> None:
+        """The guest, begun with ``-S -incoming defer``, has its memory from the file; it stands still."""
+        file = os.open(path, os.O_RDONLY)
+        try:
+            self.do('getfd', fd=file, fdname='memory')
+            self.do('migrate-incoming', uri='fd:memory')
+            self._moved()
+        finally:
+            os.close(file)
+
+    def _moved(self) -> None:
+        """:raises Refused: the memory could not be moved."""
+        while True:
+            found = self.do('query-migrate')
+            if found.get('status') == 'completed':
+                return
+            if found.get('status') in ('failed', 'cancelled'):
+                raise Refused(found.get('error-desc', 'the memory could not be moved'))
+            time.sleep(_PAUSE)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of one guest: QEMU and a virtiofsd for each share. They outlive the agent, and are found again.
+
+``run.json`` is written before the first of them begins and says how each was started, so that a process is known by its
+command line even if the agent died before it could remember the pid.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+
+from manila_lite import errors
+from manila_lite.drivers.linux.daemon import Daemon
+from manila_lite.siblings.compute.drivers.local import Files
+from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor
+
+_PAUSE = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the processes of a guest are started: virtiofsd by the share's id, with its socket; QEMU last."""
+
+    qemu: list[str]
+    shares: dict[str, list[str]] = field(default_factory=dict)
+    sockets: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, files: Files) -> 'Plan | None':
+        """Return the plan of the guest that ran last, if there is one."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return cls(**json.loads((files / 'run.json').read_text()))
+        return None
+
+    def write(self, files: Files) -> None:
+        """The plan can be read, after a crash too."""
+        draft = files / 'run.new'
+        draft.write_text(json.dumps(asdict(self)))
+        os.replace(draft, files / 'run.json')
+
+
+class Run:
+    """The processes of a server."""
+
+    def __init__(self, files: Files, daemons: dict[str, Daemon], patience: float):
+        self._files = files
+        # A process that this agent started is its child, and must be waited for by the same object.
+        self._daemons = daemons
+        self._patience = patience
+        self.plan = Plan.read(files)
+
+    def _daemon(self, name: str) -> Daemon:
+        key = f'{self._files.folder.name}/{name}'
+        return self._daemons.setdefault(key, Daemon(self._files / f'{name}.json'))
+
+    # Looking ----------------------------------------------------------------------------------
+
+    def running(self) -> bool:
+        """Say whether QEMU runs."""
+        return self.plan is not None and self._daemon('qemu').find(self.plan.qemu) is not None
+
+    def broken(self) -> frozenset[str]:
+        """Return the ids of shares that have no virtiofsd."""
+        if self.plan is None:
+            return frozenset()
+        return frozenset(share for share, words in self.plan.shares.items() if self._daemon(share).find(words) is None)
+
+    def monitor(self) -> Monitor:
+        """Return QEMU's monitor."""
+        return Monitor(self._files / 'qmp')
+
+    # Starting ---------------------------------------------------------------------------------
+
+    def start(self, plan: Plan, more: Iterable[str] = ()) -> None:
+        """QEMU runs, and answers. ``more`` goes to its command line, for this time.
+
+        :raises errors.Final: a program ended at once; the message has what it said.
+        :raises errors.Unavailable: one did not answer in time.
+        """
+        self.clear()
+        self.plan = Plan([*plan.qemu, *more], plan.shares, plan.sockets)
+        self.plan.write(self._files)
+        for share, words in self.plan.shares.items():
+            self._begin(share, words)
+        for share, socket in self.plan.sockets.items():
+            self._until(share, Path(socket).is_socket)
+        self._begin('qemu', self.plan.qemu)
+        self._until('qemu', self._answers)
+
+    def _begin(self, name: str, words: list[str]) -> None:
+        (self._files / f'{name}.log').unlink(missing_ok=True)
+        self._daemon(name).start(words, self._files / f'{name}.log', mark='', env={})
+
+    def _until(self, name: str, ready: Callable[[], bool]) -> None:
+        end = time.monotonic() + self._patience
+        while not ready():
+            if self._daemon(name).process() is None:
+                raise errors.Final(f'{name} ended at once: {self._last(name)}')
+            if time.monotonic() > end:
+                raise errors.Unavailable(f'{name} does not answer within {self._patience:g} s: {self._last(name)}')
+            time.sleep(_PAUSE)
+
+    def _last(self, name: str) -> str:
+        said = (self._files / f'{name}.log').read_text(errors='replace').strip()
+        return said.splitlines()[-1] if said else 'it said nothing'
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(errors.Unavailable), self.monitor():
+            return True
+        return False
+
+    # Ending -----------------------------------------------------------------------------------
+
+    def ended(self, seconds: float) -> bool:
+        """Say whether QEMU ends by itself within so many seconds."""
+        end = time.monotonic() + seconds
+        while self.running():
+            if time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)
+        return True
+
+    def clear(self) -> None:
+        """No process of the guest is left, QEMU ended first."""
+        if self.plan is None:
+            return
+        with contextlib.suppress(errors.ManilaLiteError):
+            if self.running():
+                with self.monitor() as monitor:
+                    monitor.do('quit')
+                self.ended(self._patience)
+        for name, words in (('qemu', self.plan.qemu), *self.plan.shares.items()):
+            self._end(name, words)
+        for socket in ('qmp', *self.plan.sockets.values()):
+            (self._files / socket).unlink(missing_ok=True)
+        (self._files / 'run.json').unlink(missing_ok=True)
+        self.plan = None
+
+    def _end(self, name: str, words: list[str]) -> None:
+        """All processes with this command line have ended: virtiofsd is two of them."""
+        self._daemon(name).stop(patience=self._patience)
+        self._daemons.pop(f'{self._files.folder.name}/{name}', None)
+        for process in _with(words):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+                process.wait(self._patience)
+
+
+def _with(words: list[str]) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.cmdline() == words:
+                yield process

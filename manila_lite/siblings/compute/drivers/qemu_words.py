@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Argument lists of QEMU and virtiofsd."""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from manila_lite.siblings.compute.drivers import relay
+from manila_lite.siblings.compute.drivers.interface import Server
+from manila_lite.siblings.compute.drivers.local import Files
+
+#: What QEMU's own filter of system calls forbids; not setsid, which programs that it starts need: one for each connection
+#: to the metadata.
+_SANDBOX = 'on,obsolete=deny,resourcecontrol=deny'
+#: The only place that a guest reaches, and the network around it.
+_METADATA = '169.254.169.254'
+_NETWORK = 'net=169.254.0.0/16,host=169.254.0.2,dns=169.254.0.3,dhcpstart=169.254.0.15,ipv6=off'
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A share in a guest: the tag, the directory of the host, and the socket of its virtiofsd."""
+
+    share_id: str
+    tag: str
+    source: str
+    socket: str
+
+
+def virtiofsd(path: str, flavour: str, device: Device, cache: str, sandbox: str) -> list[str]:
+    """Return how to start virtiofsd, which ends when its guest does."""
+    if flavour == 'c':
+        return [path, '-f', f'--socket-path={device.socket}', '-o', f'source={device.source}', '-o', f'cache={cache}',
+                '-o', f'sandbox={sandbox}']
+    return [path, f'--socket-path={device.socket}', f'--shared-dir={device.source}',
+            f'--cache={"never" if cache == "none" else cache}', f'--sandbox={sandbox}']
+
+
+def _value(word: object) -> str:
+    """QEMU parts its options at commas."""
+    return str(word).replace(',', ',,')
+
+
+def qemu(binary: str, accel: str, machine: str, server: Server, files: Files, images: Path,
+         devices: tuple[Device, ...]) -> list[str]:
+    """Return how to start the guest."""
+    return [
+        binary, '-name', _value(server.id), '-uuid', server.id, '-nodefaults', '-no-user-config', '-display', 'none',
+        '-sandbox', _SANDBOX, '-machine', f'{machine},accel={accel},memory-backend=mem',
+        '-smp', str(server.vcpus), '-m', f'{server.memory}M', '-object', _memory(server),
+        '-qmp', f'unix:{_value(files / "qmp")},server=on,wait=off',
+        '-chardev', f'file,id=console,path={_value(files.console)},append=on', '-serial', 'chardev:console',
+        '-device', 'virtio-rng-pci', *_boot(server, images), *_disks(server, files), *_network(files),
+        *(word for number, device in enumerate(devices) for word in _share(number, device))]
+
+
+def _memory(server: Server) -> str:
+    if server.shared_memory:
+        return f'memory-backend-memfd,id=mem,size={server.memory}M,share=on'
+    return f'memory-backend-ram,id=mem,size={server.memory}M'
+
+
+def _boot(server: Server, images: Path) -> list[str]:
+    words = []
+    if server.kernel:
+        words += ['-kernel', str(images / server.kernel), '-append', server.cmdline]
+    if server.initrd:
+        words += ['-initrd', str(images / server.initrd)]
+    return words
+
+
+def _disks(server: Server, files: Files) -> list[str]:
+    words = []
+    if server.image:
+        words += ['-drive', f'if=none,id=disk,format=raw,file={_value(files.disk)}',
+                  '-device', 'virtio-blk-pci,drive=disk,bootindex=1']
+    return [*words, '-drive', f'if=none,id=config,format=raw,readonly=on,file={_value(files.config)}',
+            '-device', 'virtio-blk-pci,drive=config,serial=config-2']
+
+
+def _network(files: Files) -> list[str]:
+    """A network where nothing answers but the metadata."""
+    command = shlex.join([sys.executable, '-I', '-S', relay.__file__, str(files.metadata)])
+    return ['-netdev', f'user,id=net,restrict=on,{_NETWORK},guestfwd=tcp:{_METADATA}:80-cmd:{_value(command)}',
+            '-device', 'virtio-net-pci,netdev=net,romfile=']
+
+
+def _share(number: int, device: Device) -> list[str]:
+    return ['-chardev', f'socket,id=share{number},path={_value(device.socket)}',
+            '-device', f'vhost-user-fs-pci,chardev=share{number},tag={_value(device.tag)}']

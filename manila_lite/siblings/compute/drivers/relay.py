@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -I -S relay.py SOCKET``: standard input goes to the Unix socket, and what comes from there to standard output.
+
+QEMU starts one for each connection of a guest to the address of the metadata; so it imports little.
+"""
+
+import os
+import select
+import socket
+import sys
+
+
+def relay(into: int, out: int, peer: socket.socket) -> None:
+    """Both directions have ended."""
+    targets = {into: peer.fileno(), peer.fileno(): out}
+    while targets:
+        for source in select.select(list(targets), [], [])[0]:
+            data = os.read(source, 65536)
+            _send(targets[source], data)
+            if not data:
+                if source == peer.fileno():
+                    return
+                targets.pop(source)
+                peer.shutdown(socket.SHUT_WR)
+
+
+def _send(target: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(target, data):]
+
+
+if __name__ == '__main__':
+    with socket.socket(socket.AF_UNIX) as connected:
+        connected.connect(sys.argv[1])
+        relay(0, 1, connected)

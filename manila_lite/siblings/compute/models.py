@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the compute service."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Id, Json, Name, Time, flag, ident, times
+from manila_lite.siblings import grants, schema
+
+metadata = schema.metadata()
+
+#: What each host says of itself: whether its servers can have shares, and the address that rules must let in.
+hosts = sa.Table(
+    'hosts', metadata, sa.Column('host', Name, primary_key=True), *times(),
+    flag('virtiofs'),
+    flag('shared_memory'),
+    sa.Column('protocols', Json, nullable=False),
+    sa.Column('address', sa.String(255), nullable=False),
+    sa.Column('reported_at', Time, nullable=False),
+)
+
+servers = sa.Table(
+    'servers', metadata, ident(), *times(),
+    sa.Column('project_id', Name, nullable=False, index=True),
+    sa.Column('user_id', Name),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('host', Name, nullable=False, index=True),
+    sa.Column('status', sa.String(32), nullable=False),
+    sa.Column('spec', Json, nullable=False),
+    sa.Column('fault', sa.Text),
+    sa.Column('launched_at', Time),
+)
+
+share_attachments = sa.Table(
+    'share_attachments', metadata, ident(), *times(),
+    sa.Column('server_id', Id, sa.ForeignKey('servers.id'), nullable=False),
+    sa.Column('host', Name, nullable=False, index=True),
+    sa.Column('share_id', Id, nullable=False, index=True),
+    sa.Column('tag', sa.String(36), nullable=False),
+    sa.Column('status', sa.String(32), nullable=False),
+    sa.Column('export_location', sa.Text, nullable=False),
+    sa.Column('share_proto', sa.String(32), nullable=False),
+    sa.Column('grant_id', Id, index=True),
+    sa.Column('fault', sa.Text),
+    sa.UniqueConstraint('server_id', 'share_id'),
+    sa.UniqueConstraint('server_id', 'tag'),
+)
+
+share_grants = grants.table(metadata)
+
+#: What was asked of a server, and what befell it. Stays when the server is gone, for a while.
+server_events = sa.Table(
+    'server_events', metadata, ident(), *times(),
+    sa.Column('server_id', Id, nullable=False, index=True),
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('user_id', Name),
+    sa.Column('request_id', Name),
+    sa.Column('event', sa.String(64), nullable=False),
+    sa.Column('message', sa.Text),
+)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the host as the database says: at the agent's start, and every now and then.
+
+What is under way is left to its operation. What should run and does not is stopped, through the plan that stops it;
+what runs, or is mounted, and should not is ended. What should be under way and is not is begun again.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import context, operations
+from manila_lite.db import operations as work
+from manila_lite.db import transitions
+from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.actions import KINDS, TOPIC
+from manila_lite.siblings.compute.drivers.interface import Power
+from manila_lite.siblings.compute.host import Host, server_of, share_of
+from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
+
+LOG = log.getLogger(__name__)
+
+_BROKEN = 'The device of the share broke; a hard reboot of the server brings it back.'
+
+
+class Reconciler:
+    """Looks after one host."""
+
+    def __init__(self, host: Host):
+        self._host = host
+        self._services = host.services
+        self._ctx = context.admin(host.services)
+        self._first = True
+
+    def run(self) -> None:
+        """What is not as it should be is so again, or an operation was begun that makes it so. One failure does not
+        keep the rest from being looked at.
+        """
+        first, self._first = self._first, False
+        for what in (lambda: self._servers(first), self._strangers, self._mounts, self._stuck,
+                     lambda: self._host.grants.reconcile(self._host.name)):
+            self._try(what)
+
+    def _try(self, what: Callable[..., Any], *args: Any) -> None:
+        try:
+            what(*args)
+        except Exception:
+            LOG.exception('Host %s could not be compared with the database; it is looked at again', self._host.name)
+
+    # Servers ----------------------------------------------------------------------------------
+
+    def _servers(self, first: bool) -> None:
+        with self._services.db.reader() as conn:
+            rows = store.of_host(conn, self._host.name)
+        for row in rows:
+            if row.status in ('active', 'stopped'):
+                self._try(self._look, row.id, first)
+
+    def _look(self, ident: str, first: bool) -> None:
+        """One server, while no step of an operation is at it."""
+        with self._host.locked(ident):
+            with self._services.db.reader() as conn:
+                row = store.find_server(conn, ident)
+                if row is None or store.working(conn, [ident]):
+                    return
+                attached = store.attachments(conn, (ident,))
+            if row.status == 'active':
+                seen = self._host.driver.look(server_of(row), tuple(share_of(one) for one in attached))
+                if seen.power is not Power.RUNNING:
+                    self._lost(row, first)
+                elif seen.broken:
+                    self._broken(row, [one for one in attached if one.share_id in seen.broken and one.status == 'active'])
+            elif row.status == 'stopped':
+                seen = self._host.driver.look(server_of(row), ())
+                if seen.power is Power.RUNNING:
+                    LOG.warning('%s: runs, and is stopped: it is switched off', ident)
+                    self._host.driver.power_off(server_of(row), hard=True)
+
+    def _lost(self, row: Any, first: bool) -> None:
+        verb = 'hard_reboot' if first and self._host.conf.compute.resume_guests else 'stop'
+        LOG.warning('%s: runs no more; %s', row.id, 'it is started again' if verb == 'hard_reboot' else 'it is stopped')
+        with self._services.db.writer() as conn:
+            transitions.begin(conn, SERVER, verb, row.id)
+            store.event(conn, row, verb, 'the server was found to run no more')
+            wake = self._begin(conn, f'server.{verb}', 'server', row.id, row.id)
+        wake.send(self._ctx)
+
+    def _broken(self, row: Any, attached: list[Any]) -> None:
+        with self._services.db.writer() as conn:
+            for one in attached:
+                LOG.warning('%s: the device of share %s broke', row.id, one.share_id)
+                transitions.fail(conn, ATTACHMENT, 'stop', one.id, fault=_BROKEN)
+                store.event(conn, row, 'share_broken', f'share {one.share_id}: {_BROKEN}')
+
+    def _strangers(self) -> None:
+        running = self._host.driver.list_running()
+        with self._services.db.reader() as conn:
+            known = {row.id for row in store.of_host(conn, self._host.name)}
+        for ident in running - known:
+            LOG.warning('%s: runs, and nobody knows it: it is thrown away', ident)
+            self._try(self._host.driver.discard, ident)
+
+    # Mounts -----------------------------------------------------------------------------------
+
+    def _mounts(self) -> None:
+        for key in self._host.driver.list_mounted() - self._host.needed():
+            with self._host.locked(key):
+                if key not in self._host.needed():
+                    LOG.warning('Mount %s is needed by no server: it is taken away', key)
+                    self._try(self._host.driver.umount_key, key)
+
+    # Work -------------------------------------------------------------------------------------
+
+    def _stuck(self) -> None:
+        """Statuses of which no operation takes care: it was set aside, or lost its rows."""
+        with self._services.db.reader() as conn:
+            servers = [row for row in store.of_host(conn, self._host.name) if row.status in SERVER.transient]
+            attached = [row for row in store.neighbours(conn, self._host.name) if row.status in ATTACHMENT.transient
+                        and row.server_status != 'deleting']
+            busy = store.working(conn, [row.id for row in (*servers, *attached)])
+        for row in servers:
+            if row.id not in busy:
+                self._try(self._unstick_server, row)
+        for row in attached:
+            if row.id not in busy:
+                self._try(self._redrive, row)
+
+    def _unstick_server(self, row: Any) -> None:
+        with self._services.db.writer() as conn:
+            if store.working(conn, [row.id]):
+                return
+            if row.status == 'deleting':
+                wake = self._begin(conn, 'server.delete', 'server', row.id, row.id)
+            else:
+                transitions.settle(conn, SERVER, (row.id,), row.status, 'error',
+                                   fault='The work was set aside; its operator knows more.')
+                return
+        wake.send(self._ctx)
+
+    def _redrive(self, row: Any) -> None:
+        verb = 'attach' if row.status == 'attaching' else 'detach'
+        with self._services.db.writer() as conn:
+            if not store.working(conn, [row.id]):
+                self._begin(conn, f'attachment.{verb}', 'share attachment', row.id, row.server_id,
+                            server_id=row.server_id).send(self._ctx)
+
+    def _begin(self, conn: Any, kind: str, resource: str, ident: str, serial: str, **data: Any) -> operations.Wake:
+        work.drop_of(conn, ident, (*KINDS, 'server.delete'))     # what was set aside before
+        return operations.begin(conn, self._ctx, kind, resource, ident, topic=TOPIC, host=self._host.name, serial=serial,
+                                data=data)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each verb of a server consists of. Starting: rules and paths, mounts, guest. Stopping: the same backwards."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_utils import timeutils
+
+from manila_lite import errors
+from manila_lite.db import transitions
+from manila_lite.operations import Plan, Step, Work
+from manila_lite.siblings.compute import notices, share_plans, store
+from manila_lite.siblings.compute.host import server_of, share_of
+from manila_lite.siblings.compute.share_plans import said
+from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
+
+#: Characters of a console that are kept for who asked.
+_CONSOLE = 1 << 18
+
+
+def _row(work: Work) -> Any:
+    with work.ctx.db.reader() as conn:
+        row = store.find_server(conn, work.resource_id)
+    if row is None:
+        raise errors.Final('The server is gone.')
+    return row
+
+
+def _verb(work: Work) -> str:
+    return str(work.op.kind.partition('.')[2])
+
+
+def _alone(step: Callable[[Work], None]) -> Callable[[Work], None]:
+    """Nothing else of the process is at this server meanwhile."""
+    def do(work: Work) -> None:
+        with work.service.locked(work.resource_id):
+            step(work)
+    do.__name__ = step.__name__
+    return do
+
+
+def _shares(work: Work) -> tuple[Any, ...]:
+    return tuple(share_of(row) for row in share_plans.attached(work))
+
+
+@_alone
+def _spawn(work: Work) -> None:
+    work.service.driver.spawn(server_of(_row(work)))
+
+
+@_alone
+def _on(work: Work) -> None:
+    work.service.driver.power_on(server_of(_row(work)), _shares(work))
+
+
+@_alone
+def _off(work: Work) -> None:
+    work.service.driver.power_off(server_of(_row(work)))
+
+
+@_alone
+def _off_hard(work: Work) -> None:
+    work.service.driver.power_off(server_of(_row(work)), hard=True)
+
+
+@_alone
+def _cut(work: Work) -> None:
+    work.service.driver.power_off(server_of(_row(work)), hard=True)
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        share_plans.switched_off(conn, work.resource_id)
+
+
+@_alone
+def _reboot(work: Work) -> None:
+    work.service.driver.reboot(server_of(_row(work)), _shares(work))
+
+
+@_alone
+def _suspend(work: Work) -> None:
+    work.service.driver.suspend(server_of(_row(work)))
+
+
+@_alone
+def _resume(work: Work) -> None:
+    work.service.driver.resume(server_of(_row(work)))
+
+
+@_alone
+def _pause(work: Work) -> None:
+    if _verb(work).endswith('_on'):
+        work.service.driver.power_off(server_of(_row(work)))
+
+
+@_alone
+def _go_on(work: Work) -> None:
+    if _verb(work).endswith('_on'):
+        work.service.driver.power_on(server_of(_row(work)), ())
+
+
+@_alone
+def _rebuild(work: Work) -> None:
+    work.service.driver.rebuild(server_of(_row(work)))
+
+
+@_alone
+def _resize(work: Work) -> None:
+    work.service.driver.resize(server_of(_row(work)))
+
+
+@_alone
+def _image(work: Work) -> None:
+    work.service.driver.create_image(server_of(_row(work)), work.data['name'])
+
+
+def _console(work: Work) -> None:
+    length = work.data.get('length')
+    text = work.service.driver.console(server_of(_row(work)), None if length is None or length < 0 else length)
+    work.data['output'] = text[-_CONSOLE:]
+    with work.ctx.db.writer() as conn:
+        work.save(conn)
+
+
+@_alone
+def _destroy(work: Work) -> None:
+    work.service.driver.destroy(server_of(_row(work)))
+
+
+def _let_go(work: Work) -> None:
+    with work.ctx.db.writer() as conn:
+        rows = store.attachments(conn, (work.resource_id,))
+        for row in rows:
+            notices.tell(conn, work, 'share_detach.start', row)
+        share_plans.let_go(conn, work, rows)
+
+
+# Ends -----------------------------------------------------------------------------------------
+
+def _done(conn: Any, work: Work) -> None:
+    transitions.finish(conn, SERVER, _verb(work), work.resource_id, fault=None)
+
+
+def _runs(conn: Any, work: Work) -> None:
+    transitions.finish(conn, SERVER, _verb(work), work.resource_id, fault=None, launched_at=timeutils.utcnow())
+    ready = [row.id for row in store.attachments(conn, (work.resource_id,)) if row.status == 'inactive']
+    transitions.settle(conn, ATTACHMENT, ready, 'inactive', 'active')
+
+
+def _stopped(conn: Any, work: Work) -> None:
+    _done(conn, work)
+    share_plans.switched_off(conn, work.resource_id)
+
+
+def _deleted(conn: Any, work: Work) -> None:
+    rows = store.attachments(conn, (work.resource_id,))
+    for row in rows:
+        notices.tell(conn, work, 'share_detach.end', row)
+    transitions.remove(conn, ATTACHMENT, [row.id for row in rows], 'detaching')
+    transitions.finish(conn, SERVER, 'delete', work.resource_id)
+
+
+def _failed(conn: Any, work: Work, error: Exception) -> None:
+    transitions.fail(conn, SERVER, _verb(work), work.resource_id, fault=said(error))
+    row = store.find_server(conn, work.resource_id)
+    if row is not None:
+        store.event(conn, row, f'{_verb(work)}_failed', said(error), work.ctx)
+
+
+def _not_resized(conn: Any, work: Work, error: Exception) -> None:
+    store.note_server(conn, work.resource_id, spec=work.data['before'])
+    _failed(conn, work, error)
+
+
+def _nothing(conn: Any, work: Work, error: Exception | None = None) -> None:
+    """Nothing changes: the answer is in the operation's row."""
+
+
+def _plan(verb: str, *steps: Step, done: Callable[[Any, Work], None] = _done,
+          failed: Callable[[Any, Work, Exception], None] = _failed) -> Plan:
+    return Plan(f'server.{verb}', steps, done, failed)
+
+
+_START = (Step(share_plans.prepare), Step(share_plans.mount, share_plans.unmount), Step(_on, _off_hard))
+
+PLANS = [
+    _plan('create', Step(_spawn), Step(_on, _off_hard), done=_runs),
+    _plan('start', *_START, done=_runs),
+    _plan('stop', Step(_off), Step(share_plans.unmount), done=_stopped),
+    _plan('reboot', Step(_reboot)),
+    _plan('hard_reboot', Step(_cut), *_START, done=_runs),
+    _plan('suspend', Step(_suspend)),
+    _plan('resume', Step(_resume)),
+    *(_plan(f'rebuild{on}', Step(_pause), Step(_rebuild), Step(_go_on)) for on in ('', '_on')),
+    *(_plan(f'resize{on}', Step(_pause), Step(_resize), Step(_go_on), failed=_not_resized) for on in ('', '_on')),
+    *(_plan(f'image{on}', Step(_pause), Step(_image), Step(_go_on)) for on in ('', '_on')),
+    _plan('console', Step(_console), done=_nothing, failed=_nothing),
+    _plan('delete', Step(_destroy), Step(share_plans.unmount), Step(_let_go), Step(share_plans.release), done=_deleted),
+]

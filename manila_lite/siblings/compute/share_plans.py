@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What attaching and detaching a share consists of, and making what is attached ready for a guest.
+
+Attaching: the access rule is there and active. Detaching: the export is unmounted, then the rule is let go. Never the
+other way round: a host whose rule is gone hangs in a mount that is still there.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.db import transitions
+from manila_lite.db.engine import TRANSIENT
+from manila_lite.operations import Plan, Step, Work
+from manila_lite.siblings import shares as share_service
+from manila_lite.siblings.compute import notices, store
+from manila_lite.siblings.compute.host import server_of, share_of
+from manila_lite.siblings.compute.states import ATTACHMENT
+from manila_lite.siblings.grants import Target, patient
+
+LOG = log.getLogger(__name__)
+
+
+def _row(work: Work) -> Any:
+    with work.ctx.db.reader() as conn:
+        return store.find_attachment(conn, work.resource_id)
+
+
+# Attaching ------------------------------------------------------------------------------------
+
+def _announce(work: Work) -> None:
+    with work.ctx.db.writer() as conn:
+        row = store.find_attachment(conn, work.resource_id)
+        if row is not None and row.status == 'attaching':
+            notices.tell(conn, work, 'share_attach.start', row)
+
+
+def _claim(work: Work) -> None:
+    with _patient(work):
+        claim(work, work.resource_id, ('attaching',))
+
+
+def claim(work: Work, ident: str, statuses: tuple[str, ...]) -> None:
+    """The attachment, if it is there in one of the statuses, has a grant."""
+    host = work.service
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        row = store.find_attachment(conn, ident)
+        if row is None or row.grant_id or row.status not in statuses:
+            return
+        grant = host.grants.claim(conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name,
+                                  on=f'server {row.server_id}')
+        store.note_attachment(conn, ident, grant_id=grant)
+
+
+def _want(work: Work) -> None:
+    row = _row(work)
+    if row is not None and row.status == 'attaching' and row.grant_id:
+        with _patient(work):
+            work.service.grants.want(row.grant_id)
+
+
+def _patient(work: Work) -> contextlib.AbstractContextManager[None]:
+    return patient(work.op.created_at, work.service.conf.compute.attach_timeout)
+
+
+def _attached(conn: Any, work: Work) -> None:
+    transitions.finish(conn, ATTACHMENT, 'attach', work.resource_id, fault=None)
+    row = store.find_attachment(conn, work.resource_id)
+    if row is not None and row.status == 'inactive':
+        notices.tell(conn, work, 'share_attach.end', row)
+
+
+def _not_attached(conn: Any, work: Work, error: Exception) -> None:
+    transitions.fail(conn, ATTACHMENT, 'attach', work.resource_id, fault=said(error))
+    row = store.find_attachment(conn, work.resource_id)
+    if row is not None and row.status == 'error':
+        notices.tell(conn, work, 'share_attach.error', row, error)
+
+
+def said(error: Exception) -> str:
+    """Return what the owner may read of an error."""
+    return errors.told(error) or 'The host could not do it; its log says why.'
+
+
+# Detaching ------------------------------------------------------------------------------------
+
+def _forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
+    """What cannot be done now is done later, however long that takes: a rule is never dropped silently."""
+    def do(work: Work) -> None:
+        try:
+            step(work)
+        except (errors.LostClaim, *TRANSIENT):
+            raise
+        except Exception as bad:
+            if not isinstance(bad, (errors.Again, errors.Unavailable)):
+                LOG.exception('%s: cannot be taken back yet', work.resource_id)
+            with work.ctx.db.writer() as conn:
+                work.hold(conn)
+                note_fault(conn, work, f'Tried again until it works: {bad}' if isinstance(bad, errors.ManilaLiteError)
+                           else said(bad))
+            after = work.service.conf.compute.retry_interval
+            raise errors.Again(min(after, bad.after) if isinstance(bad, errors.Again) else after) from bad
+    do.__name__ = step.__name__
+    return do
+
+
+def note_fault(conn: Any, work: Work, text: str) -> None:
+    """Who looks at what is being taken back, and is not yet, sees why."""
+    if work.op.resource_type == 'server':
+        store.note_server(conn, work.resource_id, fault=text)
+    else:
+        store.note_attachment(conn, work.resource_id, fault=text)
+
+
+def _begin_detach(work: Work) -> None:
+    with work.ctx.db.writer() as conn:
+        row = store.find_attachment(conn, work.resource_id)
+        if row is not None:
+            notices.tell(conn, work, 'share_detach.start', row)
+
+
+@_forever
+def _unmount(work: Work) -> None:
+    host, row = work.service, _row(work)
+    if row is None:
+        return
+    with host.locked(row.server_id):
+        with work.ctx.db.reader() as conn:
+            server = store.find_server(conn, row.server_id)
+        if server is not None and server.status == 'error':
+            # It may run all the same.
+            host.driver.power_off(server_of(server), hard=True)
+            with work.ctx.db.writer() as conn:
+                work.hold(conn)
+                switched_off(conn, server.id)
+        host.unmount(share_of(row), row.server_id)
+
+
+def switched_off(conn: Any, server_id: str) -> None:
+    """No share of the server is in use."""
+    active = [one.id for one in store.attachments(conn, (server_id,)) if one.status == 'active']
+    transitions.settle(conn, ATTACHMENT, active, 'active', 'inactive')
+
+
+def _let_go(work: Work) -> None:
+    with work.ctx.db.writer() as conn:
+        row = store.find_attachment(conn, work.resource_id)
+        if row is not None and row.grant_id:
+            let_go(conn, work, [row])
+
+
+def let_go(conn: Any, work: Work, rows: list[Any]) -> None:
+    """The attachments need no grant any more; the operation remembers which ones are to be released."""
+    known = work.data.setdefault('grants', [])
+    known += [row.grant_id for row in rows if row.grant_id and row.grant_id not in known]
+    work.save(conn)
+    for row in rows:
+        store.note_attachment(conn, row.id, grant_id=None)
+
+
+@_forever
+def release(work: Work) -> None:
+    """The rules of these grants are gone, unless others need them."""
+    for grant in work.data.get('grants', ()):
+        work.service.grants.release(grant)
+
+
+def _detached(conn: Any, work: Work) -> None:
+    row = store.find_attachment(conn, work.resource_id)
+    if row is not None:
+        notices.tell(conn, work, 'share_detach.end', row)
+    transitions.finish(conn, ATTACHMENT, 'detach', work.resource_id)
+
+
+def _not_detached(conn: Any, work: Work, error: Exception) -> None:
+    transitions.fail(conn, ATTACHMENT, 'detach', work.resource_id, fault=said(error))
+    row = store.find_attachment(conn, work.resource_id)
+    if row is not None:
+        notices.tell(conn, work, 'share_detach.error', row, error)
+
+
+# With a server --------------------------------------------------------------------------------
+
+def prepare(work: Work) -> None:
+    """Each attached share may be mounted: the export location is that of today, and the rule is active."""
+    for row in attached(work):
+        with _blaming(work, row):
+            if row.status == 'error':
+                with work.ctx.db.writer() as conn:
+                    work.hold(conn)
+                    transitions.begin(conn, ATTACHMENT, 'retry', row.id, fault=None)
+            claim(work, row.id, ('inactive',))
+            with _patient(work):
+                _refresh(work, row)
+                work.service.grants.want(_grant(work, row))
+
+
+def _grant(work: Work, row: Any) -> str:
+    with work.ctx.db.reader() as conn:
+        return str(store.find_attachment(conn, row.id).grant_id)
+
+
+def _refresh(work: Work, row: Any) -> None:
+    try:
+        found = work.service.services.shares.exports(None, row.share_id)
+    except errors.NotFound:
+        raise errors.Final(f'Share {row.share_id} is gone.') from None
+    except errors.Forbidden:
+        LOG.warning('%s: the share service does not let this service see where share %s is; it is mounted from where it was',
+                    row.server_id, row.share_id)
+        return
+    path = share_service.preferred(found, row.export_location)
+    if path is None:
+        raise errors.Final(f'Share {row.share_id} has no export location any more.')
+    if path == row.export_location:
+        return
+    work.service.unmount(share_of(row), row.server_id)      # what was mounted of it is not known any more after this
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        store.note_attachment(conn, row.id, export_location=path)
+        store.event(conn, store.find_server(conn, row.server_id), 'share_moved',
+                    f'share {row.share_id} is at {path} now', work.ctx)
+
+
+def attached(work: Work) -> list[Any]:
+    """Return what is attached to the server that the work is about."""
+    with work.ctx.db.reader() as conn:
+        return store.attachments(conn, (work.resource_id,))
+
+
+def mount(work: Work) -> None:
+    """The exports of all attached shares are mounted."""
+    for row in attached(work):
+        with _blaming(work, row):
+            work.service.mount(share_of(row))
+
+
+def unmount(work: Work) -> None:
+    """None of them is, unless another server needs it."""
+    for row in attached(work):
+        work.service.unmount(share_of(row), row.server_id)
+
+
+@contextlib.contextmanager
+def _blaming(work: Work, row: Any) -> Iterator[None]:
+    """What fails for good shows which share was to blame."""
+    try:
+        yield
+    except (errors.Again, errors.LostClaim, *TRANSIENT):
+        raise
+    except Exception as bad:
+        if isinstance(bad, errors.Final) or work.tries >= work.service.conf.operations.max_attempts:
+            with work.ctx.db.writer() as conn:
+                work.hold(conn)
+                transitions.fail(conn, ATTACHMENT, 'start', row.id, fault=said(bad))
+                store.event(conn, store.find_server(conn, row.server_id), 'share_failed',
+                            f'share {row.share_id}: {said(bad)}', work.ctx)
+        if isinstance(bad, errors.Final):
+            raise errors.Final(f'Share {row.share_id}: {bad}') from bad
+        raise
+
+
+PLANS = [
+    Plan('attachment.attach', (Step(_announce), Step(_claim), Step(_want)), _attached, _not_attached),
+    Plan('attachment.detach', (Step(_begin_detach), Step(_unmount), Step(_let_go), Step(release)), _detached, _not_detached),
+]

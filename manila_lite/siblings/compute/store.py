@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All SQL of the compute service but that of grants and of the house. Statuses are written by ``db.transitions`` only."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models as house
+from manila_lite.db import operations, transitions
+from manila_lite.db.engine import insert_ignore
+from manila_lite.db.paging import Page
+from manila_lite.db.services import is_up
+from manila_lite.siblings.compute import models
+from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
+
+_servers = models.servers
+_attachments = models.share_attachments
+_hosts = models.hosts
+_services = house.services
+_operations = house.operations
+_events = models.server_events
+
+transitions.register(SERVER, _servers)
+transitions.register(ATTACHMENT, _attachments)
+
+BINARY = 'mlite-compute'
+
+
+# Hosts ----------------------------------------------------------------------------------------
+
+def report(conn: Connection, host: str, **values: Any) -> None:
+    """The host says this of itself, now."""
+    values = {**values, 'reported_at': timeutils.utcnow()}
+    if not conn.execute(_hosts.update().where(_hosts.c.host == host).values(**values)).rowcount:
+        insert_ignore(conn, _hosts, {'host': host, **values})
+
+
+def host(conn: Connection, name: str) -> Row | None:
+    """Return what a host said of itself, if it did."""
+    return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
+
+
+def best_host(conn: Connection, down_time: float) -> str | None:
+    """Return the living host with the fewest servers, if there is one."""
+    count = sa.select(sa.func.count()).where(_servers.c.host == _hosts.c.host).scalar_subquery()
+    rows = conn.execute(
+        sa.select(_hosts.c.host, _services.c.heartbeat_at, _services.c.stopped)
+        .join(_services, sa.and_(_services.c.host == _hosts.c.host, _services.c.binary == BINARY))
+        .where(_services.c.disabled.is_(False)).order_by(count, _hosts.c.host))
+    return next((row.host for row in rows if is_up(row.heartbeat_at, row.stopped, down_time)), None)
+
+
+# Servers --------------------------------------------------------------------------------------
+
+def server(conn: Connection, ident: str, project_id: str | None = None) -> Row:
+    """Return a server, of this project if one is named.
+
+    :raises errors.NotFound: there is none.
+    """
+    query = sa.select(_servers).where(_servers.c.id == ident)
+    if project_id is not None:
+        query = query.where(_servers.c.project_id == project_id)
+    row = conn.execute(query).first()
+    if row is None:
+        raise errors.NotFound(f'Instance {ident} could not be found.', code='server_not_found')
+    return row
+
+
+def find_server(conn: Connection, ident: str) -> Row | None:
+    """Return a server, or nothing."""
+    return conn.execute(sa.select(_servers).where(_servers.c.id == ident)).first()
+
+
+_SORTS = {'created_at': _servers.c.created_at}
+
+
+def servers(conn: Connection, page: Page, project_id: str | None = None, name: str | None = None,
+            statuses: Iterable[str] | None = None, host_name: str | None = None) -> list[Row]:
+    """Return servers, those whose name holds ``name``, newest first."""
+    query = sa.select(_servers)
+    if project_id is not None:
+        query = query.where(_servers.c.project_id == project_id)
+    if name is not None:
+        query = query.where(_servers.c.name.contains(name, autoescape=True))
+    if statuses is not None:
+        query = query.where(_servers.c.status.in_(tuple(statuses)))
+    if host_name is not None:
+        query = query.where(_servers.c.host == host_name)
+    return list(conn.execute(page.apply(query, _SORTS, tie=_servers.c.id)))
+
+
+def count_servers(conn: Connection, project_id: str) -> int:
+    """Return how many servers a project has."""
+    return conn.execute(sa.select(sa.func.count()).where(_servers.c.project_id == project_id)).scalar() or 0
+
+
+def of_host(conn: Connection, name: str) -> list[Row]:
+    """Return the servers of a host."""
+    return list(conn.execute(sa.select(_servers).where(_servers.c.host == name)))
+
+
+def still(conn: Connection, server_id: str, status: str) -> bool:
+    """Say whether the server is in this status; it stays in it until the transaction ends."""
+    return bool(transitions.settle(conn, SERVER, (server_id,), status, status))
+
+
+def note_server(conn: Connection, ident: str, **values: Any) -> None:
+    """The server has these values, of which none is its status."""
+    conn.execute(_servers.update().where(_servers.c.id == ident).values(**values))
+
+
+# Attachments ----------------------------------------------------------------------------------
+
+def attachments(conn: Connection, server_ids: Sequence[str]) -> list[Row]:
+    """Return what is attached to these servers, oldest first."""
+    return list(conn.execute(sa.select(_attachments).where(_attachments.c.server_id.in_(tuple(server_ids)))
+                             .order_by(_attachments.c.created_at, _attachments.c.id)))
+
+
+def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
+    """Return the attachment of a share to a server.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(sa.select(_attachments).where(_attachments.c.server_id == server_id,
+                                                     _attachments.c.share_id == share_id)).first()
+    if row is None:
+        raise errors.NotFound(f'Share {share_id} is not attached to server {server_id}.', code='share_attachment_not_found')
+    return row
+
+
+def find_attachment(conn: Connection, ident: str) -> Row | None:
+    """Return an attachment by its own id, or nothing."""
+    return conn.execute(sa.select(_attachments).where(_attachments.c.id == ident)).first()
+
+
+def attach(conn: Connection, **values: Any) -> dict[str, Any]:
+    """The share is being attached.
+
+    :raises errors.Exists: it is attached already, or the tag is taken.
+    """
+    try:
+        with conn.begin_nested():
+            return transitions.create(conn, ATTACHMENT, {'id': uuidutils.generate_uuid(), **values}, 'attach')
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'Share {values["share_id"]} is already attached to server {values["server_id"]}, or the tag '
+                            f'{values["tag"]} is used by another share of it.', code='share_attachment_exists') from None
+
+
+def note_attachment(conn: Connection, ident: str, **values: Any) -> None:
+    """The attachment has these values, of which none is its status."""
+    conn.execute(_attachments.update().where(_attachments.c.id == ident).values(**values))
+
+
+def neighbours(conn: Connection, host_name: str) -> list[Row]:
+    """Return every attachment of a host, each with ``server_status`` of its server."""
+    return list(conn.execute(
+        sa.select(_attachments, _servers.c.status.label('server_status'))
+        .join(_servers, _servers.c.id == _attachments.c.server_id).where(_attachments.c.host == host_name)))
+
+
+def users(conn: Connection, grant_id: str) -> list[str]:
+    """Return the level of each attachment that needs a grant: always rw."""
+    return ['rw' for _ in conn.execute(sa.select(_attachments.c.id).where(_attachments.c.grant_id == grant_id))]
+
+
+# Work -----------------------------------------------------------------------------------------
+
+def working(conn: Connection, resource_ids: Iterable[str]) -> set[str]:
+    """Return those of the resources for which an operation is open."""
+    return set(conn.execute(sa.select(_operations.c.resource_id).where(
+        _operations.c.resource_id.in_(tuple(resource_ids)), _operations.c.state == operations.OPEN)).scalars())
+
+
+def forget(conn: Connection, older_than: Any) -> None:
+    """Events of before are gone."""
+    conn.execute(_events.delete().where(_events.c.created_at < older_than))
+
+
+def event(conn: Connection, row: Any, what: str, message: str | None = None, ctx: Any = None) -> None:
+    """It is known that this befell the server, or was asked of it."""
+    conn.execute(_events.insert().values(
+        id=uuidutils.generate_uuid(), server_id=row.id, project_id=row.project_id, event=what, message=message,
+        user_id=getattr(ctx, 'user_id', None), request_id=getattr(ctx, 'request_id', None)))
+
+
+def events(conn: Connection, server_id: str, limit: int) -> list[Row]:
+    """Return what befell a server, newest first."""
+    return list(conn.execute(sa.select(_events).where(_events.c.server_id == server_id)
+                             .order_by(_events.c.created_at.desc(), _events.c.id).limit(limit)))
+
+

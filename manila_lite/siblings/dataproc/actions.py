@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of clusters. Each is a change of rows, and the one operation that carries the cluster there."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations
+from manila_lite.context import RequestContext
+from manila_lite.db import transitions
+from manila_lite.siblings.dataproc import states, store, templates, validation
+from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
+
+#: The operation that carries a cluster to what its rows ask for; one at a time for each.
+KIND, TOPIC = 'cluster.converge', 'dataproc'
+
+_OWN = frozenset({'name', 'description', 'plugin_name', 'plugin_version', 'is_public', 'is_protected', 'default_image_id',
+                  'shares'})
+#: What a cluster has of its template where it says nothing itself, beside what is kept as it was sent.
+_INHERITED = ('shares', 'default_image_id')
+
+
+def open_key(ident: str) -> str:
+    """Return the key of a cluster's operation: one is open at a time."""
+    return f'cluster:{ident}'
+
+
+def converge(conn: Any, ctx: RequestContext, ident: str) -> operations.Wake:
+    """The cluster will be carried to what its rows ask for. Returns the wake-up to send after the commit."""
+    return operations.begin_once(conn, ctx, KIND, 'cluster', ident, topic=TOPIC, host='', open_key=open_key(ident))
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
+    """There is a cluster, and its nodes will be. Returns its id.
+
+    :raises errors.Exists: the project has one of that name.
+    """
+    own, kept = templates.split(wanted, _OWN)
+    template_id = wanted.get('cluster_template_id')
+    with ctx.db.reader() as conn:
+        groups = templates.resolved(conn, ctx, wanted.get('node_groups') or ())
+        if template_id is not None:
+            base = _template(conn, ctx, template_id)
+            kept = {name: value for name, value in base.details.items() if name != 'default_image_id'} | kept
+            _inherit(own, base)
+            groups = groups or templates.copied(store.groups(conn, 'cluster_template_id', (base.id,)).get(base.id, []))
+    templates.check_plugin(own)
+    own['shares'] = validation.normal(own.get('shares'))
+    _check_size(ctx, groups)
+    known = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
+    ident = uuidutils.generate_uuid()
+    with store.named_once('cluster', own['name']), ctx.db.writer() as conn:
+        transitions.create(conn, states.CLUSTER, {
+            'id': ident, 'project_id': ctx.project_id, 'details': kept, 'cluster_template_id': template_id,
+            'progress': [], 'known_shares': known, 'is_public': False, 'is_protected': False, **own})
+        store.add_groups(conn, 'cluster_id', ident, groups)
+        wake = converge(conn, ctx, ident)
+    wake.send(ctx)
+    return ident
+
+
+def _template(conn: Any, ctx: RequestContext, ident: str) -> Any:
+    try:
+        return store.get(conn, 'cluster template', ident, ctx.project_id)
+    except errors.NotFound as gone:
+        raise InvalidReference(f'cluster_template_id: {gone}') from None
+
+
+def _inherit(own: dict[str, Any], base: Any) -> None:
+    for name in _INHERITED:
+        if own.get(name) is None:
+            own[name] = base.shares if name == 'shares' else base.details.get(name)
+
+
+def _check_size(ctx: RequestContext, groups: Iterable[Mapping[str, Any]]) -> None:
+    count, most = sum(group['count'] for group in groups), ctx.conf.dataproc.max_nodes
+    if not count:
+        raise InvalidData('node_groups: a cluster has at least one node.')
+    if count > most:
+        raise InvalidData(f'node_groups: {count} nodes; a cluster has at most {most}.')
+
+
+def update(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
+    """The cluster has these values. If shares are among them, what its nodes lack will be mounted, and the rest unmounted;
+    none at all: all is unmounted.
+
+    :raises errors.WrongState: it is just being worked on.
+    """
+    own, _ = templates.split(wanted, _OWN)
+    if 'shares' in own:
+        own['shares'] = validation.normal(own['shares'])
+    with ctx.db.reader() as conn:
+        store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        groups = templates.copied(store.groups(conn, 'cluster_id', (ident,)).get(ident, []))
+    if 'shares' in own:
+        own['known_shares'] = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
+    wake = None
+    with store.named_once('cluster', own.get('name')), ctx.db.writer() as conn:
+        store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        if 'shares' in own:
+            transitions.begin(conn, states.CLUSTER, 'update', ident, status_description=None, **own)
+            wake = converge(conn, ctx, ident)
+        else:
+            store.update(conn, 'cluster', ident, own)
+    if wake is not None:
+        wake.send(ctx)
+
+
+def scale(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
+    """The cluster will have that many nodes: those of groups that are there, and new groups.
+
+    :raises errors.WrongState: it is not active.
+    """
+    with ctx.db.reader() as conn:
+        row = store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        there = store.groups(conn, 'cluster_id', (ident,)).get(ident, [])
+        new = templates.resolved(conn, ctx, wanted.get('add_node_groups') or ())
+    counts = _counts(there, wanted.get('resize_node_groups') or (), new)
+    _check_size(ctx, [*({'count': count} for count in counts.values()), *new])
+    known = row.known_shares
+    if new:
+        known = templates.check_shares(ctx, who, row.shares or (), [*templates.copied(there), *new], exports=True)
+    with ctx.db.writer() as conn:
+        store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        transitions.begin(conn, states.CLUSTER, 'scale', ident, status_description=None, known_shares=known)
+        for group_id, count in counts.items():
+            store.resize(conn, group_id, count)
+        store.add_groups(conn, 'cluster_id', ident, new)
+        wake = converge(conn, ctx, ident)
+    wake.send(ctx)
+
+
+def _counts(there: list[Any], resize: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many nodes each group that is there shall have, by its id."""
+    by_name = {group.name: group for group in there}
+    counts = {group.id: group.count for group in there}
+    for change in resize:
+        if change['name'] not in by_name:
+            raise InvalidReference(f'resize_node_groups: there is no node group {change["name"]}.')
+        counts[by_name[change['name']].id] = change['count']
+    for group in new:
+        if group['name'] in by_name:
+            raise InvalidData(f'add_node_groups: there is a node group {group["name"]} already.')
+    return counts
+
+
+def delete(ctx: RequestContext, ident: str) -> None:
+    """The cluster will be gone: unmounted, its access rules and its nodes released."""
+    with ctx.db.writer() as conn:
+        row = store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        templates.must_not_be_protected('cluster', row)
+        if row.status != states.CLUSTER['delete'].during:
+            transitions.begin(conn, states.CLUSTER, 'delete', ident, status_description=None)
+        wake = converge(conn, ctx, ident)
+    wake.send(ctx)

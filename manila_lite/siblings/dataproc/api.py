@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this API is to the machinery: two versions in paths, the shape of refusals, and what is said before a login."""
+
+from typing import Any
+
+import orjson
+import webob
+
+from manila_lite.api.served import Api
+from manila_lite.siblings import process
+from manila_lite.siblings.dataproc import contract
+
+_MINOR = {'v1.1': 1, 'v2': 2}
+_SHOWN = {number: prefix for prefix, number in _MINOR.items()}
+
+#: What clients of Sahara know a refusal by, where its code is none of theirs already.
+_NAMES = {400: 'VALIDATION_ERROR', 401: 'UNAUTHORIZED', 403: 'FORBIDDEN', 404: 'NOT_FOUND', 405: 'METHOD_NOT_ALLOWED',
+          409: 'CONFLICT', 413: 'REQUEST_TOO_LARGE', 415: 'UNSUPPORTED_MEDIA_TYPE', 500: 'INTERNAL_SERVER_ERROR',
+          501: 'NOT_IMPLEMENTED', 503: 'SERVICE_UNAVAILABLE'}
+
+_base = process.base('dataproc')
+
+
+def _version(raw: webob.Request) -> int:
+    """Return the version that the path names; of any other path it is the newest."""
+    return _MINOR.get(raw.environ.get('PATH_INFO', '').strip('/').partition('/')[0], max(_SHOWN))
+
+
+def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> webob.Response:
+    return answer
+
+
+def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
+    name = reason if reason.isupper() else _NAMES.get(status, 'ERROR')
+    body = {'error_code': status, 'error_name': name, 'error_message': message}
+    answer = webob.Response(orjson.dumps(body), status=status, content_type='application/json', charset='UTF-8')
+    answer.headers.update(headers or {})
+    return answer
+
+
+def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
+    """Say which versions there are, to whoever asks below no project."""
+    try:
+        path = raw.path_info.strip('/')
+    except UnicodeDecodeError:
+        return None
+    if path not in ('', *_MINOR):
+        return None
+    if raw.method not in ('GET', 'HEAD'):
+        return _reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+    versions = [{'id': prefix, 'status': 'CURRENT' if prefix == 'v2' else 'SUPPORTED',
+                 'links': [{'rel': 'self', 'href': f'{_base(raw, conf)}/{prefix}'}]} for prefix in _MINOR]
+    shown = {'versions': versions} if not path else {'versions': [one for one in versions if one['id'] == path]}
+    return webob.Response(orjson.dumps(shown), status=300 if not path else 200, content_type='application/json',
+                          charset='UTF-8')
+
+
+API = Api(ops=contract.OPS, prefixes=tuple(_MINOR), version=_version, stamp=_stamp, answer=_answer,
+          public=frozenset({'', '/', '/healthcheck', '/healthcheck/',
+                            *(f'/{prefix}{end}' for prefix in _MINOR for end in ('', '/'))}),
+          base=_base, reply=_reply, show=lambda number: _SHOWN[number])

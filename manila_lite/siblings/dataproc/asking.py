@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the share service says of the shares that a user names, asked as that user."""
+
+import concurrent.futures
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc.validation import InvalidReference
+from manila_lite.siblings.shares import Share, Shares, preferred
+
+_AT_ONCE = 8
+_MISSING = 'share_service_missing'
+
+
+def check(shares: Shares, who: Mapping[str, str], named: Iterable[Mapping[str, Any]], protocols: Collection[str], *,
+          exports: bool = False) -> dict[str, dict[str, str]]:
+    """Every share that is named is there for the user, is ready, and of one of the protocols that can be mounted.
+
+    Returns for each its protocol, and with ``exports`` where it is mounted from: later nobody asks in the user's name.
+
+    :raises InvalidReference: one is not, or the cloud has no share service.
+    :raises errors.Unavailable: the share service does not answer.
+    """
+    idents = sorted({share['id'] for share in named})
+    if not idents:
+        return {}
+    with concurrent.futures.ThreadPoolExecutor(min(_AT_ONCE, len(idents))) as pool:
+        return dict(zip(idents, pool.map(lambda ident: _ask(shares, who, ident, protocols, exports), idents), strict=True))
+
+
+def _ask(shares: Shares, who: Mapping[str, str], ident: str, protocols: Collection[str], exports: bool) -> dict[str, str]:
+    try:
+        share = shares.share(who, ident)
+        _fits(share, protocols)
+        found = {'protocol': share.protocol.upper()}
+        if exports:
+            found['export'] = preferred(shares.exports(who, ident)) or ''
+            if not found['export']:
+                raise InvalidReference(f'shares: share {ident} has no export location.')
+        return found
+    except (errors.NotFound, errors.Forbidden):
+        raise InvalidReference(f'shares: share {ident} could not be found.') from None
+    except errors.Unavailable as bad:
+        if bad.code == _MISSING:
+            raise InvalidReference(f'shares: there is no share service (shared-file-system) in the catalog: {bad}') from None
+        raise
+
+
+def _fits(share: Share, protocols: Collection[str]) -> None:
+    if share.protocol.upper() not in protocols:
+        raise InvalidReference(f'shares: share {share.id} is of protocol {share.protocol}; only {", ".join(sorted(protocols))} '
+                               'can be mounted on nodes.')
+    if share.status != 'available':
+        raise InvalidReference(f'shares: share {share.id} is {share.status}; it must be available.')

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates and clusters over HTTP: from the parsed request to an action or a query, and back."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.api.request import Request
+from manila_lite.siblings import shares as share_client
+from manila_lite.siblings.dataproc import actions, store, templates
+
+#: The only thing that clusters run: nothing, beside what the image has.
+PLUGIN, VERSIONS = templates.PLUGIN, templates.VERSIONS
+_SORTED_BY = frozenset({'created_at', 'name', 'plugin_name', 'id'})
+
+
+class NotOffered(errors.ManilaLiteError):
+    """Shares are mounted on clusters here; there are no jobs, and images are not registered."""
+
+    code = 'NOT_IMPLEMENTED'
+
+
+# Reading rows -----------------------------------------------------------------------------------
+
+def detail(name: str, default: Any) -> Callable[[Any, Request], Any]:
+    """Return what reads a value that is kept as it was sent."""
+    return lambda row, req: row.details.get(name, default)
+
+
+def shares_of(row: Any, req: Request) -> list[dict[str, Any]]:
+    """Read the shares that are named there."""
+    return row.shares or []
+
+
+def groups_of(row: Any, req: Request) -> list[dict[str, Any]]:
+    """Read the node groups, loaded for all rows at once, with their nodes."""
+    nodes = req.related.get('nodes', {})
+    return [_group(group, nodes.get(group.id, [])) for group in req.related['groups'].get(row.id, [])]
+
+
+def _group(row: Any, nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    shown = {name: row.details.get(name, default) for name, default in templates.NODE_DEFAULTS.items()}
+    return shown | {'id': row.id, 'name': row.name, 'count': row.count, 'flavor_id': row.flavor_id, 'image_id': row.image_id,
+                    'node_group_template_id': row.node_group_template_id, 'shares': row.shares or [],
+                    'created_at': row.created_at, 'updated_at': row.updated_at,
+                    **({} if row.cluster_id is None else {'instances': nodes})}
+
+
+def _node(row: Any, mounts: list[Any]) -> dict[str, Any]:
+    return {'id': row.id, 'instance_id': row.infra_ref, 'instance_name': row.name, 'internal_ip': row.internal_ip,
+            'management_ip': row.internal_ip, 'created_at': row.created_at, 'updated_at': row.updated_at, 'volumes': [],
+            'state': row.state, 'fault': row.fault,
+            'shares': [{'id': mount.share_id, 'path': mount.path, 'access_level': mount.level, 'state': mount.state,
+                        'fault': mount.fault} for mount in mounts]}
+
+
+def info(row: Any, req: Request) -> dict[str, Any]:
+    """Read how many nodes have all that they should have."""
+    nodes = [node for groups in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(groups.id, [])]
+    done = [node for node in nodes if node['state'] == 'ready' and all(one['state'] == 'mounted' for one in node['shares'])]
+    return {'shares': {'nodes_total': len(nodes), 'nodes_done': len(done)}}
+
+
+def progress(row: Any, req: Request) -> list[dict[str, Any]]:
+    """Read how far the steps of the present work are, if the caller wants to know."""
+    return row.progress if req.query.get('show_progress', '').lower() in ('true', '1') else []
+
+
+# What all three nouns can -----------------------------------------------------------------------
+
+def _who(req: Request) -> dict[str, str]:
+    return share_client.caller(req.raw.headers)
+
+
+def _sorting(req: Request) -> tuple[str, bool]:
+    text = req.query.get('sort_by', 'created_at')
+    column = text.removeprefix('-')
+    if column not in _SORTED_BY:
+        raise errors.Invalid(f'sort_by: {column!r} is not one of {", ".join(sorted(_SORTED_BY))}.')
+    return column, text.startswith('-')
+
+
+def _list(req: Request, noun: str) -> list[Any]:
+    column, descending = _sorting(req)
+    limit = min(req.query.get('limit', req.ctx.conf.osapi_max_limit), req.ctx.conf.osapi_max_limit)
+    filters = {name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query}
+    with req.ctx.db.reader() as conn:
+        found = store.everything(conn, noun, req.ctx.project_id, filters, limit=limit, marker=req.query.get('marker'),
+                                 sort_by=column, descending=descending)
+        if len(found) > limit:
+            found = found[:limit]
+            req.related['next'] = found[-1].id
+        _load(conn, req, noun, found)
+    return found
+
+
+def _load(conn: Any, req: Request, noun: str, rows: list[Any]) -> None:
+    """Node groups, nodes and mounts of all rows are there to be shown."""
+    column = templates.GROUPS_BY.get(noun)
+    idents = [row.id for row in rows]
+    if column is None:
+        return
+    req.related['groups'] = store.groups(conn, column, idents) if idents else {}
+    req.related['nodes'] = nodes = {}
+    if noun == 'cluster' and idents:
+        mounts: dict[str, list[Any]] = {}
+        for mount in store.mounts(conn, idents):
+            mounts.setdefault(mount.instance_id, []).append(mount)
+        for node in store.instances(conn, idents):
+            nodes.setdefault(node.node_group_id, []).append(_node(node, mounts.get(node.id, [])))
+
+
+def _shown(req: Request, noun: str, ident: str) -> Any:
+    with req.ctx.db.reader() as conn:
+        row = store.get(conn, noun, ident, req.ctx.project_id)
+        _load(conn, req, noun, [row])
+    return row
+
+
+class _Templates:
+    """The calls of one kind of template."""
+
+    noun: str
+    #: The old version of the API changes templates by PUT, the new one by PATCH.
+    updates_by = ('PUT', 'PATCH')
+
+    @classmethod
+    def index(cls, req: Request) -> list[Any]:
+        """List them."""
+        return _list(req, cls.noun)
+
+    @classmethod
+    def show(cls, req: Request) -> Any:
+        """Show one."""
+        return _shown(req, cls.noun, req.params['ident'])
+
+    @classmethod
+    def create(cls, req: Request) -> Any:
+        """Create one."""
+        return _shown(req, cls.noun, templates.create(req.ctx, cls.noun, req.body, _who(req)))
+
+    @classmethod
+    def update(cls, req: Request) -> Any:
+        """Change one."""
+        templates.update(req.ctx, cls.noun, req.params['ident'], req.body, _who(req))
+        return _shown(req, cls.noun, req.params['ident'])
+
+    @classmethod
+    def delete(cls, req: Request) -> None:
+        """Delete one."""
+        templates.delete(req.ctx, cls.noun, req.params['ident'])
+
+
+class NodeGroupTemplates(_Templates):
+    """The calls of node group templates."""
+
+    noun = 'node group template'
+
+
+class ClusterTemplates(_Templates):
+    """The calls of cluster templates."""
+
+    noun = 'cluster template'
+
+
+class Clusters:
+    """The calls of clusters."""
+
+    noun = 'cluster'
+    updates_by = ('PATCH',)
+
+    @classmethod
+    def index(cls, req: Request) -> list[Any]:
+        """List clusters."""
+        return _list(req, cls.noun)
+
+    @classmethod
+    def show(cls, req: Request) -> Any:
+        """Show a cluster."""
+        return _shown(req, cls.noun, req.params['ident'])
+
+    @classmethod
+    def create(cls, req: Request) -> Any:
+        """Make a cluster."""
+        return _shown(req, cls.noun, actions.create(req.ctx, req.body, _who(req)))
+
+    @classmethod
+    def update(cls, req: Request) -> Any:
+        """Change name, description or shares of a cluster."""
+        actions.update(req.ctx, req.params['ident'], req.body, _who(req))
+        return _shown(req, cls.noun, req.params['ident'])
+
+    @classmethod
+    def scale(cls, req: Request) -> Any:
+        """Change how many nodes a cluster has."""
+        actions.scale(req.ctx, req.params['ident'], req.body, _who(req))
+        return _shown(req, cls.noun, req.params['ident'])
+
+    @classmethod
+    def delete(cls, req: Request) -> None:
+        """Delete a cluster."""
+        actions.delete(req.ctx, req.params['ident'])
+
+
+# What is the same for everybody -----------------------------------------------------------------
+
+def _described() -> dict[str, Any]:
+    labels = {'enabled': {'status': True, 'description': 'It is offered.', 'mutable': False}}
+    return {'name': PLUGIN, 'title': 'Plain nodes', 'description': 'Nodes with shares mounted, and no software.',
+            'versions': list(VERSIONS), 'plugin_labels': labels,
+            'version_labels': dict.fromkeys(VERSIONS, labels)}
+
+
+def plugins(req: Request) -> dict[str, Any]:
+    """List plugins."""
+    return {'plugins': [_described()]}
+
+
+def plugin(req: Request) -> dict[str, Any]:
+    """Show a plugin."""
+    if req.params['ident'] != PLUGIN:
+        raise errors.NotFound.of('plugin', req.params['ident'])
+    return {'plugin': _described()}
+
+
+def plugin_version(req: Request) -> dict[str, Any]:
+    """Show a plugin at a version."""
+    if req.params['version'] not in VERSIONS:
+        raise errors.NotFound.of('plugin version', req.params['version'])
+    return {'plugin': plugin(req)['plugin'] | {'node_processes': {PLUGIN: list(templates.PROCESSES)}, 'required_image_tags': [],
+                                               'configs': []}}
+
+
+def _images(req: Request) -> list[dict[str, Any]]:
+    return [{'id': str(uuid.uuid5(uuid.NAMESPACE_URL, f'urn:manila_lite:image:{name}')), 'name': name, 'username': 'root',
+             'description': '', 'tags': [PLUGIN, *VERSIONS], 'status': 'ACTIVE', 'metadata': {}}
+            for name in req.ctx.conf.dataproc.images]
+
+
+def images(req: Request) -> dict[str, Any]:
+    """List images."""
+    return {'images': _images(req)}
+
+
+def image(req: Request) -> dict[str, Any]:
+    """Show an image."""
+    for found in _images(req):
+        if req.params['ident'] in (found['id'], found['name']):
+            return {'image': found}
+    raise errors.NotFound.of('image', req.params['ident'])
+
+
+def absent(req: Request) -> None:
+    """Say that there is no such thing here."""
+    raise NotOffered('This service mounts shares on clusters; jobs, data sources, binaries and the registering of images are '
+                     'not offered.')

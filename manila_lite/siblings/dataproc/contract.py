@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API as data: a row for every call, as the data-processing client sends them below ``/v1.1`` and ``/v2``."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.fields import Always, Field, Many, One, Plain, View
+from manila_lite.api.contract.op import Op
+from manila_lite.siblings.dataproc import calls, validation
+from manila_lite.siblings.dataproc import policies as rules
+
+#: The first minor version is ``/v1.1``, the second ``/v2``.
+V1, V2 = '2.1', '2.2'
+
+_TEXT, _NULL, _OBJECT = {'type': 'string'}, shapes.NULL_STRING, {'type': 'object'}
+_NULL_FLAG = {'type': ['boolean', 'null']}
+#: As names of hosts, since nodes are called after them.
+_HOST = {'type': 'string', 'minLength': 1, 'maxLength': 80, 'pattern': '^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$'}
+_NAME = {'type': 'string', 'minLength': 1, 'maxLength': 80, 'pattern': '^[^\\u0000-\\u001f\\u007f]+$'}
+_LIST = {'type': ['array', 'null'], 'items': _TEXT}
+_NONE: dict[str, Any] = {'type': 'null'}
+_NO = {'enum': [False, None]}
+_FLAVOR = {'type': ['string', 'integer', 'null'], 'maxLength': 255}
+_COUNT = {'type': 'integer', 'minimum': 0, 'maximum': 100000}
+
+
+class Bare(fields.Body):
+    """The body is the entity, without a key around it."""
+
+    def parse(self, version: int, document: Any) -> Any:
+        """Return the entity with every field under its own name."""
+        if not isinstance(document, dict):
+            raise errors.Invalid(f'{self.key}: the body must be an object.')
+        return super().parse(version, {self.key: document})
+
+
+class Pages(Many):
+    """A list, with where it goes on if only so many were asked for."""
+
+    def render(self, rows: Any, req: Any) -> dict[str, Any]:
+        """Return the document."""
+        found = super().render(rows, req)
+        if 'limit' in req.query:
+            found['markers'] = {'prev': None, 'next': req.related.get('next')}
+        return found
+
+    def schema(self, version: int) -> fields.Schema:
+        """Return its schema."""
+        return fields.document({self.view.plural: {'type': 'array', 'items': self.view.schema(version)}},
+                               {'markers': _OBJECT})
+
+
+def _kept(*rows: tuple[Any, ...]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """Return fields of a body and of a view: what is kept as it was sent. A row: name, schema, what is shown without."""
+    sent = tuple(Field(name, schema, **more) for name, schema, _, more in rows)
+    shown = tuple(Field(name, {}, read=calls.detail(name, default), **more) for name, _, default, more in rows)
+    return sent, shown
+
+
+_ALL: dict[str, str] = {}
+_NEW = {'since': V2}
+_NODE_SENT, _NODE_SHOWN = _kept(
+    ('node_processes', _LIST, [], _ALL), ('node_configs', {'type': ['object', 'null']}, {}, _ALL),
+    ('availability_zone', _NULL, None, _ALL), ('security_groups', _LIST, [], _ALL),
+    ('use_autoconfig', _NULL_FLAG, True, _ALL),
+    # Nodes have no volumes of their own, and only the addresses that their infrastructure gives them.
+    ('floating_ip_pool', _NONE, None, _ALL), ('auto_security_group', _NO, False, _ALL), ('is_proxy_gateway', _NO, False, _ALL),
+    ('volumes_per_node', {'enum': [0, None]}, 0, _ALL), ('volumes_size', {'enum': [0, None]}, 0, _ALL),
+    ('volume_type', _NONE, None, _ALL), ('volumes_availability_zone', _NONE, None, _ALL),
+    ('volume_mount_prefix', _NULL, '/volumes/disk', _ALL), ('volume_local_to_instance', _NO, False, _ALL),
+    ('boot_from_volume', _NO, False, _NEW), ('boot_volume_type', _NONE, None, _NEW),
+    ('boot_volume_availability_zone', _NONE, None, _NEW), ('boot_volume_local_to_instance', _NO, False, _NEW))
+_CLUSTER_SENT, _CLUSTER_SHOWN = _kept(
+    ('cluster_configs', {'type': ['object', 'null']}, {}, _ALL), ('anti_affinity', _LIST | {'maxItems': 0}, [], _ALL),
+    ('neutron_management_network', _NULL, None, _ALL), ('use_autoconfig', _NULL_FLAG, True, _ALL),
+    ('domain_name', _NULL, None, _ALL))
+_ONLY_CLUSTER_SENT, _ONLY_CLUSTER_SHOWN = _kept(
+    ('user_keypair_id', _NULL, None, _ALL), ('is_transient', _NO, False, _ALL))
+
+
+# What clients see -------------------------------------------------------------------------------
+
+_DESCRIBED = (
+    Field('id', shapes.ID), Field('name', _TEXT), Field('description', _NULL),
+    Field('plugin_name', _TEXT),
+    Field('hadoop_version', _TEXT, until=V1, read='plugin_version'), Field('plugin_version', _TEXT, since=V2),
+    Field('tenant_id', _TEXT, until=V1, read='project_id'), Field('project_id', _TEXT, since=V2),
+    Field('created_at', shapes.TIME), Field('updated_at', shapes.NULL_TIME),
+    Field('is_public', shapes.BOOLEAN), Field('is_protected', shapes.BOOLEAN),
+    Field('shares', validation.SCHEMA, read=calls.shares_of),
+)
+_SIZED = (Field('flavor_id', _NULL), Field('image_id', _NULL))
+
+NODE_GROUP_TEMPLATE = View('node_group_template', 'node_group_templates', (
+    *_DESCRIBED, *_SIZED, *_NODE_SHOWN, Field('is_default', shapes.BOOLEAN, read=Always(value=False))))
+CLUSTER_TEMPLATE = View('cluster_template', 'cluster_templates', (
+    *_DESCRIBED, *_CLUSTER_SHOWN, Field('is_default', shapes.BOOLEAN, read=Always(value=False)),
+    Field('default_image_id', _NULL, read=calls.detail('default_image_id', None)),
+    Field('node_groups', {'type': 'array'}, read=calls.groups_of)))
+CLUSTER = View('cluster', 'clusters', (
+    *_DESCRIBED, *_CLUSTER_SHOWN, *_ONLY_CLUSTER_SHOWN,
+    Field('cluster_template_id', _NULL), Field('default_image_id', _NULL),
+    Field('status', _TEXT), Field('status_description', _NULL), Field('node_groups', {'type': 'array'}, read=calls.groups_of),
+    Field('info', _OBJECT, read=calls.info), Field('provision_progress', {'type': 'array'}, read=calls.progress),
+    Field('management_public_key', _NULL, read=Always(value=None)), Field('trust_id', _NULL, read=Always(value=None))))
+
+
+# What clients send ------------------------------------------------------------------------------
+
+def _body(key: str, *more: Field, name: Any = _NAME, new: bool = True) -> Bare:
+    named = (
+        Field('name', name, required=new), Field('description', shapes.NULL_STRING),
+        Field('plugin_name', _TEXT, required=new),
+        Field('plugin_version', _TEXT, since=V2, required=new),
+        Field('hadoop_version', _TEXT, until=V1, required=new),
+        Field('is_public', _NULL_FLAG), Field('is_protected', _NULL_FLAG),
+        Field('shares', validation.NULL_SCHEMA),
+    )
+    return Bare(key, (*named, *more))
+
+
+_NODE = (Field('flavor_id', _FLAVOR), Field('image_id', _NULL), *_NODE_SENT)
+
+
+def _group(version: str) -> dict[str, Any]:
+    """Return the schema of a node group in a cluster or cluster template."""
+    living = fields.living(_NODE, int(version.partition('.')[2]))
+    return {'type': 'object', 'required': ['name', 'count'], 'additionalProperties': False, 'properties': {
+        'name': _HOST, 'count': _COUNT, 'node_group_template_id': _NULL, 'shares': validation.NULL_SCHEMA,
+        **{field.name: field.schema for field in living}}}
+
+
+def _groups(name: str, **more: Any) -> tuple[Field, ...]:
+    return tuple(Field(name, {'type': ['array', 'null'], 'items': _group(version), 'maxItems': 100}, **when, **more)
+                 for version, when in ((V1, {'until': V1}), (V2, {'since': V2})))
+
+
+_IMAGE = Field('default_image_id', _NULL)
+_CLUSTER = (*_CLUSTER_SENT, _IMAGE, *_groups('node_groups'))
+_CREATE = _body('cluster', *_CLUSTER, *_ONLY_CLUSTER_SENT, Field('cluster_template_id', _NULL),
+                Field('count', {'enum': [1, None]}), name=_HOST)
+_PATCH = Bare('cluster', (Field('name', _HOST), Field('description', _NULL), Field('is_public', _NULL_FLAG),
+                          Field('is_protected', _NULL_FLAG), Field('shares', validation.NULL_SCHEMA)))
+_RESIZE = {'type': ['array', 'null'], 'maxItems': 100, 'items': {
+    'type': 'object', 'required': ['name', 'count'], 'additionalProperties': False,
+    'properties': {'name': _HOST, 'count': _COUNT}}}
+_SCALE = Bare('cluster', (Field('resize_node_groups', _RESIZE), *_groups('add_node_groups')))
+
+_PAGE = (Field('limit', {'type': 'integer', 'minimum': 1, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
+         Field('marker', _TEXT), Field('sort_by', _TEXT), Field('name', _TEXT), Field('plugin_name', _TEXT),
+         Field('plugin_version', _TEXT, aliases=('hadoop_version',)))
+
+
+def _calls(noun: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Op]:
+    one = f'{path}/{{ident}}'
+    changes = [Op(method, one, handlers.update, rules.of(noun, 'modify'), One(view), ok=202, body=change)
+               for method in handlers.updates_by]
+    return [
+        Op('GET', path, handlers.index, rules.of(noun, 'get_all'), Pages(view), query=_PAGE),
+        Op('POST', path, handlers.create, rules.of(noun, 'create'), One(view), ok=202, body=create),
+        Op('GET', one, handlers.show, rules.of(noun, 'get'), One(view),
+           query=(Field('show_progress', {'type': 'string'}),)),
+        Op('DELETE', one, handlers.delete, rules.of(noun, 'delete'), ok=204),
+        *changes,
+    ]
+
+
+_PLUGIN = Plain({'type': 'object'})
+_ABSENT = ('jobs', 'job-templates', 'job-executions', 'job-types', 'job-binaries', 'job-binary-internals', 'data-sources')
+_ABSENT_PATHS = [path for name in _ABSENT for path in (f'/{name}', f'/{name}/{{ident}}')]
+_CHANGES_OF_IMAGES = [('POST', '/images/{ident}'), ('DELETE', '/images/{ident}'), ('POST', '/images/{ident}/tag'),
+                      ('POST', '/images/{ident}/untag'), ('PUT', '/images/{ident}/tags'), ('DELETE', '/images/{ident}/tags')]
+_501 = ((calls.NotOffered, 501),)
+
+OPS = [
+    *_calls(rules.NODE_GROUP_TEMPLATE, '/node-group-templates', NODE_GROUP_TEMPLATE, calls.NodeGroupTemplates,
+            _body('node_group_template', *_NODE), _body('node_group_template', *_NODE, new=False)),
+    *_calls(rules.CLUSTER_TEMPLATE, '/cluster-templates', CLUSTER_TEMPLATE, calls.ClusterTemplates,
+            _body('cluster_template', *_CLUSTER), _body('cluster_template', *_CLUSTER, new=False)),
+    *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH),
+    Op('PUT', '/clusters/{ident}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
+    Op('GET', '/plugins', calls.plugins, rules.PLUGINS, _PLUGIN),
+    Op('GET', '/plugins/{ident}', calls.plugin, rules.PLUGINS, _PLUGIN),
+    Op('GET', '/plugins/{ident}/{version}', calls.plugin_version, rules.PLUGINS, _PLUGIN),
+    Op('GET', '/images', calls.images, rules.IMAGES, _PLUGIN),
+    Op('GET', '/images/{ident}', calls.image, rules.IMAGES, _PLUGIN),
+    *(Op(method, path, calls.absent, rules.OTHERS, states=_501) for method, path in _CHANGES_OF_IMAGES),
+    *(Op(method, path, calls.absent, rules.OTHERS, states=_501)
+      for path in _ABSENT_PATHS for method in ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),
+]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one plan of a cluster: from wherever it is to what its rows ask for. Making, other shares, scaling and deletion differ
+only in what these rows say; whatever of it is there already is not done again.
+
+No step fails for what a user or a node can cause: what cannot be done is said on its row, and the rest goes on. What was
+asked for meanwhile is done after the last step, since then the operation begins anew.
+"""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.db import operations as rows
+from manila_lite.db import transitions
+from manila_lite.operations import Plan, Step, Work
+from manila_lite.siblings.dataproc import actions, mounting, nodes, sessions, states, store, told
+
+_ENDED = ('Active', 'Error')
+
+
+def _done(conn: Any, work: Work) -> None:
+    """The cluster shows what became of it, unless somebody asked for more since."""
+    row = store.find(conn, work.resource_id)
+    if row is None or rows.get(conn, work.op.id).wanted != work.op.wanted:
+        return
+    faults = _faults(conn, row)
+    if row.status == states.CLUSTER['delete'].during and not store.instances(conn, (row.id,)):
+        transitions.finish(conn, states.CLUSTER, 'delete', row.id)
+        told.cluster(work, row, 'delete', row.status)
+        return
+    _end(conn, work, row, 'Error' if faults else 'Active', '; '.join(faults) or None)
+
+
+def _faults(conn: Any, row: Any) -> list[str]:
+    found = [f'{node.name}: {node.fault or node.state}' for node in store.instances(conn, (row.id,))
+             if node.state != states.NODE['spawn'].ok]
+    return found + [f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}'
+                    for mount in store.mounts(conn, (row.id,)) if mount.state != states.MOUNT['mount'].ok]
+
+
+def _end(conn: Any, work: Work, row: Any, status: str, why: str | None) -> None:
+    store.update(conn, 'cluster', row.id, {'progress': sessions.ended(row.progress, successful=why is None)})
+    if row.status == status:
+        store.update(conn, 'cluster', row.id, {'status_description': why})
+        return
+    transitions.settle(conn, states.CLUSTER, (row.id,), row.status, status, status_description=why)
+    told.cluster(work, row, 'update', status, why)
+
+
+def _failed(conn: Any, work: Work, error: Exception) -> None:
+    row = store.find(conn, work.resource_id)
+    if row is not None and row.status not in _ENDED:
+        _end(conn, work, row, 'Error', errors.told(error) or 'An unexpected error happened; the log of the engine has it.')
+
+
+PLAN = Plan(actions.KIND, (
+    Step(nodes.arrange),
+    Step(mounting.unmount),
+    Step(mounting.release),
+    Step(nodes.retire),
+    Step(nodes.spawn),
+    Step(mounting.prepare),
+    Step(mounting.grant),
+    Step(mounting.mount),
+), _done, _failed)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that are directories, and mounts that are files in them: for tests, and to try the service without any machine.
+
+A directory of a node holds ``mounts/<share id>``, and what a test puts there: a file ``away`` (it does not answer),
+``stay`` (it cannot be released), ``busy/<share id>`` (it cannot be unmounted), ``refuse/<share id>`` (it cannot be mounted; the
+file says why).
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc.interface import (
+    Busy,
+    Infra,
+    Mount,
+    Node,
+    NodeAway,
+    Remote,
+    Result,
+    ShareHandler,
+    Wanted,
+)
+
+
+def _root(conf: Any) -> Path:
+    return Path(conf.dataproc.fake_directory or Path(conf.state_path) / 'dataproc-fake')
+
+
+class FakeRemote(Remote):
+    """A session on a node that is a directory."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+
+    def run(self, argv: Sequence[str], data: bytes = b'', timeout: float | None = None) -> Result:
+        """There is nothing to run anything."""
+        return Result(127, err=b'not found')
+
+
+class FakeInfra(Infra):
+    """As many nodes as ``[dataproc] fake_nodes`` says."""
+
+    def offer(self, wanted: Wanted, taken: frozenset[str]) -> str:
+        """Return the first free one."""
+        for number in range(1, self.conf.dataproc.fake_nodes + 1):
+            if (ref := f'fake-{number}') not in taken:
+                return ref
+        raise errors.Final('There is no free node.')
+
+    def ready(self, ref: str, wanted: Wanted) -> Node:
+        """The directory is there."""
+        directory = _root(self.conf) / ref
+        (directory / 'mounts').mkdir(parents=True, exist_ok=True)
+        number = int(ref.rpartition('-')[2])
+        return Node(ref, wanted.name, f'10.77.{number // 250}.{number % 250 + 1}', host_key='ssh-ed25519 none')
+
+    def release(self, ref: str) -> None:
+        """Whoever comes next finds it as it was left."""
+        if (_root(self.conf) / ref / 'stay').exists():
+            raise errors.Final(f'{ref} cannot be given back.')
+
+    @contextlib.contextmanager
+    def connect(self, node: Node) -> Iterator[Remote]:
+        """Return a session."""
+        directory = _root(self.conf) / node.ref
+        if (directory / 'away').exists():
+            raise NodeAway(f'{node.name} does not answer.')
+        yield FakeRemote(directory)
+
+
+class FakeHandler(ShareHandler):
+    """Writes down what is mounted."""
+
+    protocol = 'NFS'
+
+    def setup(self, remote: Any) -> None:
+        """Nothing is lacking."""
+
+    def mount(self, remote: Any, mount: Mount) -> None:
+        """There is a file that says so."""
+        refused = remote.directory / 'refuse' / mount.share_id
+        if refused.exists():
+            raise errors.Final(refused.read_text().strip() or 'It was refused.')
+        place = remote.directory / 'mounts' / mount.share_id
+        place.with_suffix('.new').write_text(_written(mount))
+        place.with_suffix('.new').replace(place)
+
+    def unmount(self, remote: Any, mount: Mount, force: bool = False) -> str:
+        """The file is gone."""
+        busy = (remote.directory / 'busy' / mount.share_id).exists()
+        if busy and not force:
+            raise Busy(f'{mount.path} is in use.')
+        (remote.directory / 'mounts' / mount.share_id).unlink(missing_ok=True)
+        return 'It was in use, so it was unmounted lazily.' if busy else ''
+
+    def is_mounted(self, remote: Any, mount: Mount) -> bool:
+        """Say whether there is a file that says just this."""
+        place = remote.directory / 'mounts' / mount.share_id
+        return place.exists() and place.read_text() == _written(mount)
+
+
+def _written(mount: Mount) -> str:
+    return json.dumps([mount.export, mount.path, mount.level])

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares over NFS: the node's kernel mounts them, and its fstab has them for the next boot."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc import paths
+from manila_lite.siblings.dataproc.handlers import client, fstab
+from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway, Remote, ShareHandler
+from manila_lite.siblings.nfs import Ended, MountBusy, Mounted, MountFailed, NfsMounter
+
+#: What mount.nfs says when the server may answer later.
+_LATER = re.compile('timed out|refused|unreachable|no route to host|try again', re.IGNORECASE)
+_PAUSE = 5.0
+_LAZY = '{} was in use, so it was unmounted lazily: who uses it still writes to the share until that ends.'
+
+
+class _Executor:
+    """A node as a mounter sees it."""
+
+    def __init__(self, remote: Remote):
+        self._remote = remote
+
+    def run(self, words: Sequence[str], *, seconds: float | None = None) -> Ended:
+        done = self._remote.run(words, timeout=seconds)
+        return Ended(done.status, os.fsdecode(done.out), os.fsdecode(done.err))
+
+
+class NfsHandler(ShareHandler):
+    """The kernel's NFS client."""
+
+    protocol = 'NFS'
+
+    def setup(self, remote: Remote) -> None:
+        """See ``ShareHandler.setup``."""
+        client.ensure(remote, self.conf.dataproc_nodes.install_timeout)
+
+    def mount(self, remote: Remote, mount: Mount) -> None:
+        """See ``ShareHandler.mount``. What we mounted there before, of another level or share, goes first."""
+        with _said():
+            mounter, place = self._mounter(remote), self._made(remote, mount.path)
+            there = mounter.mounted(place)
+            if there is not None and not _fits(there, mount):
+                if not self._ours(remote, there, mount):
+                    raise errors.Final(f'Something else is mounted on {mount.path}: {there.source}')
+                mounter.unmount(place)
+            mounter.mount(mount.export, place, level=mount.level)
+            fstab.put(remote, mount, self._options())
+
+    def unmount(self, remote: Remote, mount: Mount, force: bool = False) -> str:
+        """See ``ShareHandler.unmount``."""
+        with _said():
+            mounter, place = self._mounter(remote), _real(remote, mount.path)
+            there, note = mounter.mounted(place), ''
+            if there is not None and self._ours(remote, there, mount):
+                note = _unmounted(mounter, place, force)
+            fstab.take_out(remote, mount.path)
+            # Only if it is empty; and somebody else's mount stays.
+            remote.run(['rmdir', '--', mount.path])
+            return note
+
+    def is_mounted(self, remote: Remote, mount: Mount) -> bool:
+        """See ``ShareHandler.is_mounted``."""
+        with _said():
+            there = self._mounter(remote).mounted(_real(remote, mount.path))
+        return there is not None and _fits(there, mount)
+
+    def _mounter(self, remote: Remote) -> NfsMounter:
+        # mount.nfs would try for two minutes; who asked us does that better.
+        return NfsMounter(_Executor(remote), options=f'{self._options()},retry=0', way='kernel')
+
+    def _options(self) -> str:
+        nodes = self.conf.dataproc_nodes
+        return ','.join([f'vers={nodes.nfs_version}', *nodes.nfs_options])
+
+    def _made(self, remote: Remote, path: str) -> str:
+        """The directory is there. Returns what it is in truth: a part of a path may be a link on that node.
+
+        :raises errors.Final: it cannot be made, or leads into the system.
+        """
+        made = remote.run(['mkdir', '-p', '--', path])
+        # A mount whose server went away stands in the way of mkdir, and is no reason to fail.
+        place = _real(remote, path)
+        if made.status and self._mounter(remote).mounted(place) is None:
+            raise errors.Final(f'{path} cannot be made: {os.fsdecode(made.err).strip()}')
+        try:
+            return place if place == path else paths.normal(place)
+        except errors.Invalid as bad:
+            raise errors.Final(f'{path} is {place} on this node. {bad}') from bad
+
+    def _ours(self, remote: Remote, there: Mounted, mount: Mount) -> bool:
+        """Say whether what is mounted at a path of ours is the share, or has our line in fstab."""
+        return _is_nfs(there) and (
+            _same(there.source, mount.export) or fstab.has(fstab.read(remote), mount.path))
+
+
+def _unmounted(mounter: NfsMounter, place: str, force: bool) -> str:
+    """Nothing is mounted there. Returns what is worth to be kept of how."""
+    try:
+        mounter.unmount(place)
+    except (MountBusy, MountFailed, errors.Unavailable):
+        if not force:
+            raise
+        # A server that is gone lets an unmount hang.
+        mounter.unmount(place, lazy=True)
+        return _LAZY.format(place)
+    return ''
+
+
+@contextlib.contextmanager
+def _said() -> Iterator[None]:
+    """What a mounter raises is said as the engine knows it."""
+    try:
+        yield
+    except MountBusy as bad:
+        raise Busy(str(bad)) from bad
+    except MountFailed as bad:
+        if _LATER.search(str(bad)):
+            raise errors.Again(_PAUSE, str(bad)) from bad
+        raise errors.Final(str(bad)) from bad
+    except errors.Invalid as bad:
+        raise errors.Final(str(bad)) from bad
+    except NodeAway:
+        raise
+    except errors.Unavailable as bad:
+        raise errors.Again(_PAUSE, str(bad)) from bad
+
+
+def _real(remote: Remote, path: str) -> str:
+    """Return where a path of the node leads to: as the table of mounts has it."""
+    found = remote.run(['readlink', '-f', '--', path])
+    return os.fsdecode(found.out).removesuffix('\n') if found.status == 0 and found.out else path
+
+
+def _fits(there: Mounted, mount: Mount) -> bool:
+    return _is_nfs(there) and _same(there.source, mount.export) and there.level == mount.level
+
+
+def _is_nfs(there: Mounted) -> bool:
+    # nfs, nfs4, or fuse.nfs where mount.nfs is a client of user space.
+    return there.kind.removeprefix('fuse.').startswith('nfs')
+
+
+def _same(source: str, export: str) -> bool:
+    return source.rstrip('/') == export.rstrip('/')

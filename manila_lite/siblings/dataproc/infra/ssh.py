@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that are reached over SSH, wherever they come from."""
+
+import contextlib
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc import remote
+from manila_lite.siblings.dataproc.interface import Infra, Node, NodeAway, Remote
+
+_PAUSE = 3.0
+
+
+class SshInfra(Infra):
+    """Common to all such infrastructures."""
+
+    def connect(self, node: Node) -> contextlib.AbstractContextManager[Remote]:
+        """See ``Infra.connect``."""
+        return remote.connect(node, self.conf)
+
+    def answering(self, node: Node) -> Node:
+        """Return the node: somebody who may mount can work there. :raises errors.Again: not yet."""
+        try:
+            with self.connect(node) as session:
+                done = session.run(['true'])
+        except NodeAway as bad:
+            raise errors.Again(_PAUSE, str(bad)) from bad
+        if done.status:
+            raise errors.Final(f'{node.name}: {node.user} may run nothing as root: '
+                               f'{done.err.decode(errors="replace").strip()}')
+        return node

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of a cluster's plan that are about shares on nodes: what goes is unmounted before its access rule is released, and what
+comes is mounted when every rule is in force.
+"""
+
+import datetime
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors
+from manila_lite.db import transitions
+from manila_lite.operations import Work
+from manila_lite.siblings import grants, shares
+from manila_lite.siblings.dataproc import sessions, states, store, told, validation
+from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway
+
+_MOUNTING, _MOUNTED, _UNMOUNTED = states.MOUNT['mount'].during, states.MOUNT['mount'].ok, states.MOUNT['unmount'].during
+_READY, _LEAVING = states.NODE['spawn'].ok, states.NODE['leave'].during
+
+
+def _as_mount(row: Any) -> Mount:
+    return Mount(row.share_id, row.export or '', row.path, row.level)
+
+
+# What goes --------------------------------------------------------------------------------------
+
+def unmount(work: Work) -> None:
+    """What shall not be on a node, or elsewhere or otherwise, is unmounted there, or its row says why not."""
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        going = _going(conn, work)
+        for mount in going:
+            transitions.begin(conn, states.MOUNT, 'unmount', mount.id, **({} if mount.state == _UNMOUNTED else {'attempts': 0}))
+    found = sessions.by_node(work, _UNMOUNTED)
+    sessions.each(work, found, lambda one: _unmount(work, *one))
+
+
+def _going(conn: Any, work: Work) -> list[Any]:
+    wanted = _wanted(conn, work)
+    return [mount for mount in store.mounts(conn, (work.resource_id,))
+            if wanted.get((mount.instance_id, mount.share_id)) != (mount.path, mount.level)]
+
+
+def _wanted(conn: Any, work: Work) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return path and level by node and share: what shall be mounted where."""
+    row = store.find(conn, work.resource_id)
+    if row is None or row.status == states.CLUSTER['delete'].during:
+        return {}
+    groups = {group.id: validation.effective(row.shares, group.shares)
+              for group in store.groups(conn, 'cluster_id', (row.id,)).get(row.id, [])}
+    return {(node.id, share['id']): (share['path'], share['access_level'])
+            for node in store.instances(conn, (row.id,)) if node.state != _LEAVING
+            for share in groups.get(node.node_group_id, [])}
+
+
+def _unmount(work: Work, node: Any, mounts: list[Any]) -> float | None:
+    with work.ctx.db.reader() as conn:
+        cluster = store.find(conn, work.resource_id)
+    leaving = node.state == _LEAVING
+    try:
+        with work.service.infra.connect(sessions.as_node(node)) as remote:
+            for mount in mounts:
+                _unmount_one(work, cluster, remote, mount, leaving)
+    except (NodeAway, errors.Again, errors.Final) as away:
+        return _put_off(work, cluster, mounts, leaving, away)
+    return None
+
+
+def _put_off(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: errors.ManilaLiteError) -> float | None:
+    """The node is tried again, or, if it did not answer too often, what it has is given up if it leaves, else said."""
+    again = False
+    for mount in _still(work, mounts, _UNMOUNTED):
+        if mount.attempts + 1 < work.service.conf.attempts:
+            sessions.write(work, lambda conn, mount=mount: store.set_mount(conn, mount.id, attempts=mount.attempts + 1))
+            again = True
+        elif leaving:
+            _forget(work, cluster, mount, f'The node did not answer: {away}')
+        else:
+            sessions.fail_mount(work, cluster, mount, 'unmount', str(away))
+    return getattr(away, 'after', work.service.conf.retry_delay) if again else None
+
+
+def _still(work: Work, mounts: list[Any], state: str) -> list[Any]:
+    """Return those of the mounts that are in the state now."""
+    idents = {mount.id for mount in mounts}
+    with work.ctx.db.reader() as conn:
+        return [mount for mount in store.mounts(conn, (work.resource_id,)) if mount.id in idents and mount.state == state]
+
+
+def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: bool) -> None:
+    handler = work.service.handlers.get(mount.protocol or '')
+    try:
+        note = handler.unmount(remote, _as_mount(mount), force=leaving) if handler and mount.export else ''
+    except (Busy, errors.Final) as stays:
+        sessions.fail_mount(work, cluster, mount, 'unmount', str(stays))
+        return
+    _forget(work, cluster, mount, note)
+
+
+def _forget(work: Work, cluster: Any, mount: Any, note: str) -> None:
+    sessions.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'unmount', mount.id))
+    told.mount(work, cluster, mount, 'share_unmount.end', note or None)
+
+
+def release(work: Work) -> None:
+    """Access rules that no mount of the cluster needs are gone, or being used by somebody else."""
+    with work.ctx.db.reader() as conn:
+        idle = [ident for ident in store.grants_of(conn, _on(work)) if not store.users_of_grant(conn, ident)]
+    sessions.each(work, idle, lambda ident: _release(work, ident))
+
+
+def _on(work: Work) -> str:
+    return f'cluster {work.resource_id}'
+
+
+def _release(work: Work, ident: str) -> float | None:
+    try:
+        work.service.grants.release(ident)
+    except errors.Again as later:
+        return later.after
+    except errors.Unavailable:
+        return work.service.conf.retry_delay      # a rule is never dropped silently
+    return None
+
+
+# What comes -------------------------------------------------------------------------------------
+
+def prepare(work: Work) -> None:
+    """There is a row for every share on every node that answers, with an access rule asked for and what the share service says
+    of it; what a node has lost is to be mounted again.
+    """
+    if sessions.staying(work) is None:
+        return
+    _look(work)
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        _add(conn, work)
+    mounts = [mount for _, rows in sessions.by_node(work, _MOUNTING) for mount in rows]
+    if mounts:
+        sessions.show(work, 'prepare', len(mounts))
+    for share_id in sorted({mount.share_id for mount in mounts}):
+        _describe(work, [mount for mount in mounts if mount.share_id == share_id])
+
+
+def _look(work: Work) -> None:
+    """What is mounted is seen to be, or shall be mounted again."""
+    sessions.each(work, sessions.by_node(work, _MOUNTED), lambda one: _look_at(work, *one))
+
+
+def _look_at(work: Work, node: Any, mounts: list[Any]) -> None:
+    lost = list(mounts)
+    try:
+        with work.service.infra.connect(sessions.as_node(node)) as remote:
+            lost = [mount for mount in mounts if not work.service.handlers[mount.protocol].is_mounted(remote, _as_mount(mount))]
+    except (NodeAway, errors.Again, errors.Final):
+        pass        # mounting it says why not
+    for mount in lost:
+        sessions.write(work, lambda conn, mount=mount: _again(conn, mount))
+
+
+def _again(conn: Any, mount: Any) -> None:
+    transitions.begin(conn, states.MOUNT, 'again', mount.id, attempts=0, fault=None)
+
+
+def _add(conn: Any, work: Work) -> None:
+    there = {(mount.instance_id, mount.share_id): mount for mount in store.mounts(conn, (work.resource_id,))}
+    wanted = _wanted(conn, work)
+    for node in store.instances(conn, (work.resource_id,)):
+        if node.state != _READY:
+            continue
+        for (instance_id, share_id), (path, level) in wanted.items():
+            if instance_id != node.id:
+                continue
+            mount = there.get((instance_id, share_id))
+            if mount is None:
+                _insert(conn, work, node, share_id, path, level)
+            elif mount.state in ('error', 'error_unmounting') and (mount.path, mount.level) == (path, level):
+                _again(conn, mount)
+
+
+def _insert(conn: Any, work: Work, node: Any, share_id: str, path: str, level: str) -> None:
+    grant = work.service.grants.claim(conn, grants.Target(share_id, 'ip', node.internal_ip, level), host=work.service.host,
+                                      on=_on(work))
+    transitions.create(conn, states.MOUNT, {'id': uuidutils.generate_uuid(), 'instance_id': node.id, 'share_id': share_id,
+                                            'path': path, 'level': level, 'grant_id': grant, 'attempts': 0}, 'mount')
+
+
+def _since(work: Work) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(work.data['since'], datetime.UTC).replace(tzinfo=None)
+
+
+def _describe(work: Work, mounts: list[Any]) -> None:
+    with work.ctx.db.reader() as conn:
+        cluster = store.find(conn, work.resource_id)
+    known = cluster.known_shares.get(mounts[0].share_id)
+    if known is None or known['protocol'] not in work.service.handlers:
+        _fail_all(work, mounts, 'The share cannot be mounted here. Name it once more.')
+        return
+    export = _export(work, mounts[0].share_id, known['export'])
+    for mount in mounts:
+        values = {'protocol': known['protocol'], 'export': export}
+        if values != {'protocol': mount.protocol, 'export': mount.export}:
+            sessions.write(work, lambda conn, mount=mount, values=values: store.set_mount(conn, mount.id, **values))
+
+
+def _export(work: Work, share_id: str, known: str) -> str:
+    """Return where the share is mounted from: what the share service says now, if it tells us, else what its owner saw."""
+    try:
+        found = work.service.shares.exports(None, share_id)
+    except (errors.Forbidden, errors.NotFound, errors.Unavailable):
+        return known
+    return shares.preferred(found, known) or known
+
+
+def _fail_all(work: Work, mounts: list[Any], why: str) -> None:
+    with work.ctx.db.reader() as conn:
+        cluster = store.find(conn, work.resource_id)
+    for mount in mounts:
+        sessions.fail_mount(work, cluster, mount, 'mount', why)
+
+
+def grant(work: Work) -> None:
+    """Every access rule that a mount needs is in force, or the mount's row says why not."""
+    mounts = [mount for _, rows in sessions.by_node(work, _MOUNTING) for mount in rows]
+    if sessions.staying(work) is not None and mounts:
+        sessions.show(work, 'configure', len(mounts))
+        sessions.each(work, mounts, lambda mount: _grant(work, mount))
+
+
+def _grant(work: Work, mount: Any) -> float | None:
+    try:
+        with grants.patient(_since(work), work.service.conf.share_timeout):
+            work.service.grants.want(mount.grant_id)
+    except errors.Again as later:
+        return later.after
+    except errors.Final as never:
+        _fail_all(work, [mount], str(never))
+    return None
+
+
+def mount(work: Work) -> None:
+    """Every share is mounted on every node that answers, or its row says why not."""
+    found = sessions.by_node(work, _MOUNTING)
+    if sessions.staying(work) is not None and found:
+        sessions.show(work, 'begin', len(found))
+        sessions.each(work, found, lambda one: _mount(work, *one))
+
+
+def _mount(work: Work, node: Any, mounts: list[Any]) -> float | None:
+    with work.ctx.db.reader() as conn:
+        cluster = store.find(conn, work.resource_id)
+        stuck = {one.path: one.share_id for one in store.mounts(conn, (work.resource_id,))
+                 if one.instance_id == node.id and one.state == states.MOUNT['unmount'].fail}
+    try:
+        with work.service.infra.connect(sessions.as_node(node)) as remote:
+            for protocol in sorted({mount.protocol for mount in mounts}):
+                work.service.handlers[protocol].setup(remote)
+            for one in mounts:
+                _mount_one(work, cluster, remote, one, stuck)
+    except (NodeAway, errors.Again) as away:
+        return _try_later(work, cluster, mounts, away)
+    except errors.Final as never:
+        _fail_all(work, _still(work, mounts, _MOUNTING), str(never))
+    return None
+
+
+def _mount_one(work: Work, cluster: Any, remote: Any, mount: Any, stuck: dict[str, str]) -> None:
+    in_the_way = next((share for path, share in stuck.items()
+                       if validation.paths.within(mount.path, path) or validation.paths.within(path, mount.path)), None)
+    try:
+        if in_the_way:
+            raise errors.Final(f'Share {in_the_way} is still mounted there.')
+        work.service.handlers[mount.protocol].mount(remote, _as_mount(mount))
+    except (errors.Final, Busy) as never:
+        sessions.fail_mount(work, cluster, mount, 'mount', str(never))
+        return
+    sessions.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'mount', mount.id, fault=None))
+    told.mount(work, cluster, mount, 'share_mount.end')
+
+
+def _try_later(work: Work, cluster: Any, mounts: list[Any], away: errors.ManilaLiteError) -> float | None:
+    again = False
+    for mount in _still(work, mounts, _MOUNTING):
+        if mount.attempts + 1 < work.service.conf.attempts:
+            sessions.write(work, lambda conn, mount=mount: store.set_mount(conn, mount.id, attempts=mount.attempts + 1))
+            again = True
+        else:
+            sessions.fail_mount(work, cluster, mount, 'mount', str(away))
+    return getattr(away, 'after', work.service.conf.retry_delay) if again else None

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of a cluster's plan that are about its nodes: which there shall be, making them, and letting them go."""
+
+from typing import Any
+
+from oslo_db import exception as oslo_db_exception
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import errors
+from manila_lite.db import transitions
+from manila_lite.operations import Work
+from manila_lite.siblings.dataproc import sessions, states, store
+from manila_lite.siblings.dataproc.interface import NodeAway, Wanted
+
+_SPAWNING, _LEAVING = states.NODE['spawn'].during, states.NODE['leave'].during
+_GOING = (_LEAVING, states.NODE['leave'].fail)
+
+
+def arrange(work: Work) -> None:
+    """There is a row for every node that shall be, with what the infrastructure calls it; other nodes are leaving."""
+    work.data['since'] = timeutils.utcnow().timestamp()
+    going = sessions.staying(work) is None
+    with work.ctx.db.writer() as conn:
+        work.save(conn)
+        if store.find(conn, work.resource_id) is None:
+            return
+        there = store.instances(conn, (work.resource_id,))
+        for group in store.groups(conn, 'cluster_id', (work.resource_id,)).get(work.resource_id, []):
+            mine = [node for node in there if node.node_group_id == group.id]
+            _resize(conn, work, group, mine, 0 if going else group.count)
+    new = [node for node in sessions.nodes_of(work, _SPAWNING) if node.infra_ref is None]
+    if new and not going:
+        sessions.show(work, 'arrange', len(new))
+        for node in new:
+            _offer(work, node)
+
+
+def _resize(conn: Any, work: Work, group: Any, there: list[Any], count: int) -> None:
+    living = [node for node in there if node.state not in _GOING]
+    stay, go = living[:count], [node for node in there if node not in living[:count]]
+    for node in go:
+        transitions.begin(conn, states.NODE, 'leave', node.id)
+    for node in stay:
+        if node.state == states.NODE['spawn'].fail:
+            transitions.begin(conn, states.NODE, 'again', node.id, fault=None, attempts=0)
+    cluster = store.find(conn, work.resource_id)
+    used = {node.name for node in there}
+    free = (name for number in range(1, len(there) + count + 1)
+            if (name := f'{cluster.name}-{group.name}-{number:03}') not in used)
+    for _ in range(count - len(stay)):
+        transitions.create(conn, states.NODE, {
+            'id': uuidutils.generate_uuid(), 'node_group_id': group.id, 'cluster_id': work.resource_id, 'name': next(free),
+            'attempts': 0}, 'spawn')
+
+
+def _wanted(work: Work, node: Any) -> Wanted:
+    with work.ctx.db.reader() as conn:
+        cluster = store.find(conn, work.resource_id)
+        group = next(group for group in store.groups(conn, 'cluster_id', (work.resource_id,))[work.resource_id]
+                     if group.id == node.node_group_id)
+    return Wanted(node.id, node.name, work.resource_id, group.name, group.flavor_id, group.image_id or cluster.default_image_id)
+
+
+def _offer(work: Work, node: Any) -> None:
+    with work.ctx.db.reader() as conn:
+        taken = store.taken(conn)
+    try:
+        ref = work.service.infra.offer(_wanted(work, node), taken)
+        sessions.write(work, lambda conn: store.set_instance(conn, node.id, infra_ref=ref))
+    except oslo_db_exception.DBDuplicateEntry:
+        raise errors.Again(0.1) from None      # another cluster was faster
+    except errors.Final as none:
+        _fail(work, node, str(none))
+
+
+def _fail(work: Work, node: Any, why: str) -> None:
+    sessions.write(work, lambda conn: transitions.fail(conn, states.NODE, 'spawn', node.id, fault=why))
+
+
+def spawn(work: Work) -> None:
+    """Every node that shall be is there and answers, or its row says why not."""
+    new = [node for node in sessions.nodes_of(work, _SPAWNING) if node.infra_ref is not None]
+    if sessions.staying(work) is None or not new:
+        return
+    sessions.show(work, 'wait' if work.data.get('spawned') else 'spawn', len(new))
+    work.data['spawned'] = True
+    sessions.each(work, new, lambda node: _spawn(work, node))
+
+
+def _spawn(work: Work, node: Any) -> float | None:
+    late = (timeutils.utcnow().timestamp() - work.data['since']) > work.service.conf.spawn_timeout
+    try:
+        found = work.service.infra.ready(node.infra_ref, _wanted(work, node))
+    except (errors.Again, errors.Unavailable) as later:
+        if late:
+            _fail(work, node, f'It did not answer in time. {later}')
+            return None
+        return getattr(later, 'after', work.service.conf.retry_delay)
+    except errors.Final as never:
+        _fail(work, node, str(never))
+        return None
+    values = {'internal_ip': found.address, 'ssh_port': found.port, 'ssh_user': found.user, 'host_key': found.host_key,
+              'key_file': found.key_file}
+    sessions.write(work, lambda conn: transitions.finish(conn, states.NODE, 'spawn', node.id, **values))
+    return None
+
+
+def retire(work: Work) -> None:
+    """Nodes that are leaving and have nothing mounted are gone, and so are node groups that shall have none."""
+    with work.ctx.db.reader() as conn:
+        mounted = {mount.instance_id for mount in store.mounts(conn, (work.resource_id,))}
+    leaving = [node for node in sessions.nodes_of(work, _LEAVING) if node.id not in mounted]
+    sessions.each(work, leaving, lambda node: _retire(work, node))
+
+
+def _retire(work: Work, node: Any) -> float | None:
+    try:
+        if node.infra_ref is not None:
+            work.service.infra.release(node.infra_ref)
+    except (errors.Again, NodeAway, errors.Unavailable) as later:
+        return getattr(later, 'after', work.service.conf.retry_delay)
+    except errors.Final as never:
+        why = str(never)
+        sessions.write(work, lambda conn: transitions.fail(conn, states.NODE, 'leave', node.id, fault=why))
+        return None
+
+    def gone(conn: Any) -> None:
+        transitions.finish(conn, states.NODE, 'leave', node.id)
+        store.drop_empty_group(conn, node.node_group_id)
+    sessions.write(work, gone)
+    return None

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where shares may be mounted on a node: absolute Linux paths that belong to nobody else."""
+
+import itertools
+import unicodedata
+from collections.abc import Iterable
+
+from manila_lite import errors
+
+#: Bytes of a path and of one part of it, as the kernel has them.
+LONGEST, LONGEST_PART = 4095, 255
+#: At and below these is the system; ``/lib`` stands for all that begin so (``/lib64``).
+SYSTEM = ('/proc', '/sys', '/dev', '/boot', '/etc', '/usr', '/bin', '/sbin', '/run', '/root')
+_LIBRARIES = '/lib'
+
+
+def default(share_id: str) -> str:
+    """Return where a share is mounted if nobody says."""
+    return f'/mnt/{share_id}'
+
+
+def normal(path: str) -> str:
+    """Return the path without empty parts and slashes at its end.
+
+    :raises errors.Invalid: nothing may be mounted there; the message says why.
+    """
+    if not path.startswith('/'):
+        raise errors.Invalid(f'path: {path!r} is not absolute.')
+    if any(unicodedata.category(one) in ('Cc', 'Cs', 'Zl', 'Zp') for one in path):
+        raise errors.Invalid(f'path: {path!r} holds a control character.')
+    if len(path.encode()) > LONGEST:
+        raise errors.Invalid(f'path: longer than {LONGEST} bytes.')
+    parts = [part for part in path.split('/') if part]
+    for part in parts:
+        if part in ('.', '..'):
+            raise errors.Invalid(f'path: {path!r} has a part {part!r}.')
+        if len(part.encode()) > LONGEST_PART:
+            raise errors.Invalid(f'path: a part of it is longer than {LONGEST_PART} bytes.')
+    found = '/' + '/'.join(parts)
+    if not parts or _is_system(found):
+        raise errors.Invalid(f'path: {found!r} belongs to the system of the nodes.')
+    return found
+
+
+def _is_system(path: str) -> bool:
+    first = '/' + path.split('/')[1]
+    return first in SYSTEM or first.startswith(_LIBRARIES)
+
+
+def within(inner: str, outer: str) -> bool:
+    """Say whether one normal path is the other or below it."""
+    return inner == outer or inner.startswith(f'{outer}/')
+
+
+def clash(paths: Iterable[str]) -> tuple[str, str] | None:
+    """Return two of these normal paths of which one is, or is below, the other; the outer one first."""
+    # In this order whatever is below a path comes before anything else that is not.
+    ordered = sorted(paths, key=lambda path: path.split('/'))
+    for outer, inner in itertools.pairwise(ordered):
+        if within(inner, outer):
+            return outer, inner
+    return None

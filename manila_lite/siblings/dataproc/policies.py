@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what with clusters and templates."""
+
+from oslo_policy import policy
+
+from manila_lite.policies.base import MEMBER, READER, rule
+
+_PREFIX = 'data-processing'
+
+
+def _name(noun: str, verb: str) -> str:
+    return f'{_PREFIX}:{noun}:{verb}'
+
+
+def _rules(noun: str, path: str) -> list[policy.DocumentedRuleDefault]:
+    what, one = noun.replace('-', ' '), f'{path}/{{id}}'
+    return [
+        rule(_name(noun, 'create'), MEMBER, f'Create a {what}.', f'POST {path}'),
+        rule(_name(noun, 'get'), READER, f'See a {what}.', f'GET {one}'),
+        rule(_name(noun, 'get_all'), READER, f'List each {what}.', f'GET {path}'),
+        rule(_name(noun, 'modify'), MEMBER, f'Change a {what}.', f'PATCH {one}'),
+        rule(_name(noun, 'delete'), MEMBER, f'Delete a {what}.', f'DELETE {one}'),
+    ]
+
+
+NODE_GROUP_TEMPLATE, CLUSTER_TEMPLATE, CLUSTER = 'node-group-template', 'cluster-template', 'cluster'
+SCALE, PLUGINS, IMAGES = _name(CLUSTER, 'scale'), _name('plugin', 'get'), _name('image', 'get')
+OTHERS = _name('other', 'ask')
+
+RULES = [
+    *_rules(NODE_GROUP_TEMPLATE, '/node-group-templates'),
+    *_rules(CLUSTER_TEMPLATE, '/cluster-templates'),
+    *_rules(CLUSTER, '/clusters'),
+    rule(SCALE, MEMBER, 'Change how many nodes a cluster has.', 'PUT /clusters/{id}'),
+    rule(PLUGINS, READER, 'See what clusters can run.', 'GET /plugins', 'GET /plugins/{name}'),
+    rule(IMAGES, READER, 'See what nodes can be made of.', 'GET /images', 'GET /images/{id}'),
+    rule(OTHERS, READER, 'Be told that there are no jobs, data sources and binaries.', 'GET /jobs'),
+]
+
+
+def of(noun: str, verb: str) -> str:
+    """Return the name of a rule."""
+    return _name(noun, verb)

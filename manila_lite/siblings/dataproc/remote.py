@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands on a node, over one SSH connection. Whom we talk to is who has the pinned host key, and nobody else."""
+
+import base64
+import contextlib
+import logging
+import math
+import re
+import shlex
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import paramiko
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc.interface import Node, NodeAway, Remote, Result
+
+#: Exit status of timeout(1) when it ended the command.
+_TOO_LONG = 124
+#: More than this a command of ours never prints, in bytes.
+_MOST = 4 << 20
+_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+#: How long after its time is over we wait for a node to say that it ended a command, in seconds.
+_GRACE = 30.0
+#: What paramiko says when a login was not refused, but never answered.
+_AWAY = re.compile('timeout|EOF')
+#: What goes wrong is raised, and told once by whoever asked.
+_QUIET = 'manila_lite.paramiko'
+logging.getLogger(_QUIET).setLevel(logging.CRITICAL + 1)
+
+
+def command_line(argv: Sequence[str], user: str, seconds: float) -> str:
+    """Return what a POSIX shell must read, so that exactly these words run as root, for at most so many seconds.
+
+    :raises errors.Invalid: a word has a NUL, which no command can be given.
+    """
+    if any('\0' in word for word in argv):
+        raise errors.Invalid('A NUL cannot be part of a command.')
+    become = [] if user == 'root' else ['sudo', '-n', '--']
+    return shlex.join([*become, 'env', 'LC_ALL=C', _PATH, 'timeout', str(math.ceil(seconds)), *argv])
+
+
+class SshRemote(Remote):
+    """A session of a connection that is open."""
+
+    def __init__(self, node: Node, transport: paramiko.Transport, patience: float):
+        self._node = node
+        self._transport = transport
+        self._patience = patience
+
+    def run(self, argv: Sequence[str], data: bytes = b'', timeout: float | None = None) -> Result:
+        """See ``Remote.run``."""
+        seconds = timeout or self._patience
+        line = command_line(argv, self._node.user, seconds)
+        try:
+            with contextlib.closing(self._transport.open_session(timeout=seconds + _GRACE)) as channel:
+                channel.settimeout(seconds + _GRACE)
+                channel.exec_command(line.encode(errors='surrogateescape'))
+                channel.sendall(data)
+                channel.shutdown_write()
+                result = _end(channel, time.monotonic() + seconds + _GRACE)
+        except (paramiko.SSHException, EOFError, OSError) as bad:
+            raise NodeAway(f'{self._node.name}: {argv[0]}: {bad or type(bad).__name__}') from bad
+        if result.status in (_TOO_LONG, -1):
+            raise NodeAway(f'{self._node.name}: {argv[0]} did not end within {seconds:g} s')
+        return result
+
+
+def _end(channel: paramiko.Channel, end: float) -> Result:
+    """Return how the command of a channel ended. ``end``: when we stop waiting for that."""
+    said = []
+    for receive in (channel.recv, channel.recv_stderr):
+        kept = bytearray()
+        while part := _next(channel, receive, end):
+            kept += part
+            if len(kept) > _MOST:
+                raise OSError('it says too much')
+        said.append(bytes(kept))
+    if not channel.status_event.wait(max(end - time.monotonic(), 0)):
+        raise TimeoutError('no exit status')
+    return Result(channel.exit_status, *said)
+
+
+def _next(channel: paramiko.Channel, receive: Callable[[int], bytes], end: float) -> bytes:
+    channel.settimeout(max(end - time.monotonic(), 0.1))
+    return receive(1 << 16)
+
+
+class _OnlyPinned(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # paramiko says no types
+    """No key is learnt."""
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> NoReturn:
+        raise errors.Final(f'{hostname} has another host key than the one that is pinned.')
+
+
+@contextlib.contextmanager
+def connect(node: Node, conf: Any) -> Iterator[Remote]:
+    """A connection is open meanwhile, with ``conf.dataproc_nodes``.
+
+    :raises NodeAway: there is none to be had now.
+    :raises errors.Final: there is no pinned host key, the node has another, or it refuses our key.
+    """
+    options = conf.dataproc_nodes
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(contextlib.closing(paramiko.SSHClient()))
+        client.set_log_channel(_QUIET)
+        _pin(client, node)
+        client.set_missing_host_key_policy(_OnlyPinned())
+        key = _key(node.key_file or options.ssh_key_file or '')
+        try:
+            line = stack.enter_context(_line(node, options))
+            client.connect(
+                node.address, node.port, node.user, pkey=key, sock=line, allow_agent=False, look_for_keys=False,
+                timeout=options.ssh_timeout, banner_timeout=options.ssh_timeout, auth_timeout=options.ssh_timeout,
+                channel_timeout=options.ssh_timeout, transport_factory=_patient(options.ssh_timeout))
+        except paramiko.BadHostKeyException as bad:
+            raise errors.Final(f'{node.name} has another host key than the one that is pinned.') from bad
+        except paramiko.AuthenticationException as bad:
+            if _AWAY.search(str(bad)):
+                raise NodeAway(f'{node.name} does not answer: {bad}') from bad
+            raise errors.Final(f'{node.name} does not let {node.user} in with our key: {bad}') from bad
+        except (paramiko.SSHException, EOFError, OSError) as bad:
+            raise NodeAway(f'{node.name} does not answer: {bad or type(bad).__name__}') from bad
+        transport = client.get_transport()
+        if transport is None:
+            raise NodeAway(f'{node.name} went away')
+        transport.set_keepalive(15)
+        yield SshRemote(node, transport, options.command_timeout)
+
+
+def _patient(seconds: float) -> Callable[..., paramiko.Transport]:
+    """Return what makes transports that give the exchange of keys so long: paramiko asks for no such number."""
+    def made(*args: Any, **more: Any) -> paramiko.Transport:
+        transport = paramiko.Transport(*args, **more)
+        transport.handshake_timeout = seconds
+        return transport
+    return made
+
+
+def _pin(client: paramiko.SSHClient, node: Node) -> None:
+    """Of this node, only its pinned key is accepted."""
+    kind, _, encoded = node.host_key.strip().partition(' ')
+    try:
+        key = paramiko.PKey.from_type_string(kind, base64.b64decode(encoded.partition(' ')[0], validate=True))
+    except (ValueError, IndexError, paramiko.SSHException, paramiko.pkey.UnknownKeyType) as bad:
+        raise errors.Final(f'{node.name} has no host key that could be pinned.') from bad
+    name = node.address if node.port == 22 else f'[{node.address}]:{node.port}'
+    client.get_host_keys().add(name, key.get_name(), key)
+
+
+def _key(path: str) -> paramiko.PKey:
+    if not path:
+        raise errors.Final('There is no key for the nodes: see [dataproc_nodes] ssh_key_file.')
+    try:
+        return paramiko.PKey.from_path(path)
+    except (OSError, ValueError, TypeError, paramiko.SSHException) as bad:
+        raise errors.Final(f'The key {path} cannot be used: {bad}') from bad
+
+
+@contextlib.contextmanager
+def _line(node: Node, options: Any) -> Iterator[socket.socket]:
+    """A stream to the node's SSH server is open meanwhile: our own, or that of the proxy command."""
+    if not options.ssh_proxy_command:
+        with socket.create_connection((node.address, node.port), options.ssh_timeout) as line:
+            yield line
+        return
+    words = [word.replace('{host}', node.address).replace('{port}', str(node.port))
+             for word in shlex.split(options.ssh_proxy_command)]
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            proxy = subprocess.Popen(words, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL)
+        try:
+            yield ours
+        finally:
+            proxy.kill()
+            proxy.wait()

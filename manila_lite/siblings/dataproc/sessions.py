@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the steps of a cluster's plan share: its row, where it is shown to be, and work at many nodes at a time."""
+
+import concurrent.futures
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from oslo_utils import timeutils
+
+from manila_lite import errors
+from manila_lite.db import transitions
+from manila_lite.db.engine import Connection
+from manila_lite.operations import Work
+from manila_lite.siblings.dataproc import states, store, told
+from manila_lite.siblings.dataproc.interface import Node
+
+_UNDER_WAY = states.CLUSTER['spawn'].allowed
+
+
+def staying(work: Work) -> Any:
+    """Return the row of the cluster, or nothing if it is gone or goes: then its nodes get nothing more."""
+    with work.ctx.db.reader() as conn:
+        row = store.find(conn, work.resource_id)
+    return None if row is None or row.status == states.CLUSTER['delete'].during else row
+
+
+def show(work: Work, verb: str, total: int) -> None:
+    """The cluster shows that this is being done, for ``total`` nodes or mounts, unless it shows something else on purpose."""
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        row = store.find(conn, work.resource_id)
+        if row is None:
+            return
+        store.update(conn, 'cluster', row.id, {'progress': _step(row, verb, total)})
+        to = states.CLUSTER[verb].during
+        if row.status in _UNDER_WAY and row.status != to:
+            transitions.begin(conn, states.CLUSTER, verb, row.id)
+            told.cluster(work, row, 'update', to)
+
+
+def _step(row: Any, verb: str, total: int) -> list[dict[str, Any]]:
+    now = timeutils.utcnow().isoformat(timespec='microseconds')
+    before = ended([step for step in row.progress if step['step_name'] != verb], successful=True)
+    return [*before, {'step_name': verb, 'step_type': 'shares', 'cluster_id': row.id, 'total': total, 'completed': 0,
+                     'successful': None, 'created_at': now, 'updated_at': now, 'events': []}]
+
+
+def ended(progress: list[dict[str, Any]], *, successful: bool) -> list[dict[str, Any]]:
+    """Return the steps as ended; the last of them is that one of which it is said how it went."""
+    return [step | {'successful': successful or number < len(progress) - 1, 'completed': step['total']}
+            if step['successful'] is None else step for number, step in enumerate(progress)]
+
+
+def as_node(row: Any) -> Node:
+    """Return a node's row as infrastructures know it."""
+    return Node(row.infra_ref, row.name, row.internal_ip, row.ssh_port or 22, row.ssh_user or 'root', row.host_key or '',
+                row.key_file or '')
+
+
+def each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) -> None:
+    """``do`` was called for each item, some at a time.
+
+    :raises errors.Again: some returned seconds after which they want to be tried once more; whatever else one of them raised.
+    """
+    found = list(items)
+    if not found:
+        return
+    with concurrent.futures.ThreadPoolExecutor(min(work.service.conf.parallel, len(found))) as pool:
+        waits = [seconds for seconds in pool.map(do, found) if seconds is not None]
+    if waits:
+        raise errors.Again(min(waits))
+
+
+def write(work: Work, do: Callable[[Connection], Any]) -> None:
+    """What ``do`` writes is written, while the operation is ours."""
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        do(conn)
+
+
+def fail_mount(work: Work, cluster: Any, mount: Any, verb: str, why: str) -> None:
+    """The mount shows why it is not there, or not gone."""
+    write(work, lambda conn: transitions.fail(conn, states.MOUNT, verb, mount.id, fault=why))
+    told.mount(work, cluster, mount, f'share_{verb}.error', why)
+
+
+def nodes_of(work: Work, *wanted: str) -> list[Any]:
+    """Return the cluster's nodes that are in one of these states."""
+    with work.ctx.db.reader() as conn:
+        return [row for row in store.instances(conn, (work.resource_id,)) if row.state in wanted]
+
+
+def by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
+    """Return the cluster's nodes that have mounts in one of these states, each with these mounts."""
+    with work.ctx.db.reader() as conn:
+        rows = {row.id: row for row in store.instances(conn, (work.resource_id,))}
+        found: dict[str, list[Any]] = {}
+        for mount in store.mounts(conn, (work.resource_id,)):
+            if mount.state in wanted:
+                found.setdefault(mount.instance_id, []).append(mount)
+    return [(rows[ident], mounts) for ident, mounts in found.items()]
+
+
+__all__ = ['as_node', 'by_node', 'each', 'ended', 'fail_mount', 'nodes_of', 'show', 'staying', 'write']

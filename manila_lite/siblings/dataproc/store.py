@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL of templates and clusters. Statuses are written by ``db.transitions`` only."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as oslo_db_exception
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc import models
+
+#: What users name, by what it is called in messages.
+NAMED: dict[str, sa.Table] = {'node group template': models.node_group_templates,
+                              'cluster template': models.cluster_templates, 'cluster': models.clusters}
+_groups = models.node_groups
+
+
+def _visible(table: sa.Table, project_id: str | None) -> sa.ColumnElement[bool]:
+    return sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+
+
+def get(conn: Connection, noun: str, ident: str, project_id: str | None, *, own: bool = False) -> Row:
+    """Return what the project sees: its own, and, unless ``own``, what is public.
+
+    :raises errors.NotFound: it sees no such.
+    """
+    table = NAMED[noun]
+    scope = table.c.project_id == project_id if own else _visible(table, project_id)
+    row = conn.execute(sa.select(table).where(table.c.id == ident, scope)).first()
+    if row is None:
+        raise errors.NotFound.of(noun, ident)
+    return row
+
+
+def everything(conn: Connection, noun: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
+               marker: str | None = None, sort_by: str = 'created_at', descending: bool = False) -> list[Row]:
+    """Return what the project sees, one more than ``limit`` if there is more after ``marker`` (the id of the last one seen)."""
+    table = NAMED[noun]
+    query = sa.select(table).where(_visible(table, project_id))
+    for name, value in filters.items():
+        query = query.where(table.c[name] == value)
+    column = table.c[sort_by]
+    if marker is not None:
+        last = conn.execute(sa.select(column, table.c.id).where(table.c.id == marker, _visible(table, project_id))).first()
+        if last is None:
+            raise errors.Invalid(f'marker: there is no {noun} {marker}.')
+        place, seen = sa.tuple_(column, table.c.id), sa.tuple_(*map(sa.literal, last))
+        query = query.where(place < seen if descending else place > seen)
+    order = [one.desc() if descending else one.asc() for one in (column, table.c.id)]
+    return list(conn.execute(query.order_by(*order).limit(limit + 1)))
+
+
+@contextlib.contextmanager
+def named_once(noun: str, name: Any) -> Iterator[None]:
+    """Around a transaction: :raises errors.Exists: the project has one of that name already."""
+    try:
+        yield
+    except oslo_db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'There is a {noun} called {name} already.') from None
+
+
+def insert(conn: Connection, noun: str, values: Mapping[str, Any]) -> str:
+    """There is a template with these values. Returns its id."""
+    ident = uuidutils.generate_uuid()
+    conn.execute(NAMED[noun].insert(), {'id': ident, **values})
+    return ident
+
+
+def update(conn: Connection, noun: str, ident: str, values: Mapping[str, Any]) -> None:
+    """It has these values."""
+    if values:
+        conn.execute(NAMED[noun].update().where(NAMED[noun].c.id == ident).values(**values))
+
+
+def delete(conn: Connection, noun: str, ident: str) -> None:
+    """It is gone."""
+    conn.execute(NAMED[noun].delete().where(NAMED[noun].c.id == ident))
+
+
+def users_of(conn: Connection, noun: str, ident: str) -> list[str]:
+    """Return the names of what is made of a template, and must go before it."""
+    clusters, cluster_templates = models.clusters, models.cluster_templates
+    if noun == 'cluster template':
+        return list(conn.execute(sa.select(clusters.c.name).where(clusters.c.cluster_template_id == ident)).scalars())
+    owner = sa.func.coalesce(clusters.c.name, cluster_templates.c.name)
+    joined = (_groups.outerjoin(clusters, clusters.c.id == _groups.c.cluster_id)
+              .outerjoin(cluster_templates, cluster_templates.c.id == _groups.c.cluster_template_id))
+    return list(conn.execute(sa.select(owner).select_from(joined).where(_groups.c.node_group_template_id == ident)).scalars())
+
+
+# Node groups ------------------------------------------------------------------------------------
+
+def add_groups(conn: Connection, column: str, owner: str, groups: Iterable[Mapping[str, Any]]) -> None:
+    """The cluster or cluster template (``column`` says which) has these node groups beside those it has."""
+    if rows := [{'id': uuidutils.generate_uuid(), column: owner, **group} for group in groups]:
+        conn.execute(_groups.insert(), rows)
+
+
+def drop_groups(conn: Connection, column: str, owner: str) -> None:
+    """The owner has no node groups."""
+    conn.execute(_groups.delete().where(_groups.c[column] == owner))
+
+
+def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, list[Row]]:
+    """Return node groups by owner, by name."""
+    found: dict[str, list[Row]] = {}
+    for row in conn.execute(sa.select(_groups).where(_groups.c[column].in_(tuple(owners))).order_by(_groups.c.name)):
+        found.setdefault(getattr(row, column), []).append(row)
+    return found
+
+
+def resize(conn: Connection, group_id: str, count: int) -> None:
+    """The node group is to have that many nodes."""
+    conn.execute(_groups.update().where(_groups.c.id == group_id).values(count=count))
+
+
+def drop_empty_group(conn: Connection, group_id: str) -> None:
+    """The node group is gone if it is to have no nodes and has none."""
+    has = sa.exists().where(models.instances.c.node_group_id == _groups.c.id)
+    conn.execute(_groups.delete().where(_groups.c.id == group_id, _groups.c.count == 0, ~has))
+
+
+# Nodes and mounts -------------------------------------------------------------------------------
+
+def instances(conn: Connection, clusters: Iterable[str]) -> list[Row]:
+    """Return the nodes of clusters, by name."""
+    table = models.instances
+    return list(conn.execute(sa.select(table).where(table.c.cluster_id.in_(tuple(clusters))).order_by(table.c.name)))
+
+
+def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row]:
+    """Return the mounts of clusters, with ``cluster_id``, by node and path."""
+    node, mount = models.instances, models.share_mounts
+    return list(conn.execute(sa.select(mount, node.c.cluster_id, node.c.name.label('node')).join(node)
+                             .where(node.c.cluster_id.in_(tuple(clusters))).order_by(node.c.name, mount.c.path)))
+
+
+def set_instance(conn: Connection, ident: str, **values: Any) -> None:
+    """The node's row has these values."""
+    conn.execute(models.instances.update().where(models.instances.c.id == ident).values(**values))
+
+
+def set_mount(conn: Connection, ident: str, **values: Any) -> None:
+    """The mount's row has these values."""
+    conn.execute(models.share_mounts.update().where(models.share_mounts.c.id == ident).values(**values))
+
+
+def taken(conn: Connection) -> frozenset[str]:
+    """Return what of the infrastructure is in a cluster."""
+    return frozenset(conn.execute(sa.select(models.instances.c.infra_ref)
+                                  .where(models.instances.c.infra_ref.is_not(None))).scalars())
+
+
+def users_of_grant(conn: Connection, grant_id: str) -> list[str]:
+    """Return the levels that mounts want of an access rule; none: nobody needs it."""
+    mounts = models.share_mounts
+    return list(conn.execute(sa.select(mounts.c.level).where(mounts.c.grant_id == grant_id)).scalars())
+
+
+def in_status(conn: Connection, statuses: Iterable[str]) -> list[Row]:
+    """Return all clusters in one of these statuses."""
+    return list(conn.execute(sa.select(models.clusters).where(models.clusters.c.status.in_(tuple(statuses)))))
+
+
+def find(conn: Connection, ident: str) -> Row | None:
+    """Return a cluster, or nothing."""
+    return conn.execute(sa.select(models.clusters).where(models.clusters.c.id == ident)).first()
+
+
+def grants_of(conn: Connection, owner: str) -> list[str]:
+    """Return the ids of the access rules that were asked for on behalf of ``owner`` ("cluster <id>")."""
+    grants = models.share_grants
+    mine = grants.c.reason.contains(f' {owner} on ', autoescape=True)
+    return list(conn.execute(sa.select(grants.c.id).where(mine)).scalars())

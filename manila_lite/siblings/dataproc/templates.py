@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of templates, and how node groups come of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.context import RequestContext
+from manila_lite.siblings.dataproc import asking, store, validation
+from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
+
+#: The only thing that clusters run: nothing, beside what the image has.
+PLUGIN, VERSIONS, PROCESSES = 'plain', ('1.0',), ('node',)
+
+#: By which column node groups belong to what.
+GROUPS_BY = {'cluster template': 'cluster_template_id', 'cluster': 'cluster_id'}
+
+#: What a node group shows where nobody said anything.
+NODE_DEFAULTS: dict[str, Any] = {
+    'node_processes': [], 'node_configs': {}, 'availability_zone': None, 'security_groups': [], 'use_autoconfig': True,
+    'floating_ip_pool': None, 'auto_security_group': False, 'is_proxy_gateway': False, 'volumes_per_node': 0,
+    'volumes_size': 0, 'volume_type': None, 'volumes_availability_zone': None, 'volume_mount_prefix': '/volumes/disk',
+    'volume_local_to_instance': False}
+
+_COLUMNS = frozenset({'name', 'description', 'plugin_name', 'plugin_version', 'is_public', 'is_protected', 'flavor_id',
+                      'image_id', 'shares'})
+_FLAGS = ('is_public', 'is_protected')
+
+
+def split(wanted: Mapping[str, Any], columns: frozenset[str] = _COLUMNS) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what has a column of its own, and what is kept as it was sent; what is null is left out of the latter."""
+    own = {name: value for name, value in wanted.items() if name in columns}
+    if wanted.get('hadoop_version') is not None:
+        own['plugin_version'] = wanted['hadoop_version']
+    for name in _FLAGS:
+        if name in own:
+            own[name] = bool(own[name])
+    if own.get('flavor_id') is not None:
+        own['flavor_id'] = str(own['flavor_id'])
+    kept = {name: value for name, value in wanted.items()
+            if name not in columns and name not in ('hadoop_version', 'node_groups', 'cluster_template_id', 'count')
+            and value is not None}
+    return own, kept
+
+
+def check_plugin(values: Mapping[str, Any]) -> None:
+    """The plugin and its version are there. :raises InvalidReference: one is not."""
+    if values.get('plugin_name', PLUGIN) != PLUGIN:
+        raise InvalidReference(f'plugin_name: there is no {values["plugin_name"]!r}, only {PLUGIN!r}.')
+    if values.get('plugin_version', VERSIONS[0]) not in VERSIONS:
+        raise InvalidReference(f'plugin_version: {PLUGIN} has {", ".join(VERSIONS)}, not {values["plugin_version"]!r}.')
+
+
+def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation.Shares,
+                 groups: Sequence[Mapping[str, Any]] = (), *, exports: bool = False) -> dict[str, dict[str, str]]:
+    """All these shares can be mounted, together, on the nodes of these groups. Returns as ``asking.check``. No transaction is
+    open.
+
+    :raises InvalidData: they are in each other's way. :raises InvalidReference: the user has no such share, or it is no use.
+    """
+    validation.check_groups(shares, [(group['name'], group.get('shares')) for group in groups])
+    named = [*shares, *(share for group in groups for share in group.get('shares') or ())]
+    return asking.check(ctx.services.shares, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers},
+                        exports=exports)
+
+
+def resolved(conn: Any, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return node groups as rows: what they say themselves, and for the rest what their templates say.
+
+    :raises InvalidReference: there is no such template. :raises InvalidData: two are of one name.
+    """
+    names = [group['name'] for group in groups]
+    if len(names) > len(set(names)):
+        raise InvalidData('node_groups: two have the same name.')
+    return [_resolved(conn, ctx, group) for group in groups]
+
+
+def _resolved(conn: Any, ctx: RequestContext, group: Mapping[str, Any]) -> dict[str, Any]:
+    own, kept = split(group)
+    template_id = group.get('node_group_template_id')
+    kept.pop('node_group_template_id', None)
+    found = {'name': group['name'], 'count': group['count'], 'node_group_template_id': template_id}
+    base: Any = None
+    if template_id is not None:
+        try:
+            base = store.get(conn, 'node group template', template_id, ctx.project_id)
+        except errors.NotFound as gone:
+            raise InvalidReference(f'node_groups: {gone}') from None
+        kept = base.details | kept
+    for name in ('flavor_id', 'image_id'):
+        found[name] = own.get(name) if own.get(name) is not None else getattr(base, name, None)
+    given = own.get('shares')
+    found['shares'] = (validation.normal(given, f'node group {group["name"]}: shares') if given is not None
+                       else getattr(base, 'shares', None))
+    return found | {'details': kept}
+
+
+def copied(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return node groups as those that are there, for another owner."""
+    return [{name: getattr(row, name) for name in ('name', 'count', 'node_group_template_id', 'flavor_id', 'image_id',
+                                                   'details', 'shares')} for row in rows]
+
+
+# Calls ------------------------------------------------------------------------------------------
+
+def create(ctx: RequestContext, noun: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
+    """There is a template. Returns its id.
+
+    :raises errors.Exists: the project has one of that name.
+    """
+    own, kept = _values(noun, wanted)
+    check_plugin(own)
+    own['shares'] = validation.normal(own.get('shares'))
+    with ctx.db.reader() as conn:
+        groups = resolved(conn, ctx, wanted.get('node_groups') or ())
+    check_shares(ctx, who, own['shares'], groups)
+    with store.named_once(noun, own['name']), ctx.db.writer() as conn:
+        ident = store.insert(conn, noun, {'project_id': ctx.project_id, 'details': kept, **own})
+        _set_groups(conn, noun, ident, groups)
+    return ident
+
+
+def _values(noun: str, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return split(wanted, _COLUMNS if noun == 'node group template' else _COLUMNS - {'flavor_id', 'image_id'})
+
+
+def _set_groups(conn: Any, noun: str, ident: str, groups: Sequence[Mapping[str, Any]]) -> None:
+    if noun in GROUPS_BY:
+        store.add_groups(conn, GROUPS_BY[noun], ident, groups)
+
+
+def update(ctx: RequestContext, noun: str, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
+    """The template has these values; what is not named stays."""
+    own, kept = _values(noun, wanted)
+    check_plugin(own)
+    with ctx.db.reader() as conn:
+        row = store.get(conn, noun, ident, ctx.project_id, own=True)
+        new = resolved(conn, ctx, wanted.get('node_groups') or ())
+        if noun in GROUPS_BY and wanted.get('node_groups') is None:
+            new = copied(store.groups(conn, GROUPS_BY[noun], (ident,)).get(ident, []))
+    if 'shares' in own:
+        own['shares'] = validation.normal(own['shares'])
+    if 'shares' in own or wanted.get('node_groups') is not None:
+        check_shares(ctx, who, own.get('shares', row.shares) or (), new)
+    if kept:
+        own['details'] = row.details | kept
+    with store.named_once(noun, own.get('name')), ctx.db.writer() as conn:
+        store.get(conn, noun, ident, ctx.project_id, own=True)
+        store.update(conn, noun, ident, own)
+        if wanted.get('node_groups') is not None:
+            store.drop_groups(conn, GROUPS_BY[noun], ident)
+            _set_groups(conn, noun, ident, new)
+
+
+def delete(ctx: RequestContext, noun: str, ident: str) -> None:
+    """The template is gone.
+
+    :raises errors.Conflict: it is protected, or something is made of it.
+    """
+    with ctx.db.writer() as conn:
+        row = store.get(conn, noun, ident, ctx.project_id, own=True)
+        must_not_be_protected(noun, row)
+        used = store.users_of(conn, noun, ident)
+        if used:
+            raise errors.Conflict(f'{noun.capitalize()} {ident} is used by {", ".join(sorted(used))}.')
+        if noun in GROUPS_BY:
+            store.drop_groups(conn, GROUPS_BY[noun], ident)
+        store.delete(conn, noun, ident)
+
+
+def must_not_be_protected(noun: str, row: Any) -> None:
+    """It may be taken away. :raises errors.Conflict: its owner protected it."""
+    if row.is_protected:
+        raise errors.Conflict(f'{noun.capitalize()} {row.id} is protected; change is_protected first.')

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of grants, which each sibling has in its own metadata, and all SQL on it."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import errors
+from manila_lite.db.engine import Connection, insert_ignore
+
+#: Seconds until a target that is being released is asked for again.
+_SOON = 1.0
+
+STRENGTH = {'ro': 0, 'rw': 1}
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """Who shall have access to which share."""
+
+    share_id: str
+    kind: str
+    to: str
+    level: str = 'rw'
+
+
+def stronger(*levels: str) -> str:
+    """Return the strongest of the levels."""
+    return max(levels, key=STRENGTH.__getitem__)
+
+
+def table(metadata: sa.MetaData, name: str = 'share_grants') -> sa.Table:
+    """Return the table, new in ``metadata``."""
+    return sa.Table(
+        name, metadata,
+        sa.Column('id', sa.String(36), primary_key=True),
+        sa.Column('share_id', sa.String(36), nullable=False),
+        sa.Column('access_type', sa.String(16), nullable=False),
+        sa.Column('access_to', sa.String(255), nullable=False),
+        sa.Column('level', sa.String(2), nullable=False),           # the strongest that was wanted
+        sa.Column('service', sa.String(64), nullable=False),
+        sa.Column('host', sa.String(255), nullable=False),
+        sa.Column('reason', sa.String(1023), nullable=False),       # of the locks
+        sa.Column('access_id', sa.String(36)),                      # the rule, once it is known
+        sa.Column('owned', sa.Boolean, nullable=False, default=False),
+        sa.Column('lock_id', sa.String(36)),                        # ours, on somebody else's rule
+        sa.Column('releasing', sa.Boolean, nullable=False, default=False),
+        sa.Column('fault', sa.Text),
+        sa.Column('created_at', sa.DateTime, nullable=False),
+        sa.Column('updated_at', sa.DateTime),
+        sa.UniqueConstraint('share_id', 'access_type', 'access_to', name=f'uniq_{name}_target'),
+        sa.Index(f'ix_{name}_host', 'host'),
+        mysql_engine='InnoDB', mysql_charset='utf8mb4',
+    )
+
+
+def get(conn: Connection, grants: sa.Table, ident: str) -> Any:
+    """Return a grant, or nothing."""
+    return conn.execute(sa.select(grants).where(grants.c.id == ident)).first()
+
+
+def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str:
+    """There is a grant for the target, locked until the transaction ends. Returns its id.
+
+    :raises errors.Again: it is being released.
+    """
+    _insert(conn, grants, target, releasing=False, **values)
+    row = conn.execute(sa.select(grants).where(*_for(grants, target)).with_for_update()).first()
+    if row is None or row.releasing:
+        raise errors.Again(_SOON, f'Access of {target.to} to share {target.share_id} is just being taken away.')
+    level = stronger(row.level, target.level)
+    if level != row.level:
+        conn.execute(grants.update().where(grants.c.id == row.id).values(level=level, updated_at=timeutils.utcnow()))
+    return str(row.id)
+
+
+def insert_released(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str | None:
+    """There is a grant that is being released, for a rule that had none. Returns its id, or nothing if the target has one."""
+    return _insert(conn, grants, target, releasing=True, owned=True, **values)
+
+
+def _insert(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str | None:
+    ident = uuidutils.generate_uuid()
+    made = insert_ignore(conn, grants, {
+        'id': ident, 'share_id': target.share_id, 'access_type': target.kind, 'access_to': target.to, 'level': target.level,
+        'owned': False, 'created_at': timeutils.utcnow(), **values})
+    return ident if made else None
+
+
+def _for(grants: sa.Table, target: Target) -> tuple[sa.ColumnElement[bool], ...]:
+    return (grants.c.share_id == target.share_id, grants.c.access_type == target.kind, grants.c.access_to == target.to)
+
+
+def note(conn: Connection, grants: sa.Table, ident: str, *, releasing: bool, **values: Any) -> bool:
+    """The grant has the values, if it is still there, and still being released or still not; says whether."""
+    return bool(conn.execute(grants.update().where(grants.c.id == ident, grants.c.releasing.is_(releasing)).values(
+        updated_at=timeutils.utcnow(), **values)).rowcount)
+
+
+def begin_release(conn: Connection, grants: sa.Table, ident: str, users: Callable[[Any, str], Sequence[str]]) -> Any:
+    """The grant is being released, if nobody uses it. Returns it then, else nothing."""
+    row = conn.execute(sa.select(grants).where(grants.c.id == ident).with_for_update()).first()
+    if row is None or (not row.releasing and users(conn, ident)):
+        return None
+    if not row.releasing:
+        conn.execute(grants.update().where(grants.c.id == ident).values(releasing=True, updated_at=timeutils.utcnow()))
+    return get(conn, grants, ident)
+
+
+def delete(conn: Connection, grants: sa.Table, ident: str) -> None:
+    """The grant, which was being released, is gone."""
+    conn.execute(grants.delete().where(grants.c.id == ident, grants.c.releasing.is_(True)))
+
+
+def idle(conn: Connection, grants: sa.Table, host: str | None, users: Callable[[Any, str], Sequence[str]]) -> list[str]:
+    """Return the ids of the grants of a host (None: of any) that nobody uses."""
+    query = sa.select(grants.c.id) if host is None else sa.select(grants.c.id).where(grants.c.host == host)
+    return [ident for (ident,) in conn.execute(query.order_by(grants.c.created_at)).all() if not users(conn, ident)]
+
+
+def known(conn: Connection, grants: sa.Table, access_ids: Iterable[str]) -> set[str]:
+    """Return those of the rules that are in a grant."""
+    found = conn.execute(sa.select(grants.c.access_id).where(grants.c.access_id.in_(tuple(access_ids))))
+    return {access_id for (access_id,) in found}

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules that a sibling needs: one grant per share and target, however many attachments or mounts use it.
+
+A grant is a row. It is made in the transaction that makes the first of its users, and it goes when the last of them has
+gone. Whatever dies in between, the next call goes on from what the share service shows: a rule is ours if its lock says so.
+A rule that somebody else made is used as it is, kept by a lock of our own, and never taken away.
+
+Of two processes that work at one target at once neither does harm: while a grant is being released nobody can claim its
+target (unique key), and a rule is only ever denied by the id that stands in a row which is being released.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import errors
+from manila_lite.siblings import grant_rows as rows
+from manila_lite.siblings.grant_rows import STRENGTH, Target, stronger, table
+from manila_lite.siblings.shares import Lock, Rule, Shares
+
+__all__ = ['Grants', 'Target', 'patient', 'stronger', 'table']
+
+LOG = log.getLogger(__name__)
+
+#: Seconds until a rule is looked at again while the backend is being told of it, and while the share service is away.
+_SOON, _LATER = 0.5, 5.0
+
+_BEING_APPLIED = frozenset({'queued_to_apply', 'applying', 'queued_to_update', 'updating', 'new'})
+_BEING_DENIED = frozenset({'queued_to_deny', 'denying', 'deleted'})
+
+
+class Grants:
+    """The grants of one sibling, in its own database.
+
+    ``service``: what the locks of its rules begin with; they read ``<service> <kind> <uuid> on <host>``.
+    ``users(conn, grant_id)``: the levels that the rows pointing to a grant want.
+    """
+
+    def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str,
+                 users: Callable[[Any, str], Sequence[str]]):
+        self._db = db
+        self._table = grants
+        self._shares = shares
+        self._service = service
+        self._users = users
+
+    def claim(self, conn: Any, target: Target, *, host: str, on: str) -> str:
+        """There is a grant for the target, at least of its level. Returns its id, for the row of the user.
+
+        Part of the caller's transaction, which also writes the user's row. ``on``: kind and id of the user, for people.
+
+        :raises errors.Again: the last grant for the target is just being released.
+        """
+        return rows.claim(conn, self._table, target, host=host, service=self._service,
+                          reason=f'{self._service} {on} on {host}')
+
+    # Wanting --------------------------------------------------------------------------------------
+
+    def want(self, grant_id: str) -> Rule:
+        """The grant's access rule is in force. Returns it. May be repeated at any time.
+
+        :raises errors.Again: it is not yet; :raises errors.Unavailable: the share service cannot be asked.
+        :raises errors.Final: it cannot be; the message says why, and the grant remembers it.
+        """
+        with self._db.reader() as conn:
+            grant = rows.get(conn, self._table, grant_id)
+        if grant is None or grant.releasing:
+            raise errors.Final('The grant is gone, since nobody used it.')
+        try:
+            rule = self._make(grant)
+            self._must_be_active(rule)
+        except errors.Final as bad:
+            self._note(grant, fault=str(bad))
+            raise
+        if grant.fault:
+            self._note(grant, fault=None)
+        return rule
+
+    def _note(self, grant: Any, **values: Any) -> bool:
+        with self._db.writer() as conn:
+            return rows.note(conn, self._table, grant.id, releasing=grant.releasing, **values)
+
+    def _make(self, grant: Any) -> Rule:
+        """Return the rule, which is of the level or will be."""
+        with _refusals():
+            rule = self._find(grant) or self._shares.allow(grant.share_id, grant.access_type, grant.access_to, grant.level,
+                                                           grant.reason)
+        if rule.state in _BEING_DENIED:
+            raise errors.Again(_SOON, f'Access rule {rule.id} is just being taken away.')
+        if rule.id != grant.access_id:
+            grant = self._adopt(grant, rule)
+        return rule if STRENGTH[rule.level] >= STRENGTH[grant.level] else self._upgrade(grant, rule)
+
+    def _find(self, grant: Any) -> Rule | None:
+        found = self._shares.rules(grant.share_id)
+        for rule in found:
+            if rule.id == grant.access_id or (rule.kind == grant.access_type and rule.to == grant.access_to):
+                return rule
+        if any(rule.to is None for rule in found):
+            raise errors.Final(f'Share {grant.share_id} has access rules whose targets the share service hides from this '
+                               'service, which needs the role "service" there.')
+        return None
+
+    def _adopt(self, grant: Any, rule: Rule) -> Any:
+        """The row says which rule it is, and whether we may take it away. Returns the row."""
+        locks = self._shares.locks(resource_id=rule.id)
+        owned = any(self._is_ours(lock) and lock.action == 'show' for lock in locks)
+        lock_id = None
+        if not owned:
+            if STRENGTH[rule.level] < STRENGTH[grant.level]:
+                raise self._too_weak(grant, rule)
+            lock = next((lock for lock in locks if self._is_ours(lock)), None)
+            lock_id = (lock or self._shares.lock(rule.id, grant.reason)).id
+        if not self._note(grant, access_id=rule.id, owned=owned, lock_id=lock_id):
+            raise errors.Again(_SOON, 'The grant is being released.')   # what was made is found by its lock
+        with self._db.reader() as conn:
+            return rows.get(conn, self._table, grant.id)
+
+    @staticmethod
+    def _too_weak(grant: Any, rule: Rule) -> errors.Final:
+        return errors.Final(f'There is an access rule for {rule.to} that somebody else made, with the level {rule.level}; '
+                            f'{grant.level} is needed. Deny it, or give it that level.')
+
+    def _is_ours(self, lock: Lock) -> bool:
+        return lock.by != 'user' and lock.reason.startswith(f'{self._service} ')
+
+    def _upgrade(self, grant: Any, rule: Rule) -> Rule:
+        """The rule will have the level of the grant.
+
+        :raises errors.Again: it has to be made anew, since the share service cannot change it.
+        """
+        if not grant.owned:
+            raise self._too_weak(grant, rule)
+        if rule.state in _BEING_APPLIED:
+            raise errors.Again(_SOON, f'Access rule {rule.id} is {rule.state}.')
+        with _refusals():
+            if not self._shares.change_level(rule.id, grant.level):
+                self._shares.deny(grant.share_id, rule.id)
+        raise errors.Again(_SOON, f'Access rule {rule.id} is getting the level {grant.level}.')
+
+    def _must_be_active(self, rule: Rule) -> None:
+        if rule.state == 'error':
+            raise errors.Final(f'The share service could not put access rule {rule.id} in force.')
+        if rule.state != 'active':
+            raise errors.Again(_SOON, f'Access rule {rule.id} is {rule.state}.')
+
+    # Releasing ------------------------------------------------------------------------------------
+
+    def release(self, grant_id: str) -> None:
+        """The grant is gone, and its access rule if it was ours, unless somebody uses the grant. May be repeated at any time.
+
+        :raises errors.Again: the rule is still being taken away; :raises errors.Unavailable: the share service cannot be asked.
+        """
+        with self._db.writer() as conn:
+            grant = rows.begin_release(conn, self._table, grant_id, self._users)
+        if grant is None:
+            return
+        try:
+            self._take_away(grant)
+        except (errors.Invalid, errors.Forbidden, errors.Conflict) as refused:
+            self._note(grant, fault=str(refused))
+            raise errors.Again(_LATER, str(refused)) from None
+        with self._db.writer() as conn:
+            rows.delete(conn, self._table, grant_id)
+
+    def _take_away(self, grant: Any) -> None:
+        rule = self._rule_of(grant)
+        if rule is None:
+            return
+        locks = self._shares.locks(resource_id=rule.id)
+        if any(self._is_ours(lock) and lock.action == 'show' for lock in locks):
+            self._deny(grant, rule, locks)
+        else:
+            for lock in locks:
+                if self._is_ours(lock):
+                    self._shares.unlock(lock.id)
+
+    def _rule_of(self, grant: Any) -> Rule | None:
+        """Return the rule to take away, which the row names."""
+        try:
+            found = self._shares.rules(grant.share_id)
+        except errors.NotFound:
+            return None     # with the share
+        if grant.access_id:
+            return next((rule for rule in found if rule.id == grant.access_id), None)
+        rule = next((rule for rule in found if rule.kind == grant.access_type and rule.to == grant.access_to), None)
+        if rule is not None and not self._note(grant, access_id=rule.id):
+            raise errors.Again(_SOON, 'Somebody else released the grant.')
+        return rule
+
+    def _deny(self, grant: Any, rule: Rule, locks: Sequence[Lock]) -> None:
+        if any(lock.action == 'delete' and not self._is_ours(lock) for lock in locks):
+            LOG.warning('Access rule %s of share %s stays: somebody else locked it', rule.id, grant.share_id)
+            return
+        if rule.state not in _BEING_DENIED:
+            self._shares.deny(grant.share_id, rule.id)
+        raise errors.Again(_SOON, f'Access rule {rule.id} is being taken away.')
+
+    # Reconciling ----------------------------------------------------------------------------------
+
+    def reconcile(self, host: str | None = None) -> int:
+        """Grants of the host (None: of any) that nobody uses are released, and so are rules of ours that no grant is for.
+
+        Never fails; what is left is for the next time. Returns how many are being released, or were.
+        """
+        try:
+            with self._db.reader() as conn:
+                known = rows.idle(conn, self._table, host, self._users)
+            return sum(map(self._try, [*known, *self._strays(host)]))
+        except errors.ManilaLiteError as bad:
+            LOG.warning('Access rules could not be compared with the share service: %s', bad)
+            return 0
+
+    def _try(self, grant_id: str) -> bool:
+        try:
+            self.release(grant_id)
+        except errors.Again:
+            pass
+        except errors.ManilaLiteError as bad:
+            LOG.warning('Grant %s cannot be released yet: %s', grant_id, bad)
+            return False
+        return True
+
+    def _strays(self, host: str | None) -> Iterator[str]:
+        """A grant that is being released is there for each rule that is ours and that no grant is for; yields their ids."""
+        locks = self._shares.locks(resource_action='show', **{'lock_reason~': f'{self._service} '})
+        suspects = {lock.resource_id: lock for lock in locks if self._is_ours(lock) and _on(lock.reason, host)}
+        with self._db.reader() as conn:
+            known = rows.known(conn, self._table, suspects)
+        for access_id in suspects.keys() - known:
+            share_id = self._shares.share_of(access_id)
+            rule = next((rule for rule in self._shares.rules(share_id) if rule.id == access_id), None) if share_id else None
+            if share_id and rule and rule.to and rule.state not in _BEING_DENIED:
+                yield from self._stray(suspects[access_id].reason, rule, host)
+
+    def _stray(self, reason: str, rule: Rule, host: str | None) -> Iterator[str]:
+        target = Target(rule.share_id, rule.kind, rule.to or '', rule.level)
+        with self._db.writer() as conn:
+            ident = rows.insert_released(conn, self._table, target, access_id=rule.id, service=self._service,
+                                         host=host or reason.rpartition(' on ')[2], reason=reason)
+        if ident:
+            LOG.warning('Access rule %s of share %s is ours, and nobody uses it: it is taken away', rule.id, rule.share_id)
+            yield ident
+
+
+def _on(reason: str, host: str | None) -> bool:
+    return host is None or reason.endswith(f' on {host}')
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """What the share service refuses for good ends the attempt; what may be over soon does not."""
+    try:
+        yield
+    except errors.NotFound as gone:
+        raise errors.Final(str(gone) or 'The share is gone.') from None
+    except errors.Forbidden as refused:
+        raise errors.Final(f'The share service does not let this service give access: {refused}') from None
+    except (errors.Invalid, errors.Conflict) as refused:
+        if refused.code == errors.Invalid.code:     # a value that it will never take
+            raise errors.Final(str(refused)) from None
+        raise errors.Again(_SOON * 2, str(refused)) from None
+
+
+@dataclasses.dataclass
+class _Deadline:
+    since: datetime.datetime
+    seconds: float | None
+
+    def over(self) -> bool:
+        return self.seconds is not None and (timeutils.utcnow() - self.since).total_seconds() > self.seconds
+
+
+@contextlib.contextmanager
+def patient(since: datetime.datetime, seconds: float | None) -> Iterator[None]:
+    """A step of a plan that waits for the share service: it is done again until ``seconds`` (None: for ever) after ``since``,
+    which is in UTC, and has failed for good then.
+    """
+    deadline = _Deadline(since, seconds)
+    try:
+        yield
+    except errors.Unavailable as away:
+        if deadline.over():
+            raise errors.Final(str(away)) from away
+        raise errors.Again(_LATER, str(away)) from away
+    except errors.Again as waiting:
+        if deadline.over():
+            raise errors.Final(f'It took more than {seconds:g} s: {waiting}') from waiting
+        raise

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NFS exports in the file system of a host: the same class for this host, for a node behind SSH and for tests.
+
+A way to mount is a row of ``WAYS``: the kernel's NFS client, a bind mount of what this very host serves, or a FUSE
+program in front of libnfs for a kernel without an NFS client. What is mounted is always read from the host's own table
+of mounts, so that every step may be repeated, after a crash too.
+"""
+
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from manila_lite import errors
+from manila_lite.drivers.linux.run import ENV
+
+#: What a mount, an unmount and a look at the table may take, in seconds.
+_SECONDS = 60.0
+_LIBNFS = 'manila_lite.siblings.nfs_fuse'
+
+
+class MountFailed(errors.ManilaLiteError):
+    """The export could not be mounted; the message has what the host said."""
+
+    code = 'mount_failed'
+
+
+class MountBusy(errors.Conflict):
+    """Somebody works in the mounted file system, so it stays mounted."""
+
+    code = 'mount_busy'
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended: its exit status, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        """What is worth telling when it failed."""
+        return (self.err or self.out).strip() or f'exit status {self.status}'
+
+
+class Executor(Protocol):
+    """Somebody who runs commands as root on one host."""
+
+    def run(self, words: Sequence[str], *, seconds: float = _SECONDS) -> Ended:
+        """Run a command, without a shell; a status other than 0 is no exception.
+
+        :raises errors.Unavailable: the host cannot be reached, or did not answer in time.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalExecutor:
+    """Commands of this host, in one of its network namespaces if told so."""
+
+    netns: str = ''
+
+    def run(self, words: Sequence[str], *, seconds: float = _SECONDS) -> Ended:
+        """See ``Executor.run``. A command that does not exist ends with status 127, as in a shell."""
+        if self.netns:
+            words = ['nsenter', f'--net=/run/netns/{self.netns}', *words]
+        try:
+            done = subprocess.run(list(words), env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  errors='replace', timeout=seconds, check=False)
+        except FileNotFoundError as bad:
+            return Ended(127, '', str(bad))
+        except (OSError, subprocess.TimeoutExpired) as bad:
+            raise errors.Unavailable(f'{words[0]}: {bad}') from bad
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """A line of the host's table of mounts."""
+
+    source: str
+    path: str
+    kind: str
+    options: frozenset[str]
+
+    @property
+    def level(self) -> str:
+        """'rw' or 'ro'."""
+        return 'ro' if 'ro' in self.options else 'rw'
+
+
+def table(text: str) -> list[Mounted]:
+    """Return what ``/proc/mounts`` says, oldest first."""
+    found = []
+    for line in text.split('\n'):
+        fields = [_plain(word) for word in line.split(' ')]
+        if len(fields) >= 4:
+            found.append(Mounted(fields[0], fields[1], fields[2], frozenset(fields[3].split(','))))
+    return found
+
+
+def _plain(word: str) -> str:
+    """Return a field as it was before the kernel wrote white space, backslashes and ``#`` as octal numbers."""
+    return re.sub(r'\\([0-7]{3})', lambda match: chr(int(match[1], 8)), word)
+
+
+def split(export: str) -> tuple[str, str]:
+    """Return the server's address, without the brackets of IPv6, and the directory that it exports.
+
+    :raises errors.Invalid: it is no NFS export location.
+    """
+    match = re.fullmatch(r'(?:\[([0-9A-Fa-f:.%]+)\]|([^:\[\]/\s]+)):(/\S*|/)', export)
+    if match is None:
+        raise errors.Invalid(f'"{export}" is no NFS export location.')
+    return match[1] or match[2], match[3]
+
+
+@dataclass(frozen=True)
+class NfsMounter:
+    """Mounts of one host. ``options`` are those of the kernel's NFS client, beside rw or ro.
+
+    ``way`` is a key of ``WAYS`` or 'auto'; ``local`` maps the beginning of an export location that this host serves
+    itself (``192.0.2.7:/shares``) to the directory where that is; ``python`` runs the FUSE program on that host.
+    """
+
+    executor: Executor
+    options: str = 'vers=4.2'
+    way: str = 'auto'
+    local: Mapping[str, str] = field(default_factory=dict)
+    python: str = 'python3'
+
+    # Looking ----------------------------------------------------------------------------------
+
+    def mounts(self, base: str = '') -> list[Mounted]:
+        """Return the mounts of the host, or those below a directory.
+
+        :raises errors.Unavailable: the host cannot be asked.
+        """
+        ended = self.executor.run(['cat', '/proc/mounts'])
+        if ended.status:
+            raise errors.Unavailable(f'the table of mounts cannot be read: {ended.said}')
+        return [found for found in table(ended.out) if not base or found.path.startswith(f'{base.rstrip("/")}/')]
+
+    def mounted(self, path: str) -> Mounted | None:
+        """Return what is mounted exactly there, the newest of several."""
+        return next((found for found in reversed(self.mounts()) if found.path == path), None)
+
+    # Mounting ---------------------------------------------------------------------------------
+
+    def mount(self, export: str, path: str, *, level: str = 'rw') -> None:
+        """The export is mounted there, with the level 'rw' or 'ro'; the directory is made.
+
+        A mount that is there already stays, if it is of this level and answers.
+
+        :raises MountFailed: the host or the server refused it, or there is something else.
+        :raises errors.Unavailable: the host cannot be reached, or did not answer in time.
+        """
+        way = self.way_of(export)
+        there = self.mounted(path)
+        if there is not None and not self._answers(path):
+            self._run(MountFailed, ['umount', '--lazy', path])
+            there = None
+        if there is not None:
+            self._must_be(there, export, level, way)
+            return
+        self._run(MountFailed, ['mkdir', '-p', '--', path])
+        for words in WAYS[way](self, export, path, level):
+            self._run(MountFailed, words)
+        there = self.mounted(path)
+        if there is None:
+            raise MountFailed(f'{export} is not in the table of mounts after it was mounted on {path}.')
+        self._must_be(there, export, level, way)
+
+    def unmount(self, path: str, *, lazy: bool = False) -> None:
+        """Nothing is mounted there. Lazily: it goes from the tree at once, and by itself when its last user ends.
+
+        :raises MountBusy: it is in use, and ``lazy`` was not asked for.
+        :raises MountFailed: it stays for another reason.
+        """
+        while self.mounted(path) is not None:
+            ended = self.executor.run(['umount', *(['--lazy'] if lazy else []), path], seconds=_SECONDS)
+            if ended.status and self.mounted(path) is not None:
+                raise (MountBusy if 'busy' in ended.said else MountFailed)(f'{path}: {ended.said}')
+
+    def _run(self, error: type[errors.ManilaLiteError], words: Sequence[str]) -> None:
+        ended = self.executor.run(words, seconds=_SECONDS)
+        if ended.status:
+            raise error(f'{words[0]}: {ended.said}')
+
+    def _answers(self, path: str) -> bool:
+        """A FUSE program that died leaves its mount behind, where every access is an error."""
+        ended = self.executor.run(['stat', '--', path])
+        return ended.status == 0 or 'not connected' not in ended.said
+
+    def _must_be(self, there: Mounted, export: str, level: str, way: str) -> None:
+        if way != 'local' and there.source.rstrip('/') != export.rstrip('/'):
+            raise MountFailed(f'{there.source} is mounted on {there.path}, where {export} should be.')
+        if there.level != level:
+            raise MountFailed(f'{there.path} is mounted {there.level}, and should be {level}.')
+
+    # Ways -------------------------------------------------------------------------------------
+
+    def way_of(self, export: str) -> str:
+        """Return how the export is mounted here, a key of ``WAYS``.
+
+        :raises MountFailed: this host has no way.
+        """
+        if self.way != 'auto':
+            return self.way
+        if self.source_of(export):
+            return 'local'
+        if self._kernel_can():
+            return 'kernel'
+        if self.executor.run(['test', '-c', '/dev/fuse']).status == 0 and \
+                self.executor.run([self.python, '-c', f'import {_LIBNFS}']).status == 0:
+            return 'fuse'
+        raise MountFailed('This host has neither an NFS client in its kernel nor FUSE with libnfs.')
+
+    def _kernel_can(self) -> bool:
+        known = self.executor.run(['grep', '-qw', 'nfs4', '/proc/filesystems']).status == 0
+        return known or self.executor.run(['modprobe', '-q', 'nfsv4']).status == 0
+
+    def source_of(self, export: str) -> str:
+        """Return the directory of this host that the export is, or nothing if another host serves it."""
+        for start, directory in self.local.items():
+            rest = export.removeprefix(start.rstrip('/') + '/')
+            if rest != export and not {'', '.', '..'} & set(rest.split('/')):
+                return f'{directory.rstrip("/")}/{rest}'
+        return ''
+
+
+def _kernel(mounter: NfsMounter, export: str, path: str, level: str) -> list[list[str]]:
+    options = ','.join(word for word in (level, mounter.options) if word)
+    return [['mount', '-t', 'nfs', '-o', options, export, path]]
+
+
+def _local(mounter: NfsMounter, export: str, path: str, level: str) -> list[list[str]]:
+    source = mounter.source_of(export)
+    if not source:
+        raise MountFailed(f'{export} is not served by this host.')
+    read_only = [['mount', '-o', 'remount,bind,ro', path]] if level == 'ro' else []
+    return [['mount', '--bind', source, path], *read_only]
+
+
+def _fuse(mounter: NfsMounter, export: str, path: str, level: str) -> list[list[str]]:
+    address, directory = split(export)
+    return [[mounter.python, '-m', _LIBNFS, '--level', level, '--', address, directory, path]]
+
+
+#: How an export can be mounted: the commands of each way.
+WAYS: dict[str, Callable[[NfsMounter, str, str, str], list[list[str]]]] = {
+    'kernel': _kernel, 'local': _local, 'fuse': _fuse}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that the API of every sibling has, in its own group."""
+
+from oslo_config import cfg
+
+
+def http(port: int) -> list[cfg.Opt]:
+    """Return the options of an API that listens on ``port`` unless told otherwise."""
+    return [
+        cfg.IPOpt('listen', default='0.0.0.0', help='Address the built-in server listens on.'),
+        cfg.PortOpt('listen_port', default=port, help='Port the built-in server listens on.'),
+        cfg.StrOpt('base_url', help='Address to show in links and versions, when a proxy in front does not send '
+                                    'X-Forwarded headers.'),
+        cfg.IntOpt('api_workers', default=1, min=1, help='Number of API processes.'),
+        cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in one API process.'),
+        cfg.IntOpt('max_request_body_size', default=16384, min=1024, help='Largest request body in bytes.'),
+    ]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the processes of a sibling are built: with the parts that those of the share service are built with."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import webob
+from oslo_config import cfg
+from oslo_policy import policy
+
+from manila_lite import context
+from manila_lite.api import app
+from manila_lite.api.served import Api
+from manila_lite.api.server import ApiServer
+from manila_lite.cmd import monitor, processes, reports, runner, setup
+from manila_lite.db import migrate
+from manila_lite.siblings.shares import Shares
+
+
+@dataclasses.dataclass(frozen=True)
+class Services(context.Services):
+    """As those of the house; ``shares`` is the share service, as this process reaches it."""
+
+    shares: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Sibling:
+    """A service beside the share service. ``name`` is also that of its topic and its option group (with those of
+    ``options.http``). ``register`` makes its options known; ``check`` refuses what cannot work; ``worker`` makes the part
+    that does the work: it has ``start`` and ``stop``.
+    """
+
+    name: str
+    api: Api
+    rules: Sequence[policy.RuleDefault]
+    register: Callable[[cfg.ConfigOpts], None]
+    migrations: Path
+    worker: Callable[[context.Services], Any]
+    check: Callable[[cfg.ConfigOpts], None] = lambda conf: None
+
+    def configure(self, argv: Sequence[str], *, alone: bool = False, conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
+        """The configuration is read. ``alone``: no other process takes part, so no broker is needed.
+
+        :raises errors.BadConfig: it cannot work.
+        """
+        made = setup.configure(argv, transport_url='inproc://' if alone else None, conf=conf, more=self.register,
+                               database=f'mlite_{self.name}')
+        made.set_override('database', False, 'metrics')     # those are figures of the share service's tables
+        return made
+
+    def services(self, conf: cfg.ConfigOpts) -> Services:
+        """Return what a process answers requests and works with."""
+        made = setup.services(conf, self.rules, self.migrations)
+        return Services(made.conf, made.db, made.bus, made.enforcer, Shares(conf))
+
+    def wsgi(self, services: context.Services) -> Callable:
+        """Return the API as an application."""
+        return app.make(services, self.api, most=services.conf[self.name].max_request_body_size)
+
+    def http(self, services: context.Services, *, shared: bool = False) -> ApiServer:
+        """Return the API on the built-in server; ``shared``: other processes listen on the same port."""
+        own = services.conf[self.name]
+        return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, shared=shared,
+                         max_body=own.max_request_body_size, options=f'[{self.name}] listen and listen_port')
+
+
+def base(group: str) -> Callable[[webob.Request, Any], str]:
+    """Return what returns the address under which a client reaches the API with this option group."""
+    return lambda raw, conf: (conf[group].base_url or raw.application_url).rstrip('/')
+
+
+def run_api(sibling: Sibling) -> int:
+    """The API answers, with the newest schema, until a signal ends it."""
+    def body(argv: Sequence[str]) -> int:
+        conf = sibling.configure(argv)
+        services = sibling.services(conf)
+        sibling.wsgi(services)      # refuses mistakes before anything forks
+        migrate.upgrade(services.db)
+        services.db.dispose()
+        workers = conf[sibling.name].api_workers
+        return processes.run(conf, f'mlite-{sibling.name}-api', [
+            (lambda: sibling.http(sibling.services(conf), shared=workers > 1), workers)])
+    return setup.run(body)
+
+
+def run_worker(sibling: Sibling, command: str) -> int:
+    """The work is done until a signal ends it."""
+    def body(argv: Sequence[str]) -> int:
+        conf = sibling.configure(argv)
+        sibling.check(conf)
+        return processes.run(conf, command, [(lambda: sibling.worker(sibling.services(conf)), 1)])
+    return setup.run(body)
+
+
+def run_all(sibling: Sibling) -> int:
+    """API and worker run as threads of one process, on one SQLite file by default, until a signal ends it."""
+    def body(argv: Sequence[str]) -> int:
+        conf = sibling.configure(argv, alone=True)
+        setup.hold(Path(conf.state_path) / sibling.name)
+        sibling.check(conf)
+        services = sibling.services(conf)
+        parts = [monitor.Monitor(conf, f'mlite-{sibling.name}'), sibling.worker(services), sibling.http(services)]
+        migrate.upgrade(services.db)
+        reports.catch()
+        return runner.run([runner.ConfigFiles(conf), *parts])
+    return setup.run(body)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of the compute service share: it runs beside a real share service, with guests that are records on disk."""
+
+import json
+import time
+from pathlib import Path
+
+import fixtures
+import webtest
+from oslo_config import cfg
+from oslo_utils import uuidutils
+
+from manila_lite.db import migrate
+from manila_lite.siblings.compute import cmd
+from manila_lite.siblings.compute.agent import Agent
+from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
+from manila_lite.tests.services import places
+
+NEWEST = '2.97'
+
+CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = here
+auth_strategy = noauth
+transport_url = {bus}
+{default}
+[api]
+response_validation = true
+[database]
+connection = {database}
+sqlite_synchronous_full = false
+[operations]
+poll_interval = 0.2
+retry_delay = 0.05
+max_attempts = 2
+lease = 10
+[share_service]
+auth_type = admin_token
+endpoint = {url}/v2
+token = nova:service:service
+status_code_retry_delay = 0.05
+connect_retry_delay = 0.05
+[compute]
+listen = 127.0.0.1
+listen_port = 0
+driver = fake
+my_shared_fs_storage_ip = 10.0.0.1
+reconcile_interval = 3600
+retry_interval = 0.1
+{extra}
+"""
+
+
+class Compute(fixtures.Fixture):
+    """API and agent; ``app`` takes requests, ``driver`` has the records. ``extra``: more of ``[compute]`` and sections."""
+
+    def __init__(self, url, extra='', default='', agent=True):
+        super().__init__()
+        self._url, self._extra, self._default, self._works = url, extra, default, agent
+
+    def _setUp(self):
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = self.state / 'compute.conf'
+        self.file.write_text(CONFIG.format(
+            state=self.state, url=self._url, extra=self._extra, default=self._default,
+            bus=self.useFixture(places.EmptyBus()).url, database=self.useFixture(places.EmptyDatabase(self.state)).url))
+        self.conf = cmd.COMPUTE.configure([f'--config-file={self.file}'], conf=cfg.ConfigOpts())
+        self.services = cmd.COMPUTE.services(self.conf)
+        self.addCleanup(self.services.db.dispose)
+        self.addCleanup(self.services.bus.close, 1)
+        migrate.upgrade(self.services.db)
+        self.app = webtest.TestApp(cmd.COMPUTE.wsgi(self.services))
+        self.agent = None
+        self.addCleanup(self.stop)
+        if self._works:
+            self.start()
+
+    def start(self):
+        """An agent works."""
+        self.agent = Agent(self.services)
+        self.agent.start()
+
+    def stop(self):
+        """The agent has stopped, if it ran."""
+        if self.agent is not None:
+            self.agent.stop()
+            self.agent = None
+
+    @property
+    def folder(self):
+        """Where the driver keeps its records."""
+        return self.state / 'compute'
+
+    def records(self):
+        """Return what is true of the host."""
+        path = self.folder / 'records.json'
+        return json.loads(path.read_text()) if path.exists() else {'servers': {}, 'mounts': {}, 'images': []}
+
+    def calls(self):
+        """Return what the driver was asked for, in order."""
+        path = self.folder / 'calls'
+        return path.read_text().splitlines() if path.exists() else []
+
+    def knob(self, *lines):
+        """The driver behaves so from now on."""
+        (self.folder / 'knobs').write_text('\n'.join(lines))
+
+
+class Caller:
+    """Calls the compute API as one user of a project."""
+
+    def __init__(self, app, project='p', roles='member,reader', user='u', version=NEWEST):
+        self.token = f'{user}:{project}:{roles}'
+        self._app, self.version = app, version
+
+    def call(self, method, path, body=None, *, version=None, headers=None, below='/v2.1'):
+        """Send one request. Returns status, document and headers."""
+        sent = {'X-Auth-Token': self.token, **(headers or {})}
+        if version or self.version:
+            sent['OpenStack-API-Version'] = f'compute {version or self.version}'
+        text = body if isinstance(body, bytes) else b'' if body is None else json.dumps(body).encode()
+        if text:
+            sent.setdefault('Content-Type', 'application/json')
+        answer = self._app.request(f'{below}{path}', method=method, body=text, headers=sent, expect_errors=True)
+        return answer.status_int, answer.json if answer.body else None, answer.headers
+
+    def ok(self, method, path, body=None, **more):
+        """Send a request that must work. Returns the document."""
+        status, document, _ = self.call(method, path, body, **more)
+        if status >= 400:
+            raise AssertionError(f'{method} {path}: {status} {document}')
+        return document
+
+    def refused(self, method, path, body=None, **more):
+        """Send a request that must not work. Returns status and our code."""
+        status, document, _ = self.call(method, path, body, **more)
+        if status < 400:
+            raise AssertionError(f'{method} {path}: {status} {document}')
+        [fault] = document.values()
+        if fault['code'] != status:
+            raise AssertionError(f'{status} {document}')
+        return status, fault['reason']
+
+    def act(self, ident, action, body=None, **more):
+        """Send an action of a server that must work. Returns the document."""
+        return self.ok('POST', f'/servers/{ident}/action', {action: body}, **more)
+
+    def wait(self, ident, *statuses, patience=90):
+        """Poll a server until it shows one of these statuses and no task, ``gone`` among them. Returns it."""
+        end = time.monotonic() + patience
+        while True:
+            status, document, _ = self.call('GET', f'/servers/{ident}')
+            server = None if status == 404 else document['server']
+            seen = 'gone' if server is None else server['status']
+            if seen in statuses and (server is None or server['OS-EXT-STS:task_state'] is None):
+                return server
+            if time.monotonic() > end:
+                raise AssertionError(f'Server {ident} is {seen} after {patience} s, not {statuses}: {document}')
+            time.sleep(0.05)
+
+    def attached(self, ident, share, *statuses, patience=90):
+        """Poll an attachment until it shows one of these statuses, ``gone`` among them. Returns it."""
+        end = time.monotonic() + patience
+        while True:
+            status, document, _ = self.call('GET', f'/servers/{ident}/shares/{share}')
+            seen = 'gone' if status == 404 else document['share']['status']
+            if seen in statuses:
+                return None if status == 404 else document['share']
+            if time.monotonic() > end:
+                raise AssertionError(f'Share {share} is {seen} after {patience} s, not {statuses}')
+            time.sleep(0.05)
+
+    def server(self, *, until='ACTIVE', **more):
+        """Make a server and wait for it. Returns its id."""
+        body = {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64, **more}
+        ident = self.ok('POST', '/servers', {'server': body})['server']['id']
+        if until:
+            self.wait(ident, until)
+        return ident
+
+    def off(self, **more):
+        """Make a server and stop it. Returns its id."""
+        ident = self.server(**more)
+        self.act(ident, 'os-stop')
+        self.wait(ident, 'SHUTOFF')
+        return ident
+
+    def attach(self, ident, share, until='inactive', **more):
+        """Attach a share and wait for it. Returns what the POST answered."""
+        made = self.ok('POST', f'/servers/{ident}/shares', {'share': {'share_id': share, **more}})['share']
+        if until:
+            self.attached(ident, share, until)
+        return made
+
+
+class ComputeTest(ShareServiceTest):
+    """A share service and a compute service for the class; each test has a user ``me`` of a project of its own."""
+
+    COMPUTE = ''
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.compute = Compute(cls.url, cls.COMPUTE)
+        cls.compute.setUp()
+        cls.addClassCleanup(cls.compute.cleanUp)
+
+    def setUp(self):
+        super().setUp()
+        self.project = uuidutils.generate_uuid()
+        self.user = self.caller(self.project)
+        self.me = self.on_compute(self.project)
+
+    def on_compute(self, project='p', roles='member,reader', **more):
+        """Return a caller of a project."""
+        return Caller(self.compute.app, project, roles, **more)
+
+    def shared(self, **more):
+        """Return the id of a share of the user's."""
+        return self.user.share(**more)['id']
+
+    def knob(self, *lines):
+        """The driver behaves so until the test ends."""
+        self.compute.knob(*lines)
+        self.addCleanup(self.compute.knob)
+
+    def mounted(self, share_id):
+        """Say whether the host has mounted a share."""
+        found = self.user.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
+        return bool({one['path'] for one in found} & set(self.compute.records()['mounts'].values()))
+
+    def rules(self, share_id):
+        """Return who has which access to a share, as the share service says."""
+        return {rule.to: rule.level for rule in self.shares.rules(share_id)}

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The qemu driver, with guests that do nothing: processes, mounts, memory, disks."""
+
+import contextlib
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+import psutil
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux.mounts import is_mounted, unmount
+from manila_lite.siblings.compute.drivers import qemu_host
+from manila_lite.siblings.compute.drivers.interface import Power, Share
+from manila_lite.siblings.compute.drivers.qemu import QemuDriver
+from manila_lite.tests.functional.siblings.compute import driver_contract
+from manila_lite.tests.process import until
+from manila_lite.tests.services import initramfs
+
+
+def missing():
+    """Return what this machine lacks for guests with shares, or nothing."""
+    if os.geteuid():
+        return 'root'
+    lacks = [program for program in (initramfs.QEMU, 'xorriso') if not initramfs.program(program)]
+    with contextlib.suppress(errors.BadConfig):
+        qemu_host.virtiofsd('')
+        return ', '.join(lacks)
+    return ', '.join([*lacks, 'virtiofsd'])
+
+
+class QemuCase(driver_contract.Contract):
+    """A driver that mounts what lies in a folder of its own, and leaves nothing behind."""
+
+    DRIVER = QemuDriver
+
+    MORE = {'accelerator': 'tcg', 'power_off_timeout': 0.1}
+
+    def again(self):
+        self.MORE = {**self.MORE, 'mount_local': {'192.0.2.1:/shares': str(self.folder / 'shares')}}
+        self.addCleanup(self.leave_nothing)
+        return super().again()
+
+    def leave_nothing(self):
+        """Whatever a test that failed left over is gone."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+                process.wait(30)
+        for place in sorted((self.folder / 's' / 'mounts').glob('*')):
+            while is_mounted(place):
+                unmount(place)
+
+    def kill(self, program, words=''):
+        """Processes of this test's guests were killed: those of a program that have this in their command lines."""
+        for process in self.processes(program):
+            with contextlib.suppress(psutil.Error):
+                if words in ' '.join(process.cmdline()):
+                    process.kill()
+
+    def processes(self, program=''):
+        """Return the processes of this test's guests, or those of one program."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                words = process.cmdline()
+                if words and program in words[0] and any(str(self.folder) in word for word in words[1:]):
+                    found.append(process)
+        return found
+
+
+@unittest.skipIf(missing(), f'guests need {missing()}; tools/setup-env --tests puts it in place')
+class Qemu(QemuCase, testtools.TestCase):
+    """Beside the contract: what is true only of processes."""
+
+    def test_a_virtiofsd_for_each_share_and_none_is_left(self):
+        one, two = self.share('one'), self.share('two')
+        self.driver.power_on(self.server, (one, two))
+        self.assertEqual(2, len({tuple(process.cmdline()) for process in self.processes('virtiofsd')}))
+        qemu = self.processes('qemu')[0].pid
+        self.driver.power_on(self.server, (one, two))
+        self.assertEqual(qemu, self.processes('qemu')[0].pid, 'a guest that runs as wanted stays')
+        self.assertRaisesRegex(errors.Final, 'non-migratable', self.driver.suspend, self.server)
+        self.assertEqual(Power.RUNNING, self.power(self.server))
+        self.kill('virtiofsd', f'source={self.driver.place(one)}')
+        until(lambda: self.driver.look(self.server, (one, two)).broken == {one.id}, 'its death is seen', str, 60)
+        self.driver.power_on(self.server, (one, two))
+        self.assertEqual(frozenset(), self.driver.look(self.server, (one, two)).broken)
+        self.driver.power_off(self.server)
+        self.assertEqual([], self.processes())
+        self.driver.destroy(self.server)
+        self.assertEqual([], list((self.folder / 's' / 'servers').iterdir()))
+
+    def test_qemu_that_is_killed_and_an_agent_that_forgot_the_pid(self):
+        share = self.share()
+        self.driver.power_on(self.server, (share,))
+        for record in (self.folder / 's' / 'servers' / self.server.id).glob('*.json'):
+            if record.name != 'run.json':
+                record.unlink()
+        self.assertEqual(Power.RUNNING, self.power(self.server, share, driver=self.again()))
+        self.kill('qemu')
+        until(lambda: self.power(self.server, share) == Power.OFF, 'its death is seen', str, 60)
+        self.driver.power_off(self.server)
+        self.assertEqual([], self.processes())
+
+    def test_a_tag_of_37_bytes_is_refused_and_nothing_runs(self):
+        share = self.share('a' * 36)
+        self.driver.power_on(self.server, (share,))
+        self.driver.power_off(self.server)
+        self.assertRaisesRegex(errors.Final, '36 bytes', self.driver.power_on, self.server,
+                               (Share(share.id, 'a' * 37, share.export),))
+        self.assertEqual([], self.processes())
+
+    def test_memory_that_was_saved_is_not_taken_up_after_a_new_start(self):
+        self.driver.power_on(self.server, ())
+        self.driver.suspend(self.server)
+        self.driver.power_on(self.server, ())
+        self.assertEqual(Power.RUNNING, self.power(self.server))
+        self.driver.power_off(self.server)
+        self.assertRaises(errors.Final, self.driver.resume, self.server)
+
+    def test_disks_have_what_they_should(self):
+        disk = self.folder / 's' / 'servers' / self.server.id / 'disk'
+        disk.write_bytes(b'written by the guest')
+        self.driver.create_image(self.server, 'copy')
+        self.assertEqual(b'written by the guest', (self.folder / 'images' / 'copy').read_bytes())
+        self.assertRaises(errors.Final, self.driver.create_image, self.server, 'disk.qcow2')
+        self.driver.rebuild(self.server)
+        self.assertEqual(driver_contract.HALT, disk.read_bytes())
+        self.assertEqual(1 << 30, self.folder.joinpath('s', 'servers', self.one(disk=1).id, 'disk').stat().st_size)
+        self.assertRaises(errors.Final, self.one, image='nothing')
+        self.assertRaises(errors.Final, self.one, image=None, kernel='nothing')
+        self.assertRaises(errors.Final, self.driver.create_image, self.one(image=None), 'copy')
+
+    def test_a_console_cannot_fill_the_disk(self):
+        self.driver.power_on(self.server, ())
+        console = self.folder / 's' / 'servers' / self.server.id / 'console'
+        console.write_bytes(b'first\n' + b'x' * (2 << 20) + b'\nlast\n')
+        self.power(self.server)
+        self.assertEqual(512 << 10, console.stat().st_size)
+        self.assertEqual('last\n', self.driver.console(self.server, 1))
+
+    def test_a_config_drive_has_the_label(self):
+        self.driver.power_on(self.server, ())
+        image = Path(self.folder, 's', 'servers', self.server.id, 'config.iso')
+        said = subprocess.run(['blkid', '-p', '-s', 'LABEL', '-o', 'value', str(image)], capture_output=True, text=True,
+                              timeout=60, check=False, env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'})
+        self.assertEqual('config-2', said.stdout.strip(), said.stderr)
+
+
+@unittest.skipIf(missing(), f'guests need {missing()}')
+class Host(testtools.TestCase):
+    def test_an_accelerator_is_believed_when_a_guest_ran(self):
+        qemu = qemu_host.program('qemu-system-x86_64')
+        self.assertTrue(qemu_host.runs(qemu, 'tcg'))
+        self.assertFalse(qemu_host.runs(qemu, 'no-such-accelerator'))
+        self.assertEqual('kvm' if os.path.exists('/dev/kvm') and qemu_host.runs(qemu, 'kvm') else 'tcg',
+                         qemu_host.accelerator('auto', qemu))
+
+    def test_which_virtiofsd(self):
+        self.assertIn(qemu_host.flavour(qemu_host.virtiofsd('')), ('c', 'rust'))
+        self.assertRaises(errors.BadConfig, qemu_host.virtiofsd, '/nowhere/virtiofsd')

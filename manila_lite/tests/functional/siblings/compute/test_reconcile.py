@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host is made as the database says, the share service may be away, and who listens hears of it."""
+
+import json
+
+from manila_lite.siblings.compute import models
+from manila_lite.siblings.compute.drivers.interface import Server
+from manila_lite.tests.functional.base import eventually
+from manila_lite.tests.functional.siblings.compute.base import Compute, ComputeTest
+from manila_lite.tests.functional.siblings.relay import Relay
+
+_NOTICES = """
+[oslo_messaging_notifications]
+driver = log
+[notifications]
+include_share_mapping = true
+"""
+
+
+class ReconcileTest(ComputeTest):
+    def running(self, **more):
+        """Return a share and a server that runs with it."""
+        share, server = self.shared(), self.me.off(**more)
+        self.me.attach(server, share)
+        self.me.act(server, 'os-start')
+        self.me.wait(server, 'ACTIVE')
+        self.me.attached(server, share, 'active')
+        return share, server
+
+    def change(self, change):
+        """The host changes behind the agent's back, who then looks."""
+        path = self.compute.folder / 'records.json'
+        records = self.compute.records()
+        change(records)
+        path.write_text(json.dumps(records))
+        self.compute.agent.reconcile()
+
+    def test_guest_that_is_gone(self):
+        share, server = self.running()
+        self.change(lambda records: records['servers'][server].update(power='off', shares={}))
+        self.me.wait(server, 'SHUTOFF')
+        self.me.attached(server, share, 'inactive')
+        self.assertFalse(self.mounted(share))
+        self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
+
+    def test_guests_that_are_resumed_with_the_host(self):
+        share, server = self.running()
+        self.compute.conf.set_override('resume_guests', True, 'compute')
+        self.addCleanup(self.compute.conf.clear_override, 'resume_guests', 'compute')
+        self.compute.stop()
+        records = self.compute.records()
+        records['servers'][server].update(power='off', shares={})
+        records['mounts'].clear()
+        (self.compute.folder / 'records.json').write_text(json.dumps(records))
+        self.compute.start()
+        eventually(lambda: self.compute.records()['servers'][server]['power'] == 'running', 'it is off', 90)
+        self.me.wait(server, 'ACTIVE')
+        self.me.attached(server, share, 'active')
+        self.assertTrue(self.mounted(share))
+
+    def test_device_that_broke(self):
+        share, server = self.running(name='broken')
+        self.change(lambda records: records['servers'][server].update(shares={}))
+        self.assertEqual('error', self.me.ok('GET', f'/servers/{server}/shares/{share}')['share']['status'])
+        actions = [one['action'] for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']]
+        self.assertIn('share_broken', actions)
+        self.me.act(server, 'reboot', {'type': 'HARD'})
+        self.me.wait(server, 'ACTIVE')
+        self.me.attached(server, share, 'active')
+
+    def test_strangers_and_leftovers(self):
+        off = self.me.off()
+
+        def change(records):
+            records['servers']['nobody'] = {'power': 'running', 'shares': {}, 'console': ''}
+            records['servers'][off]['power'] = 'running'
+            records['mounts']['left'] = 'there:/over'
+        self.change(change)
+        records = self.compute.records()
+        self.assertNotIn('nobody', records['servers'])
+        self.assertEqual('off', records['servers'][off]['power'])
+        self.assertNotIn('left', records['mounts'])
+
+    def test_rule_that_nobody_needs(self):
+        share, server = self.shared(), self.me.off()
+        self.me.attach(server, share)
+        with self.compute.services.db.writer() as conn:
+            conn.execute(models.share_attachments.delete().where(models.share_attachments.c.server_id == server))
+        self.compute.agent.reconcile()
+        eventually(lambda: self.compute.agent.reconcile() or not self.rules(share), 'the rule is still there', 90)
+
+    def test_work_that_was_lost(self):
+        share, server = self.shared(), self.me.off()
+        self.me.attach(server, share)
+        stuck = self.me.off()
+        with self.compute.services.db.writer() as conn:
+            conn.exec_driver_sql(f"UPDATE share_attachments SET status = 'detaching' WHERE server_id = '{server}'")
+            conn.exec_driver_sql(f"UPDATE servers SET status = 'starting' WHERE id = '{stuck}'")
+        self.compute.agent.reconcile()
+        self.me.attached(server, share, 'gone')
+        self.me.wait(stuck, 'ERROR')
+        self.assertEqual({}, self.rules(share))
+
+    def test_detaching_in_error_switches_off_first(self):
+        share, server = self.running()
+        self.knob('power_off fail')
+        self.me.act(server, 'os-stop')
+        self.me.wait(server, 'ERROR')
+        self.assertTrue(self.mounted(share))
+        self.compute.knob()
+        self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
+        self.me.attached(server, share, 'gone')
+        self.assertEqual('off', self.compute.records()['servers'][server]['power'])
+        self.assertEqual((False, {}), (self.mounted(share), self.rules(share)))
+
+    def test_driver_promises_hold_when_asked_twice(self):
+        driver = self.compute.agent.host.driver
+        server = Server('twice', 'p', 'n', 64, 1)
+        for call in (driver.spawn, driver.power_off, driver.destroy, driver.destroy):
+            call(server)
+        self.assertNotIn('twice', self.compute.records()['servers'])
+
+
+class AwayTest(ComputeTest):
+    """The share service is reached through a relay that can be bad."""
+
+    def setUp(self):
+        super().setUp()
+        self.relay = self.useFixture(Relay(int(self.url.rpartition(':')[2])))
+        self.compute = self.useFixture(Compute(f'http://127.0.0.1:{self.relay.port}',
+                                               'attach_timeout = 1\n[operations]\nmax_attempts = 4', ''))
+        self.me = self.on_compute(self.project)
+
+    def away(self, yes):
+        self.relay.away = 1 << 30 if yes else 0
+        self.relay.hang_up()
+
+    def test_nothing_is_stored_while_it_is_away(self):
+        share, server = self.shared(), self.me.off()
+        self.away(True)
+        self.assertEqual((503, 'share_service_unavailable'),
+                         self.me.refused('POST', f'/servers/{server}/shares', {'share': {'share_id': share}}))
+        self.assertEqual([], self.me.ok('GET', f'/servers/{server}/shares')['shares'])
+
+    def test_start_gives_up_and_detach_does_not(self):
+        share, server = self.shared(), self.me.off()
+        self.me.attach(server, share)
+        self.away(True)
+        self.me.act(server, 'os-start')
+        self.me.wait(server, 'ERROR')
+        self.me.attached(server, share, 'error')
+        self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
+        eventually(lambda: self.fault(server), 'nobody says why it takes so long', 90)
+        self.me.attached(server, share, 'detaching')
+        self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
+        self.away(False)
+        self.me.attached(server, share, 'gone')
+        self.assertEqual({}, self.rules(share))
+
+    def fault(self, server):
+        with self.compute.services.db.reader() as conn:
+            return conn.execute(models.share_attachments.select().where(
+                models.share_attachments.c.server_id == server)).one().fault
+
+
+class NoticesTest(ComputeTest):
+    COMPUTE = _NOTICES
+
+    def test_attach_and_detach(self):
+        heard = []
+        self.patch_notices(heard)
+        share, other, server = self.shared(), self.shared(), self.me.off()
+        self.me.attach(server, share, tag='t')
+        self.user.action(other, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
+        self.me.attach(server, other, until='error')
+        self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
+        self.me.attached(server, share, 'gone')
+        eventually(lambda: len(heard) == 6, f'heard only {heard}', 90)
+        self.assertEqual([('share_attach.start', share), ('share_attach.end', share), ('share_attach.start', other),
+                          ('share_attach.error', other), ('share_detach.start', share), ('share_detach.end', share)],
+                         [(one.event_type.removeprefix('instance.'), one.payload['nova_object.data']['share_id'])
+                          for one in heard])
+        self.assertEqual({'compute:here'}, {one.publisher for one in heard})
+        first, failed = heard[0].payload, heard[3].payload['nova_object.data']
+        self.assertEqual(('InstanceActionSharePayload', server), (first['nova_object.name'],
+                                                                  first['nova_object.data']['uuid']))
+        self.assertEqual('t', first['nova_object.data']['shares'][0]['nova_object.data']['tag'])
+        self.assertIn('somebody else made', failed['fault']['nova_object.data']['exception_message'])
+
+    def patch_notices(self, heard):
+        """What is sent is heard, instead of being sent."""
+        notices = self.compute.services.bus.notices
+        notices.put = heard.append
+        self.addCleanup(delattr, notices, 'put')

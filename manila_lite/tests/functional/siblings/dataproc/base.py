@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of the data-processing service share: it runs beside a real share service, with nodes that are directories."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import fixtures
+import webtest
+from oslo_config import cfg
+from oslo_messaging._metrics import client as metrics
+from oslo_messaging._tracing import client as tracing
+
+from manila_lite.db import migrate
+from manila_lite.siblings.dataproc import cmd, models
+from manila_lite.siblings.dataproc.engine import Engine
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
+from manila_lite.tests.services import places
+
+CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = test
+auth_strategy = noauth
+transport_url = {bus}
+[api]
+response_validation = true
+[database]
+connection = {database}
+sqlite_synchronous_full = false
+[operations]
+poll_interval = 0.2
+retry_delay = 0.05
+lease = 10
+[share_service]
+{login}
+status_code_retry_delay = 0.05
+connect_retry_delay = 0.05
+[dataproc]
+listen = 127.0.0.1
+listen_port = 0
+infra = fake
+handlers = NFS:fake
+fake_directory = {state}/nodes
+check_interval = 0
+attempts = 2
+retry_delay = 0.05
+"""
+
+
+#: How the service logs in at a share service without Keystone.
+LOGIN = """auth_type = admin_token
+endpoint = {url}/v2
+token = sahara:service:service
+"""
+
+
+class Dataproc(fixtures.Fixture):
+    """API and engine; ``app`` takes requests, ``nodes`` is where the nodes are. ``login``: lines of ``[share_service]``."""
+
+    def __init__(self, login, engine=True):
+        super().__init__()
+        self._login, self._engine = login, engine
+
+    def _setUp(self):
+        state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.nodes = state / 'nodes'
+        self.file = state / 'dataproc.conf'
+        self.file.write_text(CONFIG.format(
+            state=state, login=self._login, bus=self.useFixture(places.EmptyBus()).url,
+            database=self.useFixture(places.EmptyDatabase(state)).url))
+        self.conf = cmd.SIBLING.configure([f'--config-file={self.file}'], conf=cfg.ConfigOpts())
+        # oslo.messaging registers these with the configuration of the whole process only; here that is the share service's.
+        self.conf.register_opts(tracing.oslo_messaging_tracing, group='oslo_messaging_tracing')
+        self.conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
+        self.services = cmd.SIBLING.services(self.conf)
+        self.addCleanup(self.services.db.dispose)
+        self.addCleanup(self.services.bus.close, 1)
+        models.metadata.create_all(self.services.db.engine)
+        migrate.stamp(self.services.db, 'head')
+        self.app = webtest.TestApp(cmd.SIBLING.wsgi(self.services))
+        self.engine = None
+        if self._engine:
+            self.start()
+            self.addCleanup(self.stop)
+
+    def start(self):
+        """An engine works."""
+        self.engine = Engine(self.services)
+        self.engine.start()
+
+    def stop(self):
+        """The engine has stopped, if it ran."""
+        if self.engine is not None:
+            self.engine.stop()
+            self.engine = None
+
+    def clear(self):
+        """The engine has stopped, and there is nothing: no row, no node."""
+        self.stop()
+        with self.services.db.writer() as conn:
+            for table in reversed(models.metadata.sorted_tables):
+                conn.execute(table.delete())
+        shutil.rmtree(self.nodes, ignore_errors=True)
+        self.conf.clear_override('fake_nodes', 'dataproc')
+
+    def mounted(self, node=None):
+        """Return what is mounted: path and level by node and share; or by share on one node."""
+        found = {place.parent.name: {} for place in self.nodes.glob('*/mounts')} if node is None else {}
+        for place in self.nodes.glob('*/mounts/*'):
+            _, path, level = json.loads(place.read_text())
+            found.setdefault(place.parents[1].name, {})[place.name] = (path, level)
+        return found if node is None else found.get(node, {})
+
+
+class Caller:
+    """Calls the data-processing API as one user of a project."""
+
+    def __init__(self, app, project='p', roles='member,reader', user='u'):
+        self.token = f'{user}:{project}:{roles}'
+        self._app = app
+
+    def call(self, method, path, body=None, *, version='v2', headers=None):
+        """Send one request. Returns status and document."""
+        sent = {'X-Auth-Token': self.token, **(headers or {})}
+        text = body if isinstance(body, bytes) else b'' if body is None else json.dumps(body).encode()
+        if text:
+            sent['Content-Type'] = 'application/json'
+        answer = self._app.request(f'/{version}{path}', method=method, body=text, headers=sent, expect_errors=True)
+        return answer.status_int, answer.json if answer.body else None
+
+    def ok(self, method, path, body=None, **more):
+        """Send a request that must work. Returns the document."""
+        status, document = self.call(method, path, body, **more)
+        if status >= 400:
+            raise AssertionError(f'{method} {path}: {status} {document}')
+        return document
+
+    def refused(self, method, path, body=None, **more):
+        """Send a request that must not work. Returns status, name and message."""
+        status, document = self.call(method, path, body, **more)
+        if status < 400 or document['error_code'] != status:
+            raise AssertionError(f'{method} {path}: {status} {document}')
+        return status, document['error_name'], document['error_message']
+
+    def wait(self, ident, *statuses, patience=90):
+        """Poll a cluster until it shows one of these statuses, ``gone`` among them. Returns it."""
+        end = time.monotonic() + patience
+        while True:
+            status, document = self.call('GET', f'/clusters/{ident}?show_progress=True')
+            seen = 'gone' if status == 404 else document['cluster']['status']
+            if seen in statuses:
+                return None if status == 404 else document['cluster']
+            if time.monotonic() > end or seen in ('Active', 'Error'):
+                raise AssertionError(f'The cluster is {seen} after {patience} s, not {statuses}: {document}')
+            time.sleep(0.1)
+
+
+def group(name='workers', count=2, **more):
+    """Return a node group as a client sends it."""
+    return {'name': name, 'count': count, **more}
+
+
+class DataprocTest(ShareServiceTest):
+    """A share service and a data-processing service, of which each test begins anew with nothing; ``me`` is its user."""
+
+    #: Whether an engine works from the start.
+    ENGINE = True
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.dataproc = Dataproc(LOGIN.format(url=cls.url), engine=False)
+        cls.dataproc.setUp()
+        cls.addClassCleanup(cls.dataproc.cleanUp)
+
+    def setUp(self):
+        super().setUp()
+        self.me = Caller(self.dataproc.app)
+        self.addCleanup(self.dataproc.clear)
+        if self.ENGINE:
+            self.dataproc.start()
+
+    def shared(self, **more):
+        """Return the id of a share of the user's."""
+        return self.user.share(**more)['id']
+
+    def make(self, *groups, wait=('Active',), name='one', **more):
+        """Make a cluster. Returns it as it is when it shows one of the statuses."""
+        found = self.me.ok('POST', '/clusters', {'name': name, 'plugin_name': 'plain', 'plugin_version': '1.0',
+                                                 'node_groups': list(groups) or [group()], **more})['cluster']
+        return self.me.wait(found['id'], *wait) if wait else found
+
+    def rules(self, share_id):
+        """Return who has which access to a share, as the share service says."""
+        return {rule.to: rule.level for rule in self.shares.rules(share_id)}
+
+
+__all__ = ['LOGIN', 'Caller', 'Dataproc', 'DataprocTest', 'base', 'group']

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The revisions of the data-processing service's database make the schema that its code expects."""
+
+from alembic import autogenerate, migration
+
+from manila_lite.db import migrate
+from manila_lite.db.engine import Database
+from manila_lite.siblings.dataproc import cmd, models
+from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
+
+
+class SchemaTest(_MigrationTest):
+    """An empty database on whatever the tests run on."""
+
+    def test_models_and_migrations_agree(self):
+        db = Database(self.db._conf, cmd.SIBLING.migrations)
+        self.addCleanup(db.dispose)
+        migrate.upgrade(db)
+        with db.engine.connect() as conn:
+            context = migration.MigrationContext.configure(conn, opts={'compare_type': True})
+            self.assertEqual([], autogenerate.compare_metadata(context, models.metadata))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A way to a server that is bad at times: it loses connections, or says 503 as a proxy does whose server is away."""
+
+import contextlib
+import socket
+import socketserver
+import threading
+
+import fixtures
+
+_AWAY = b'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
+
+
+class Relay(fixtures.Fixture):
+    """``port`` leads to the server of ``there``; the next ``lost`` connections are lost, then ``away`` are told 503."""
+
+    def __init__(self, there):
+        super().__init__()
+        self._there = there
+        self.lost = self.away = self.met = 0
+        self._open = []
+
+    def _setUp(self):
+        relay = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                relay.pass_on(self.request)
+
+        server = socketserver.ThreadingTCPServer(('127.0.0.1', 0), Handler)
+        server.daemon_threads = True
+        self.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, kwargs={'poll_interval': 0.02}, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def hang_up(self):
+        """All connections are lost."""
+        while self._open:
+            with contextlib.suppress(OSError):
+                self._open.pop().shutdown(socket.SHUT_RDWR)
+
+    def pass_on(self, client):
+        """One connection is treated as it is its turn to be."""
+        if self.lost > 0:
+            self.lost -= 1
+            self.met += 1
+        elif self.away > 0:
+            self.away -= 1
+            self.met += 1
+            client.recv(65536)
+            client.sendall(_AWAY)
+        else:
+            self._open.append(client)
+            with socket.create_connection(('127.0.0.1', self._there)) as server, contextlib.suppress(OSError):
+                back = threading.Thread(target=_copy, args=(server, client), daemon=True)
+                back.start()
+                _copy(client, server)
+                back.join()
+
+
+def _copy(source, target):
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)

@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grants against the real share service: what is there before, who comes at the same time, and who dies where."""
+
+import contextlib
+import datetime
+import threading
+import time
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import errors
+from manila_lite.siblings import grant_rows, grants
+from manila_lite.siblings.grants import Target
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.siblings.relay import Relay
+from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
+from manila_lite.tests.functional.siblings.test_shares import port_of
+
+_META = sa.MetaData()
+_GRANTS = grants.table(_META)
+_USES = sa.Table('uses', _META, sa.Column('id', sa.String(36), primary_key=True), sa.Column('grant_id', sa.String(36)),
+                 sa.Column('level', sa.String(2)))
+
+_SERVICE = 'mlite-test'
+
+
+def users(conn, grant_id):
+    """Return the levels that the uses of a grant want."""
+    return list(conn.execute(sa.select(_USES.c.level).where(_USES.c.grant_id == grant_id)).scalars())
+
+
+class Killed(BaseException):
+    """The process ended here."""
+
+
+class Mortal:
+    """Something whose ``left``-th call from now does not return: the process dies when it has been done."""
+
+    def __init__(self, thing, left):
+        self._thing, self.left = thing, left
+
+    def __getattr__(self, name):
+        found = getattr(self._thing, name)
+        return self._call(found) if callable(found) else found
+
+    def _call(self, found):
+        def call(*args, **more):
+            self.left -= 1
+            answer = found(*args, **more)
+            if not self.left:
+                raise Killed
+            return answer
+        return call
+
+
+class MortalDatabase:
+    """As ``Mortal``, for transactions that write."""
+
+    def __init__(self, db, left):
+        self._db, self.left, self.reader = db, left, db.reader
+
+    @contextlib.contextmanager
+    def writer(self):
+        self.left -= 1
+        with self._db.writer() as conn:
+            yield conn
+        if not self.left:
+            raise Killed
+
+
+class GrantTest(ShareServiceTest):
+    """One share service; each test has a share, and a sibling that is told of it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.db = cls.service.services.db
+        _META.create_all(cls.db.engine)
+        cls.addClassCleanup(_META.drop_all, cls.db.engine)
+
+    def setUp(self):
+        super().setUp()
+        self.share_id = self.user.share()['id']
+        self.grants = self.sibling()
+
+    def sibling(self, shares=None, db=None):
+        return grants.Grants(db or self.db, _GRANTS, shares or self.shares, service=_SERVICE, users=users)
+
+    def use(self, sibling=None, to='10.0.0.7', level='rw', host='here'):
+        """Something uses the share from an address. Returns its id and the grant's."""
+        ident = uuidutils.generate_uuid()
+        with self.db.writer() as conn:
+            grant = (sibling or self.grants).claim(conn, Target(self.share_id, 'ip', to, level), host=host,
+                                                   on=f'server {ident}')
+            conn.execute(_USES.insert().values(id=ident, grant_id=grant, level=level))
+        return ident, grant
+
+    def leave(self, use):
+        """It uses it no more."""
+        with self.db.writer() as conn:
+            conn.execute(_USES.delete().where(_USES.c.id == use))
+
+    def row(self, grant):
+        with self.db.reader() as conn:
+            return grant_rows.get(conn, _GRANTS, grant)
+
+    @staticmethod
+    def until(call, *args, patience=60):
+        """Do it again for as long as it says so. Returns what it returned."""
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return call(*args)
+            except errors.Again as again:
+                if time.monotonic() > end:
+                    raise AssertionError(f'still: {again}') from again
+                time.sleep(0.02)
+
+    def want(self, grant):
+        return self.until(self.grants.want, grant)
+
+    def rules(self):
+        return self.shares.rules(self.share_id)
+
+    def share_locks(self):
+        return self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={self.share_id}')['resource_locks']
+
+    def users_rule(self, level='rw', to='10.0.0.7', **more):
+        """A rule that the owner of the share made. Returns its id."""
+        made = self.user.action(self.share_id, 'allow_access', {'access_type': 'ip', 'access_to': to, 'access_level': level,
+                                                                **more})[1]['access']
+        self.user.wait(f'/share-access-rules/{made["id"]}', 'access', 'active', field='state')
+        return made['id']
+
+
+class Owned(GrantTest):
+    """Rules that the sibling made."""
+
+    def test_wanted_and_released(self):
+        use, grant = self.use()
+        rule = self.want(grant)
+        self.assertEqual(('10.0.0.7', 'rw', 'active'), (rule.to, rule.level, rule.state))
+        self.assertEqual([rule], self.rules())
+        locks = self.shares.locks(resource_id=rule.id)
+        self.assertEqual([('delete', f'{_SERVICE} server {use} on here'), ('show', f'{_SERVICE} server {use} on here')],
+                         sorted((lock.action, lock.reason) for lock in locks))
+        self.assertEqual(1, len(self.share_locks()))
+        self.assertEqual(403, self.user.action(self.share_id, 'deny_access', {'access_id': rule.id})[0])
+        self.assertEqual('******', self.user.ok('GET', f'/share-access-rules/{rule.id}')['access']['access_to'])
+        self.assertEqual((rule.id, True, None), (self.row(grant).access_id, self.row(grant).owned, self.row(grant).fault))
+        self.grants.release(grant)
+        self.assertEqual([rule], self.rules())      # it is used
+        self.leave(use)
+        self.until(self.grants.release, grant)
+        self.assertEqual(([], None, []), (self.rules(), self.row(grant), self.share_locks()))
+        self.grants.release(grant)
+        self.assertRaises(errors.Final, self.grants.want, grant)
+
+    def test_two_uses_have_one_rule(self):
+        first, grant = self.use()
+        second, same = self.use()
+        self.assertEqual(grant, same)
+        rule = self.want(grant)
+        self.leave(first)
+        self.grants.release(grant)
+        self.assertEqual([rule], self.rules())
+        self.leave(second)
+        self.until(self.grants.release, grant)
+        self.assertEqual([], self.rules())
+
+    def test_a_stronger_level(self):
+        _, grant = self.use(level='ro')
+        self.assertEqual('ro', self.want(grant).level)
+        self.use(level='rw')
+        self.use(level='ro')
+        self.assertEqual('rw', self.want(grant).level)
+        self.assertEqual(['rw'], [rule.level for rule in self.rules()])
+        self.assertEqual(self.rules()[0].id, self.row(grant).access_id)
+
+    def test_the_rule_was_taken_away_by_an_administrator(self):
+        use, grant = self.use()
+        rule = self.want(grant)
+        self.assertEqual(202, self.admin.action(self.share_id, 'deny_access', {'access_id': rule.id, 'unrestrict': True})[0])
+        self.admin.wait(f'/share-access-rules/{rule.id}', 'access', 'gone', field='state')
+        self.assertNotEqual(rule.id, self.want(grant).id)
+        made = self.rules()[0]
+        self.shares.deny(self.share_id, made.id)
+        self.leave(use)
+        self.until(self.grants.release, grant)
+        self.assertEqual([], self.rules())
+
+    def test_while_it_is_released_nobody_claims_it(self):
+        use, grant = self.use()
+        self.want(grant)
+        self.leave(use)
+        self.service.knob('alpha', 'update_access:delay=0.3')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.assertRaises(errors.Again, self.grants.release, grant)
+        self.assertRaises(errors.Again, self.use)
+        self.until(self.grants.release, grant)
+        self.assertNotEqual(grant, self.use()[1])
+
+    def test_somebody_locked_our_rule(self):
+        """It is used by more than us: it stays until they have unlocked it, and goes with the next look then."""
+        use, grant = self.use()
+        rule = self.want(grant)
+        second = self.shares.lock(rule.id, f'mlite-other cluster {uuidutils.generate_uuid()} on there').id
+        self.leave(use)
+        self.until(self.grants.release, grant)
+        self.assertEqual([rule], self.rules())
+        self.grants.reconcile('here')
+        self.assertEqual([rule], self.rules())
+        self.shares.unlock(second)
+        self.until(self._reconciled)
+        self.assertEqual([], self.rules())
+
+    def _reconciled(self):
+        self.grants.reconcile('here')
+        if self.rules():
+            raise errors.Again(0, 'there are rules')
+
+    def test_the_share_is_gone(self):
+        use, grant = self.use()
+        self.assertEqual(202, self.user.call('DELETE', f'/shares/{self.share_id}')[0])
+        self.user.wait(f'/shares/{self.share_id}', 'share', 'gone')
+        self.assertRaises(errors.Final, self.grants.want, grant)
+        self.assertIn(self.share_id, self.row(grant).fault)
+        self.leave(use)
+        self.grants.release(grant)
+        self.assertIsNone(self.row(grant))
+
+    def test_a_share_that_is_just_being_changed(self):
+        self.service.knob('alpha', 'extend_share:delay=0.5')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.user.action(self.share_id, 'extend', {'new_size': 2})
+        self.assertEqual('active', self.want(self.use()[1]).state)
+
+    def test_an_address_that_is_none(self):
+        found = self.assertRaises(errors.Final, self.want, self.use(to='nonsense')[1])
+        self.assertIn('access_to', str(found))
+
+    def test_the_backend_will_not(self):
+        self.service.knob('alpha', 'update_access:fail_final')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        use, grant = self.use()
+        self.assertRaises(errors.Final, self.want, grant)
+        self.assertEqual(['error'], [rule.state for rule in self.rules()])
+        self.service.knob('alpha', '')
+        self.leave(use)
+        self.until(self.grants.release, grant)
+        self.assertEqual([], self.rules())
+
+
+class Foreign(GrantTest):
+    """Rules that somebody else made are never taken away."""
+
+    def test_it_is_used_and_kept(self):
+        rule = self.users_rule()
+        use, grant = self.use()
+        self.assertEqual(rule, self.want(grant).id)
+        self.assertFalse(self.row(grant).owned)
+        self.assertEqual([('delete', f'{_SERVICE} server {use} on here')],
+                         [(lock.action, lock.reason) for lock in self.shares.locks(resource_id=rule)])
+        self.assertEqual(403, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
+        self.want(grant)
+        self.leave(use)
+        self.grants.release(grant)
+        self.assertEqual(([rule], [], None), ([found.id for found in self.rules()], self.shares.locks(resource_id=rule),
+                                              self.row(grant)))
+        self.assertEqual(202, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
+
+    def test_too_weak(self):
+        rule = self.users_rule('ro')
+        use, grant = self.use()
+        found = self.assertRaises(errors.Final, self.want, grant)
+        self.assertIn('ro', str(found))
+        self.assertEqual(str(found), self.row(grant).fault)
+        self.assertEqual([], self.shares.locks(resource_id=rule))
+        self.leave(use)
+        self.grants.release(grant)
+        self.assertEqual([rule], [found.id for found in self.rules()])
+        _, weaker = self.use(level='ro')
+        self.assertEqual(rule, self.want(weaker).id)
+        self.use(level='rw')
+        self.assertRaises(errors.Final, self.want, weaker)
+        self.assertEqual(['ro'], [found.level for found in self.rules()])
+
+    def test_hidden_from_us(self):
+        self.users_rule(lock_visibility=True)
+        blind = self.sibling(self.service_user(token='somebody:p:member'))
+        _, grant = self.use(blind)
+        self.assertIn('hides', str(self.assertRaises(errors.Final, self.until, blind.want, grant)))
+
+    def test_a_users_rule_that_looks_like_ours(self):
+        rule = self.users_rule(lock_visibility=True, lock_deletion=True, lock_reason=f'{_SERVICE} server x on here')
+        self.assertEqual(0, self.grants.reconcile('here'))
+        use, grant = self.use()
+        self.assertEqual(rule, self.want(grant).id)
+        self.leave(use)
+        self.grants.release(grant)
+        self.assertEqual([rule], [found.id for found in self.rules()])
+
+
+class Together(GrantTest):
+    """Many at once, and ends in the middle."""
+
+    def test_killed_anywhere(self):
+        """Who comes next finds what was there, and leaves one rule, or none."""
+        for kind in ('shares', 'db'):
+            self._kill_after_each_call(kind, '10.0.0.8', None)
+        self._kill_after_each_call('shares', '10.0.0.9', self.users_rule(to='10.0.0.9'))
+
+    def _kill_after_each_call(self, kind, to, foreign):
+        at = died = 1
+        while died:
+            died = 0
+            use, grant = self.until(lambda: self.use(to=to))
+            died += self._dies(kind, at, 'want', grant)
+            rule = self.want(grant)
+            self.assertEqual([rule.id], [found.id for found in self.rules() if found.to == to])
+            self.assertEqual((rule.id, not foreign), (self.row(grant).access_id, self.row(grant).owned))
+            self.assertEqual(1 if foreign else 2, len(self.shares.locks(resource_id=rule.id)))
+            self.leave(use)
+            died += self._dies(kind, at, 'release', grant)
+            self.until(self.grants.release, grant)
+            self.assertEqual([foreign] if foreign else [], [found.id for found in self.rules() if found.to == to])
+            self.assertIsNone(self.row(grant))
+            at += 1
+        self.assertGreater(at, 2)
+
+    def _dies(self, kind, at, call, grant):
+        """Say whether it died."""
+        mortal = (Mortal if kind == 'shares' else MortalDatabase)(getattr(self, kind), at)
+        try:
+            self._in_two_tries(getattr(self.sibling(**{kind: mortal}), call), grant)
+        except Killed:
+            return True
+        return False
+
+    def _in_two_tries(self, call, grant):
+        """The backend does what it was told in between: how often one looks until it has is all the same."""
+        try:
+            call(grant)
+        except errors.Again:
+            base.eventually(lambda: all(rule.state == 'active' for rule in self.rules()), 'the backend does nothing', 60)
+            call(grant)
+
+    def test_many_at_once(self):
+        """As long as somebody uses a grant the rule is there, and afterwards it is not."""
+        failed = []
+
+        def life(number):
+            try:
+                for _ in range(4):
+                    use, grant = self.until(self.use)
+                    rule = self.want(grant)
+                    found = [row.id for row in self.rules() if row.state == 'active']
+                    self.assertEqual([rule.id], found, f'{number}: the rule that was wanted')
+                    self.leave(use)
+                    self.until(self.grants.release, grant)
+            except Exception as bad:
+                failed.append(bad)
+
+        threads = [threading.Thread(target=life, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], failed)
+        self.assertEqual(([], []), (self.rules(), self.share_locks()))
+
+    def test_rules_that_nobody_uses(self):
+        for to, host in (('10.0.0.1', 'here'), ('10.0.0.2', 'here'), ('10.0.0.3', 'there')):
+            self.shares.allow(self.share_id, 'ip', to, 'rw', f'{_SERVICE} server x on {host}')
+        self.use(to='10.0.0.2')
+        idle, _ = self.use(to='10.0.0.4')
+        self.leave(idle)
+        rule = self.users_rule(to='10.0.0.5')
+
+        def reconciled():
+            self.grants.reconcile('here')
+            if {'10.0.0.1', '10.0.0.4'} & {found.to for found in self.rules()}:
+                raise errors.Again(0, 'there are rules')
+
+        self.want(self.use(to='10.0.0.2')[1])
+        self.until(reconciled)
+        self.assertEqual(['10.0.0.2', '10.0.0.3', '10.0.0.5'], sorted(found.to for found in self.rules()))
+        self.assertIn(rule, [found.id for found in self.rules()])
+        with self.db.reader() as conn:
+            self.assertEqual(['10.0.0.2'], list(conn.execute(sa.select(_GRANTS.c.access_to).where(
+                _GRANTS.c.share_id == self.share_id)).scalars()))
+
+    def test_the_share_service_is_away(self):
+        relay = self.useFixture(Relay(port_of(self.url)))
+        there = self.sibling(self.service_user(endpoint=f'http://127.0.0.1:{relay.port}/v2'))
+        use, grant = self.use(there)
+        relay.away = 10 ** 6
+        self.assertRaises(errors.Unavailable, there.want, grant)
+        self.assertEqual(0, there.reconcile('here') - len(self._idle()))
+        relay.away = 0
+        self.until(there.want, grant)
+        self.leave(use)
+        relay.away = 10 ** 6
+        relay.hang_up()
+        self.assertRaises(errors.Unavailable, there.release, grant)
+        relay.away = 0
+        self.until(there.release, grant)
+        self.assertEqual([], self.rules())
+
+    def _idle(self):
+        with self.db.reader() as conn:
+            return grant_rows.idle(conn, _GRANTS, 'here', users)
+
+
+class Patience(GrantTest):
+    """How long a step of a plan waits."""
+
+    def test_until_it_is_over(self):
+        now = timeutils.utcnow()
+        for bad in (errors.Unavailable('away'), errors.Again(1, 'not yet')):
+            for since, seconds, wanted in ((now, 60, errors.Again), (now, None, errors.Again),
+                                           (now - datetime.timedelta(seconds=61), 60, errors.Final),
+                                           (now - datetime.timedelta(days=9), None, errors.Again)):
+                self.assertIn(str(bad), str(self.assertRaises(wanted, self._try, since, seconds, bad)))
+        self.assertRaises(errors.Final, self._try, now, None, errors.Final('no'))
+
+    @staticmethod
+    def _try(since, seconds, bad):
+        with grants.patient(since, seconds):
+            raise bad

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Disks made of images, and images of disks."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux.run import ENV
+from manila_lite.siblings.compute.drivers import disks
+
+#: Prints what qemu-img would: an image that builds on another one, or that is whole; converting copies.
+_QEMU_IMG = """#!/bin/sh
+case $1 in
+  info) cat "$(dirname "$0")/info" ;;
+  convert) cp "$6" "$7" ;;
+esac
+"""
+
+
+class Disks(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.image, self.disk = self.folder / 'image', self.folder / 'disk'
+        self.image.write_bytes(b'content')
+
+    def test_a_disk_is_a_copy_that_grows(self):
+        disks.make(self.image, self.disk, 0)
+        self.assertEqual(b'content', self.disk.read_bytes())
+        disks.make(self.image, self.disk, 2)
+        self.assertEqual(2 << 30, self.disk.stat().st_size)
+        disks.grow(self.disk, 1)
+        self.assertEqual(2 << 30, self.disk.stat().st_size, 'a disk never shrinks')
+        self.assertRaises(errors.Final, disks.make, self.folder / 'nothing', self.disk, 0)
+
+    def test_an_image_is_a_copy(self):
+        self.disk.write_bytes(b'disk')
+        disks.keep(self.disk, self.image)
+        self.assertEqual(b'disk', self.image.read_bytes())
+        self.assertRaises(errors.Final, disks.keep, self.disk, self.folder / 'image.qcow2')
+        self.assertEqual({'disk', 'image'}, set(os.listdir(self.folder)))
+
+    def test_a_qcow2_image_that_builds_on_another_file_is_refused(self):
+        (self.folder / 'qemu-img').write_text(_QEMU_IMG)
+        (self.folder / 'qemu-img').chmod(0o755)
+        image = self.folder / 'image.qcow2'
+        image.write_bytes(b'content')
+        self.useFixture(_Path(self.folder))
+        for said, whole in (('{}', True), ('{"backing-filename": "/etc/shadow"}', False),
+                            ('{"format-specific": {"data": {"data-file": "/etc/shadow"}}}', False)):
+            (self.folder / 'info').write_text(said)
+            if whole:
+                disks.make(image, self.disk, 0)
+                self.assertEqual(b'content', self.disk.read_bytes())
+            else:
+                self.assertRaises(errors.Final, disks.make, image, self.disk, 0)
+
+
+class _Path(fixtures.Fixture):
+    """Programs of a folder are found first by what the product runs."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self._folder = folder
+
+    def _setUp(self):
+        before = ENV['PATH']
+        self.addCleanup(ENV.__setitem__, 'PATH', before)
+        ENV['PATH'] = f'{self._folder}:{before}'

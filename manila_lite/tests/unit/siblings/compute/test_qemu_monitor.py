@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QEMU's monitor, and a plan of processes, as files and sockets have them."""
+
+import json
+import shutil
+import socket
+import tempfile
+import threading
+from pathlib import Path
+
+import testtools
+
+from manila_lite import errors
+from manila_lite.siblings.compute.drivers.local import Files
+from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor, Refused
+from manila_lite.siblings.compute.drivers.qemu_run import Plan
+
+
+class Monitored(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = Path(tempfile.mkdtemp(prefix='mlq-'))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def answers(self, **said):
+        """Return a monitor that answers commands so, after an event; ``asked`` is what it was asked."""
+        self.asked = []
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.bind(str(self.folder / 'qmp'))
+        listener.listen()
+
+        def serve():
+            peer = listener.accept()[0]
+            with peer, peer.makefile('rwb') as stream:
+                stream.write(b'{"QMP": {}}\n')
+                stream.flush()
+                decoder, text = json.JSONDecoder(), ''
+                while part := peer.recv(65536):
+                    text += part.decode()
+                    while text:
+                        found, end = decoder.raw_decode(text)
+                        text = text[end:].lstrip()
+                        self.asked.append(found['execute'])
+                        answer = said.get(found['execute'].replace('-', '_'), {'return': {}})
+                        if answer is None:
+                            return
+                        stream.write(b'{"event": "RESUME"}\n' + json.dumps(answer).encode() + b'\n')
+                        stream.flush()
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join, 60)
+        return Monitor(self.folder / 'qmp')
+
+    def test_answers_come_between_events(self):
+        with self.answers(query_status={'return': {'running': True}}) as monitor:
+            self.assertEqual({'running': True}, monitor.do('query-status'))
+
+    def test_no(self):
+        with self.answers(migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}) as monitor:
+            told = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
+        self.assertIn('not with this device', str(told))
+        self.assertEqual(['qmp_capabilities', 'stop', 'getfd', 'migrate', 'cont'], self.asked, 'the guest goes on')
+
+    def test_memory_that_cannot_be_moved(self):
+        with self.answers(query_migrate={'return': {'status': 'failed', 'error-desc': 'no space'}}) as monitor:
+            self.assertIn('no space', str(self.assertRaises(Refused, monitor.save, self.folder / 'memory')))
+
+    def test_nobody_is_there(self):
+        self.assertRaises(errors.Unavailable, Monitor(self.folder / 'qmp').__enter__)
+        with self.answers(stop=None) as monitor:
+            self.assertRaises(errors.Unavailable, monitor.do, 'stop')
+
+    def test_a_plan_is_read_as_it_was_written_or_not_at_all(self):
+        files = Files(self.folder)
+        self.assertIsNone(Plan.read(files))
+        plan = Plan(['qemu', '-x'], {'s': ['virtiofsd']}, {'s': 'socket'})
+        plan.write(files)
+        self.assertEqual(plan, Plan.read(files))
+        for torn in ('', '{', '[]', '{"qemu": [], "more": 1}'):
+            (self.folder / 'run.json').write_text(torn)
+            self.assertIsNone(Plan.read(files), torn)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of fstab: ours come and go, others' stay, whatever characters a path has."""
+
+import testtools
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manila_lite.siblings.dataproc.handlers import fstab
+from manila_lite.siblings.dataproc.interface import Mount
+from manila_lite.siblings.nfs import table
+
+_PATHS = st.text(st.characters(blacklist_characters='\0', blacklist_categories=['Cs']), min_size=1).map(lambda text: f'/{text}')
+_OTHERS = st.binary().filter(lambda text: b'# mlite ' not in text)
+SHARE = '4b0e1f0a-4c77-4d9a-a1c7-0a2f6e0b0a01'
+
+
+def mount(path, export='10.0.0.5:/shares/a', level='rw'):
+    return Mount(SHARE, export, path, level)
+
+
+class Fstab(testtools.TestCase):
+    def test_a_line_is_what_the_manual_says(self):
+        self.assertEqual(
+            b'[fd00::5]:/shares/a /mnt/a\\040b nfs ro,vers=4.2,hard,_netdev,nofail 0 0 # mlite ' + SHARE.encode() + b'\n',
+            fstab.line(mount('/mnt/a b', '[fd00::5]:/shares/a', 'ro'), 'vers=4.2,hard'))
+
+    @given(_PATHS)
+    def test_the_kernel_and_fstab_read_a_path_back(self, path):
+        line = fstab.line(mount(path), 'vers=4.2')
+        self.assertEqual(1, line.count(b'\n'))
+        # The table of mounts has the same escapes.
+        found = table(line.decode().removesuffix('\n'))
+        self.assertEqual([path], [row.path for row in found])
+
+    @given(_OTHERS, _PATHS, _PATHS)
+    def test_only_ours_come_and_go(self, others, path, second):
+        once = fstab.with_line(others, mount(path), 'vers=4.2')
+        self.assertTrue(fstab.has(once, path))
+        self.assertEqual(once, fstab.with_line(once, mount(path), 'vers=4.2'))
+        changed = fstab.with_line(once, mount(path, level='ro'), 'vers=4.2')
+        self.assertEqual(1, changed.count(b'# mlite '))
+        both = fstab.with_line(changed, mount(second), 'vers=4.2')
+        gone = fstab.without(fstab.without(both, path), second)
+        self.assertFalse(fstab.has(gone, path))
+        self.assertEqual(others, gone if not others or others.endswith(b'\n') else gone.removesuffix(b'\n'))
+
+    def test_somebody_elses_line_for_the_same_path_stays(self):
+        others = b'10.0.0.5:/shares/a /mnt/a nfs rw 0 0\n# 10.0.0.5:/x /mnt/a # mlite is good\n'
+        self.assertFalse(fstab.has(others, '/mnt/a'))
+        self.assertEqual(others, fstab.without(fstab.with_line(others, mount('/mnt/a'), ''), '/mnt/a'))
+
+    def test_a_path_is_not_its_beginning(self):
+        text = fstab.with_line(b'', mount('/mnt/ab'), '')
+        self.assertEqual(text, fstab.without(text, '/mnt/a'))

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Infrastructures and handlers are found by their names, and a name that is none is said."""
+
+import testtools
+from oslo_config import cfg
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc import conf, fake, load
+
+
+class LoadTest(testtools.TestCase):
+
+    def options(self, **values):
+        made = cfg.ConfigOpts()
+        conf.register_opts(made)
+        made([], project='test', default_config_files=[])
+        for name, value in values.items():
+            made.set_override(name, value, 'dataproc')
+        return made
+
+    def test_they_are_found(self):
+        told = self.options(infra='fake', handlers={'nfs': 'fake'})
+        self.assertIsInstance(load.infra(told), fake.FakeInfra)
+        self.assertEqual({'NFS': fake.FakeHandler}, {name: type(made) for name, made in load.handlers(told).items()})
+
+    def test_what_there_is_by_default(self):
+        self.assertEqual(['NFS'], [made.protocol for made in load.handlers(self.options()).values()])
+
+    def test_they_are_not_there(self):
+        told = self.options(infra='none', handlers={'NFS': 'none'})
+        self.assertIn('[dataproc] infra', str(self.assertRaises(errors.BadConfig, load.infra, told)))
+        self.assertIn('[dataproc] handlers', str(self.assertRaises(errors.BadConfig, load.handlers, told)))

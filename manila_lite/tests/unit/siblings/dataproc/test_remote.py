@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node's shell is given: exactly the words, whatever is in them."""
+
+import subprocess
+
+import testtools
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from manila_lite import errors
+from manila_lite.siblings.dataproc.remote import command_line
+
+_WORDS = st.lists(st.text(st.characters(blacklist_characters='\0', blacklist_categories=['Cs'])), max_size=3)
+
+
+class CommandLine(testtools.TestCase):
+    @settings(max_examples=20)
+    @given(_WORDS)
+    def test_a_shell_gives_the_words_as_they_are(self, words):
+        line = command_line(['printf', '%s\\0', *words, '; rm -rf "$(pwd)"\n'], 'root', 5)
+        said = subprocess.run(['sh', '-c', line], check=True, capture_output=True, timeout=60).stdout
+        self.assertEqual([*words, '; rm -rf "$(pwd)"\n', ''], said.decode().split('\0'))
+
+    def test_time_and_language_and_who(self):
+        self.assertRegex(command_line(['true'], 'root', 0.5), '^env LC_ALL=C PATH=[^ ]+ timeout 1 true$')
+        self.assertRegex(command_line(['ls', 'a b'], 'debian', 60),
+                         "^sudo -n -- env LC_ALL=C PATH=[^ ]+ timeout 60 ls 'a b'$")
+
+    def test_a_nul_is_refused(self):
+        self.assertRaises(errors.Invalid, command_line, ['ls', 'a\0b'], 'root', 1)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How exports are mounted: which commands, and what is made of what they say. The host is a table of mounts."""
+
+import testtools
+
+from manila_lite import errors
+from manila_lite.siblings import nfs
+
+EXPORT, PLACE = '192.0.2.7:/shares/a', '/mnt/a b'
+
+
+class Host:
+    """A host that keeps a table of mounts; ``says`` answers commands that begin so."""
+
+    def __init__(self, **says):
+        self.rows, self.ran, self.says = [], [], says
+
+    def run(self, words, *, seconds=60):
+        self.ran.append(list(words))
+        return getattr(self, f'_{words[0].replace("-", "_")}', self._known)(list(words))
+
+    def _known(self, words):
+        status, said = self.says.get(words[0], (0, ''))
+        return nfs.Ended(status, '', said)
+
+    def _cat(self, words):
+        return nfs.Ended(0, ''.join(f'{row}\n' for row in self.rows), '')
+
+    def _mount(self, words):
+        found = self._known(words)
+        if not found.status and 'remount,bind,ro' in words:
+            self.rows[-1] = self.rows[-1].replace(' rw,', ' ro,')
+        elif not found.status:
+            level = 'ro' if any(word.startswith('ro,') for word in words) else 'rw'
+            self.rows.append(f'{words[-2]} {nfs_escaped(words[-1])} nfs4 {level},relatime 0 0')
+        return found
+
+    def _umount(self, words):
+        found = self._known(words)
+        if not found.status or '--lazy' in words:
+            self.rows = [row for row in self.rows if row.split(' ')[1] != nfs_escaped(words[-1])]
+            return nfs.Ended(0, '', '')
+        return found
+
+
+def nfs_escaped(path):
+    """As the kernel writes a path."""
+    return path.replace('\\', '\\134').replace(' ', '\\040')
+
+
+class Mounting(testtools.TestCase):
+    def test_by_the_kernel_once(self):
+        host = Host()
+        mounter = nfs.NfsMounter(host, way='kernel')
+        for _ in range(2):
+            mounter.mount(EXPORT, PLACE)
+        self.assertEqual([['mount', '-t', 'nfs', '-o', 'rw,vers=4.2', EXPORT, PLACE]],
+                         [words for words in host.ran if words[0] == 'mount'])
+        self.assertEqual(nfs.Mounted(EXPORT, PLACE, 'nfs4', frozenset({'rw', 'relatime'})), mounter.mounted(PLACE))
+        self.assertEqual([PLACE], [found.path for found in mounter.mounts('/mnt')])
+        self.assertEqual([], mounter.mounts('/mn'))
+        mounter.unmount(PLACE)
+        mounter.unmount(PLACE)
+        self.assertIsNone(mounter.mounted(PLACE))
+
+    def test_read_only(self):
+        for way in ('kernel', 'local'):
+            host = Host()
+            mounter = nfs.NfsMounter(host, way=way, local={'192.0.2.7:/shares': '/srv'})
+            mounter.mount(EXPORT, PLACE, level='ro')
+            self.assertEqual('ro', mounter.mounted(PLACE).level)
+            self.assertRaises(nfs.MountFailed, mounter.mount, EXPORT, PLACE)
+
+    def test_another_export_there_is_not_taken_for_ours(self):
+        host = Host()
+        mounter = nfs.NfsMounter(host, way='kernel')
+        mounter.mount('192.0.2.7:/shares/b', PLACE)
+        self.assertRaisesRegex(nfs.MountFailed, 'shares/b is mounted', mounter.mount, EXPORT, PLACE)
+
+    def test_what_the_server_says(self):
+        self.assertRaisesRegex(nfs.MountFailed, 'access denied',
+                               nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount, EXPORT, PLACE)
+
+    def test_busy(self):
+        host = Host()
+        mounter = nfs.NfsMounter(host, way='kernel')
+        mounter.mount(EXPORT, PLACE)
+        host.says['umount'] = 32, 'target is busy.'
+        self.assertRaises(nfs.MountBusy, mounter.unmount, PLACE)
+        host.says['umount'] = 1, 'not permitted'
+        self.assertRaises(nfs.MountFailed, mounter.unmount, PLACE)
+        mounter.unmount(PLACE, lazy=True)
+        self.assertIsNone(mounter.mounted(PLACE))
+
+    def test_a_mount_whose_program_died_is_made_anew(self):
+        host = Host()
+        mounter = nfs.NfsMounter(host, way='kernel')
+        mounter.mount(EXPORT, PLACE)
+        host.says['stat'] = 1, 'Transport endpoint is not connected'
+        mounter.mount(EXPORT, PLACE)
+        self.assertEqual(2, len([words for words in host.ran if words[0] == 'mount']))
+        self.assertIn(['umount', '--lazy', PLACE], host.ran)
+
+
+class Ways(testtools.TestCase):
+    def test_what_the_host_can(self):
+        local = {'192.0.2.7:/shares': '/srv'}
+        for wanted, host, more in (
+                ('local', Host(), {'local': local}),
+                ('kernel', Host(), {}),
+                ('kernel', Host(grep=(1, '')), {}),
+                ('fuse', Host(grep=(1, ''), modprobe=(1, '')), {})):
+            self.assertEqual(wanted, nfs.NfsMounter(host, **more).way_of(EXPORT))
+        nothing = Host(grep=(1, ''), modprobe=(1, ''), test=(1, ''))
+        self.assertRaises(nfs.MountFailed, nfs.NfsMounter(nothing).way_of, EXPORT)
+
+    def test_only_what_is_served_here_is_local(self):
+        mounter = nfs.NfsMounter(Host(), local={'192.0.2.7:/shares': '/srv', '[fd00::7]:/shares/': '/srv/'})
+        self.assertEqual('/srv/a', mounter.source_of(EXPORT))
+        self.assertEqual('/srv/a/b', mounter.source_of('[fd00::7]:/shares/a/b'))
+        for other in ('192.0.2.7:/shares', '192.0.2.7:/shares/', '192.0.2.7:/shares/../etc', '192.0.2.7:/shares/a//b',
+                      '192.0.2.70:/shares/a', '192.0.2.7:/sharesa'):
+            self.assertEqual('', mounter.source_of(other), other)
+        self.assertRaises(nfs.MountFailed, nfs.NfsMounter(Host(), way='local').mount, EXPORT, PLACE)
+
+    def test_export_locations(self):
+        self.assertEqual(('192.0.2.7', '/shares/a'), nfs.split(EXPORT))
+        self.assertEqual(('fd00::7', '/'), nfs.split('[fd00::7]:/'))
+        self.assertEqual(('nas.example', '/a'), nfs.split('nas.example:/a'))
+        for bad in ('', '/a', 'nas:', 'nas:a', 'fd00::7:/a', '-o x:/a b', '[nas]:/a'):
+            self.assertRaises(errors.Invalid, nfs.split, bad)
+
+
+class Local(testtools.TestCase):
+    def test_how_commands_end(self):
+        local = nfs.LocalExecutor()
+        self.assertEqual(nfs.Ended(0, 'x y', ''), local.run(['printf', '%s', 'x y']))
+        self.assertEqual(127, local.run(['no-such-command']).status)
+        self.assertRaises(errors.Unavailable, local.run, ['sleep', '60'], seconds=0.1)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest that uses a share: attached by the compute service, found in the metadata, mounted, written to, taken back."""
+
+import json
+
+from manila_lite.tests.nfs_client import call as nfs
+from manila_lite.tests.services import virtiofs_guest
+from walks import settings
+from walks.beside import Beside
+from walks.nfs import must, split
+from walks.one_share import OneShare
+from walks.service import Trouble, write_private
+from walks.settings import V6
+
+_NAME, _TAG = 'vm', 'data'
+_FILE = 'hello.txt'
+#: What the guest does: its init runs a script that it finds in a share.
+_SCRIPT = f'grep virtiofs /proc/mounts; cat /mnt/{_TAG}/from-outside; echo hello from the guest > /mnt/{_TAG}/{_FILE}'
+
+
+class Vm(OneShare):
+    """The walk, its steps in their order."""
+
+    def __init__(self, walk):
+        super().__init__(walk)
+        if lacks := virtiofs_guest.missing():
+            raise Trouble(f'a guest needs {lacks}')
+        self.compute = Beside(walk, 'mlite-compute', settings.COMPUTE, 8774)
+        self.server = ''
+
+    def through(self):
+        """Everything is shown but the end. Returns what to try by hand."""
+        self._share()
+        self._compute()
+        self._attach()
+        self._boot()
+        self._files()
+        return f'openstack server share list {_NAME}'
+
+    def _share(self):
+        walk = self.walk
+        with walk.step('A share'):
+            walk.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
+                'driver_handles_share_servers': 'False'}}})
+            self.share = walk.share(name='demo')
+            self.path = walk.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
+            walk.say(f'{self.share}, exported as {self.path}')
+        self.remote = split(self.path)[1]
+
+    def _compute(self):
+        walk = self.walk
+        with walk.step('The compute service starts beside it: API and agent in one process, guests by QEMU'):
+            images = walk.state / 'images'
+            images.mkdir(exist_ok=True)
+            cmdline = virtiofs_guest.make(images)
+            self.compute.start()
+            self._tell_clients()
+            walk.say(f'API at {self.compute.url}/v2.1; it reaches the share service as user {settings.SERVICE}')
+            self.server = self.compute.ask('POST', '/v2.1/servers', {'server': {
+                'name': _NAME, 'kernel': 'kernel', 'initrd': 'initrd', 'cmdline': cmdline, 'memory': 160}})['id']
+            self._until('ACTIVE')
+            self._stop()
+
+    def _stop(self):
+        self.compute.ask('POST', f'/v2.1/servers/{self.server}/action', {'os-stop': None})
+        self._until('SHUTOFF')
+
+    def _tell_clients(self):
+        """The commands that attach shares choose versions of the share API themselves, and want none to be chosen before."""
+        path = self.walk.state / 'clouds.yaml'
+        lines = [line for line in path.read_text().splitlines() if 'default_microversion' not in line]
+        write_private(path, '\n'.join([*lines, f'    compute_endpoint_override: {self.compute.url}/v2.1',
+                                       "    compute_api_version: '2.97'", '']))
+
+    def _until(self, *statuses):
+        def is_so():
+            status, document = self.compute.api('GET', f'/v2.1/servers/{self.server}')
+            seen = 'gone' if status == 404 else document['server']['status']
+            if seen == 'ERROR':
+                raise Trouble(f'server {_NAME}: {document["server"]["fault"]["message"]}')
+            return seen in statuses
+        self.walk.wait(f'server {_NAME} is {" or ".join(statuses)}', is_so, 120)
+
+    def _attach(self):
+        walk = self.walk
+        with walk.step('The share is attached to the server, under a tag'):
+            walk.show('server', 'add', 'share', _NAME, 'demo', '--tag', _TAG)
+            path = f'/v2.1/servers/{self.server}/shares/{self.share}'
+            walk.wait('the share is attached', lambda: self.compute.get(path)['status'] == 'inactive')
+            for row in walk.show('server', 'share', 'list', _NAME):
+                walk.say(f'{row["Tag"]}: {row["Status"]}; it is used when the server starts')
+            for rule in self._rules():
+                walk.say(f'access rule for {rule["access_to"]}, the host: {rule["state"]}, locked so that nobody denies it')
+
+    def _rules(self):
+        return self.walk.api('GET', f'/share-access-rules?share_id={self.share}')[1]['access_list']
+
+    def _boot(self):
+        walk = self.walk
+        with walk.step('The guest boots'):
+            self.compute.ask('POST', f'/v2.1/servers/{self.server}/action', {'os-start': None})
+            self._until('ACTIVE')
+            walk.wait('the guest is up', lambda: 'READY' in self._console(), 180)
+            lines = self._console().splitlines()
+            told = json.loads(next(line for line in lines if line.startswith('META ')).removeprefix('META '))
+            walk.say('in the guest: curl http://169.254.169.254/openstack/latest/meta_data.json | jq .devices')
+            walk.say(json.dumps(told['devices']))
+            if f'MOUNTED {_TAG}' not in lines:
+                raise Trouble(f'the guest did not mount {_TAG}: {lines[-20:]}')
+            walk.say(f'in the guest: mount -t virtiofs {_TAG} /mnt/{_TAG}')
+
+    def _console(self):
+        return self.compute.get(f'/v2.1/servers/{self.server}/action', 'POST', {'os-getConsoleOutput': {}})
+
+    def _files(self):
+        walk = self.walk
+        with walk.step('Files in the share: of the guest, and of an NFS client elsewhere'):
+            walk.ask('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': V6}})
+            walk.wait('the rules are in force', lambda: all(rule['state'] == 'active' for rule in self._rules()))
+            self._nfs('write', 'from-outside', 'hello from an NFS client')
+            self._nfs('write', 'draft', _SCRIPT)
+            self._nfs('rename', 'draft', f'do-{_NAME}')
+            said = f'said-{_NAME}'
+            walk.wait('the guest did it', lambda: said in self._nfs('list').split(), 120)
+            for line in self._nfs('read', said).splitlines():
+                walk.say(f'the guest sees: {line}')
+            walk.say(f'{V6} reads {_FILE} through NFS: {self._nfs("read", _FILE).strip()!r}')
+
+    def _nfs(self, *words):
+        return must(nfs(V6, self.remote, *words))
+
+    def delete(self):
+        """The share is detached, the server deleted, and then the share."""
+        walk = self.walk
+        with walk.step('Taken back: the guest stops, and the share is detached'):
+            self._stop()
+            walk.run('server', 'remove', 'share', _NAME, 'demo')
+            path = f'/v2.1/servers/{self.server}/shares/{self.share}'
+            walk.wait('the share is detached', lambda: self.compute.api('GET', path)[0] == 404)
+            walk.say(f'access rules left: {", ".join(rule["access_to"] for rule in self._rules())}')
+            self.compute.ask('DELETE', f'/v2.1/servers/{self.server}')
+            self._until('gone')
+            walk.unshare(self.share)
