@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 _SCOPE = 'capabilities:'
+#: The capability to keep promises, and the extra spec by which a type makes some.
+_QOS, _PROMISES = 'qos', 'default_qos_type'
 _BOOLEANS = ('true', 'false')
 _OPERATOR = re.compile(r'(<[a-z-]+>|s[=!<>]=|s[<>]|[=!<>]=|[=<>])\s*(.*)', re.DOTALL)
 
@@ -46,9 +48,13 @@ def number(value: Any) -> float | None:
 
 
 def capability_specs(extra_specs: Mapping[str, str]) -> dict[str, str]:
-    """Return the extra specs that ask for capabilities, without their scope; other scopes are a driver's matter."""
+    """Return the extra specs that ask for capabilities, without their scope; other scopes are a driver's matter.
+
+    A type that names a QoS type asks for pools that keep such promises.
+    """
     bare = ((key.removeprefix(_SCOPE), text) for key, text in extra_specs.items())
-    return {key: text for key, text in bare if ':' not in key}
+    asked = {key: text for key, text in bare if ':' not in key}
+    return {_QOS: '<is> True', **asked} if _PROMISES in asked else asked
 
 
 def matches(value: Any, text: str) -> bool:

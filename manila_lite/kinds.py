@@ -18,6 +18,8 @@ class Share:
     idempotent by it. ``pool`` is the part of the host string behind ``#``. ``export_locations`` are
     those stored so far. ``server`` is where it is exported, on a backend that makes share servers.
     ``mount_point_name``: the last part of the paths that it shall be mounted by, if somebody chose one.
+    ``qos``: what it is promised, by the specs of a QoS type. ``encryption_key_ref``: the id of the key that it, or its server,
+    is encrypted with.
     """
 
     id: str
@@ -33,6 +35,8 @@ class Share:
     export_locations: tuple['ExportLocation', ...] = ()
     share_network_id: str | None = None
     server: 'ShareServer | None' = None
+    qos: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    encryption_key_ref: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +91,14 @@ class RuleResult:
 
     error: str | None = None
     access_key: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ServedSnapshot:
+    """Where a snapshot mounts, and what became of each rule by its id."""
+
+    export_locations: tuple[ExportLocation, ...] = ()
+    rules: Mapping[str, RuleResult] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,7 +189,7 @@ class ShareServer:
 
     ``id`` is safe as a file name; all driver calls are idempotent by it. ``networks`` are its subnets in the
     order they were added, ``admin_allocations`` addresses for administrators. ``details`` are what the driver
-    said that it wants to remember.
+    said that it wants to remember. ``encryption_key_ref`` is the id of the key that all its shares are encrypted with.
     """
 
     id: str
@@ -187,6 +199,7 @@ class ShareServer:
     security_services: tuple[SecurityService, ...] = ()
     share_network_id: str | None = None
     project_id: str | None = None
+    encryption_key_ref: str | None = None
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
@@ -267,6 +280,46 @@ class ShareMigration:
     def id(self) -> str:
         """What calls are idempotent by: the id of the target."""
         return self.target.id
+
+
+@dataclasses.dataclass(frozen=True)
+class Replica:
+    """A replica that is not the active one, as the driver of its backend sees it.
+
+    ``share`` is the replica: calls are idempotent by its id. ``type`` is how the share is replicated: ``readable`` (clients
+    read the replica) or ``dr`` (nobody mounts it before it is promoted); ``state`` is what was last said of it. ``active`` is
+    what it is a replica of, at ``active_host`` (``host@backend``). ``snapshots`` are those of the active one, and ``rules``
+    those in force there.
+    """
+
+    share: Share
+    type: str
+    state: str
+    active: Share
+    active_host: str
+    snapshots: tuple[Snapshot, ...] = ()
+    rules: tuple[AccessRule, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """What calls are idempotent by."""
+        return self.share.id
+
+    @property
+    def is_mounted(self) -> bool:
+        """Whether clients may mount it as it is."""
+        return self.type == 'readable'
+
+
+@dataclasses.dataclass(frozen=True)
+class ReplicaResult:
+    """How a replica stands: ``in_sync`` or ``out_of_sync``, where it mounts, and which snapshots it holds, by id with the
+    place where the backend keeps them.
+    """
+
+    state: str
+    export_locations: tuple[ExportLocation, ...] = ()
+    snapshots: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -352,6 +405,8 @@ class Ability(enum.Enum):
     SNAPSHOT = 'snapshot'
     CREATE_FROM_SNAPSHOT = 'create_share_from_snapshot'
     REVERT = 'revert_to_snapshot'
+    MOUNT_SNAPSHOT = 'mount_snapshot'
+    CONSISTENT_SNAPSHOTS = 'consistent_snapshots'
     SHARE_SERVERS = 'share_servers'
     SEVERAL_SUBNETS = 'share_server_multiple_subnet'
     ADD_SUBNET = 'network_allocation_update'
@@ -360,5 +415,6 @@ class Ability(enum.Enum):
     MANAGE_SERVERS = 'share_server_manage'
     MIGRATE_SERVER = 'share_server_migration'
     MIGRATE_SHARE = 'share_migration'
+    REPLICATE = 'share_replication'
     MANAGE_SHARES = 'share_manage'
     MANAGE_SNAPSHOTS = 'snapshot_manage'

@@ -65,8 +65,9 @@ class Machine:
         return frozenset(verb.during for verb in self.verbs.values()) - self.waits
 
 
-def _machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '',
-             born: str | None = None, waits: str = '') -> Machine:
+def machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '',
+            born: str | None = None, waits: str = '') -> Machine:
+    """Return a machine. A row: verb, statuses to start from, during, ok (None: gone), fail, and perhaps ``Crash``."""
     verbs = {}
     for name, allowed, during, ok, fail, *crash in rows:
         verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)
@@ -78,7 +79,7 @@ _MANAGING, _UNMANAGED = 'manage_starting unmanage_starting', 'manage_error unman
 _ON_THE_EDGE = f'{_MANAGING} {_UNMANAGED} deferred_deleting error_deferred_deleting'
 _ANY_SHARE = f'available creating creating_from_snapshot deleting extending shrinking reverting {_BROKEN}'
 
-SHARE = _machine('share', 'status', (
+SHARE = machine('share', 'status', (
     #  verb      from                      during       ok           fail
     ('create',   '',                       'creating',  'available', 'error'),
     ('delete',   f'available {_BROKEN}',   'deleting',  None,        'error_deleting'),
@@ -101,6 +102,11 @@ SHARE = _machine('share', 'status', (
     ('cut_over', 'error',                  'migrating', 'available', 'error', Crash.RESUME),
     ('receive',  '',                       'migrating_to', 'available', 'error', Crash.RESUME),
     ('cut_over_to', 'error',               'migrating_to', 'available', 'error', Crash.RESUME),
+    # A replica that becomes the active one ("promote"), and the one that was until then: where it was ("hand_over") or broken
+    # ("fail_over"). If it comes to nothing that one is what it was.
+    ('promote',  'available',              'replication_change', 'available', 'error', Crash.RESUME),
+    ('hand_over', 'available',             'replication_change', 'available', 'available', Crash.RESUME),
+    ('fail_over', _BROKEN,                 'replication_change', 'available', 'error', Crash.RESUME),
     # What the backend has already becomes ours, or stays there and is ours no more.
     ('manage',   '',                       'manage_starting', 'available', 'manage_error'),
     ('unmanage', f'available {_BROKEN} {_UNMANAGED}', 'unmanage_starting', None, 'unmanage_error'),
@@ -109,7 +115,7 @@ SHARE = _machine('share', 'status', (
 ), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating',
     waits='awaiting_transfer')
 
-SNAPSHOT = _machine('snapshot', 'status', (
+SNAPSHOT = machine('snapshot', 'status', (
     ('create',   '',                                 'creating',  'available', 'error'),
     ('delete',   'available error error_deleting',   'deleting',  None,        'error_deleting'),
     ('force_delete', f'available error error_deleting creating deleting restoring {_ON_THE_EDGE}',
@@ -125,7 +131,7 @@ SNAPSHOT = _machine('snapshot', 'status', (
     ('unmanage', f'available error error_deleting {_UNMANAGED}', 'unmanage_starting', None, 'unmanage_error'),
 ), resettable='available creating deleting error error_deleting')
 
-ACCESS = _machine('access rule', 'state', (
+ACCESS = machine('access rule', 'state', (
     ('create', '',                'queued_to_apply', 'active', 'error'),
     ('apply',  'queued_to_apply', 'applying',        'active', 'error'),
     ('update', 'active error',    'queued_to_update', 'active', 'error'),
@@ -134,12 +140,20 @@ ACCESS = _machine('access rule', 'state', (
     ('deny',   'queued_to_deny',  'denying',         None,     'error'),
 ))
 
-SHARE_NETWORK = _machine('share network', 'status', (
+#: Who may mount a snapshot. There is nothing to update: what a snapshot holds can only be read.
+SNAPSHOT_ACCESS = machine('snapshot access rule', 'state', (
+    ('create', '',                'queued_to_apply', 'active', 'error'),
+    ('apply',  'queued_to_apply', 'applying',        'active', 'error'),
+    ('revoke', 'queued_to_apply applying active error', 'queued_to_deny', None, 'error'),
+    ('deny',   'queued_to_deny',  'denying',         None,     'error'),
+))
+
+SHARE_NETWORK = machine('share network', 'status', (
     # A backend that fails to follow is an error of its server: the network is what its owner made it.
     ('change', 'active', 'network_change', 'active', 'active', Crash.RESUME),
 ), resettable='active error network_change', born='active')
 
-SHARE_SERVER = _machine('share server', 'status', (
+SHARE_SERVER = machine('share server', 'status', (
     ('create', '',                      'creating',       'active', 'error'),
     ('change', 'active',                'network_change', 'active', 'error', Crash.RESUME),
     ('delete', 'active error inactive', 'deleting',       None,     'error'),
@@ -155,8 +169,32 @@ SHARE_SERVER = _machine('share server', 'status', (
 ), resettable='active error deleting creating manage_starting manage_error unmanage_starting unmanage_error inactive '
               'server_migrating server_migrating_to network_change')
 
+# The backend has nothing of a group but the shares in it.
+SHARE_GROUP = machine('share group', 'status', (
+    ('create', '',                               'creating', 'available', 'error', Crash.RESUME),
+    ('delete', 'available error error_deleting', 'deleting', None,        'error'),
+    ('force_delete', 'available error error_deleting creating deleting', 'deleting', None, 'error'),
+), resettable='available creating deleting error error_deleting')
+
+SHARE_GROUP_SNAPSHOT = machine('share group snapshot', 'status', (
+    ('create', '',                               'creating', 'available', 'error', Crash.RESUME),
+    ('delete', 'available error error_deleting', 'deleting', None,        'error'),
+    ('force_delete', 'available error error_deleting creating deleting', 'deleting', None, 'error'),
+), resettable='available creating deleting error error_deleting')
+
 #: Every machine, by noun; tests and the diagrams walk it.
-MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (SHARE, SNAPSHOT, ACCESS, SHARE_NETWORK, SHARE_SERVER)}
+MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (
+    SHARE, SNAPSHOT, ACCESS, SNAPSHOT_ACCESS, SHARE_NETWORK, SHARE_SERVER, SHARE_GROUP,
+    SHARE_GROUP_SNAPSHOT)}
+
+
+class Replica(enum.StrEnum):
+    """``replica_state`` of a share instance: how near it is to the active one of its share."""
+
+    ACTIVE = 'active'
+    IN_SYNC = 'in_sync'
+    OUT_OF_SYNC = 'out_of_sync'
+    ERROR = 'error'
 
 
 class Rules(enum.StrEnum):

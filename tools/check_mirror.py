@@ -13,7 +13,7 @@ import re
 import sys
 
 # Pure tables: the contract tests read every row of them.
-TABLES = ('conf/', 'policies/', 'db/models/', 'db/migrations/')
+TABLES = ('conf/', 'policies/', 'db/models/', 'db/migrations/', 'siblings/compute/migrations/', 'siblings/dataproc/migrations/')
 
 
 def has_logic(tree: ast.Module) -> bool:

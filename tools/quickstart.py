@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from walks.cluster import Cluster
 from walks.down import down
 from walks.dual_stack import DualStack
 from walks.identity import Identity, LoggedIn
@@ -16,14 +17,15 @@ from walks.moving import Moving
 from walks.one_share import OneShare
 from walks.repair import Repair
 from walks.service import Trouble
-from walks.settings import DUAL_STACK, ENSURE, MIGRATION, OPTIONS
+from walks.settings import CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
+from walks.vm import Vm
 from walks.walk import BOLD, GREEN, PLAIN, RED, TOP, Walk
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
 
 #: What is shown other than the life of one share.
-SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving}
+SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster}
 
 
 def summary(walk, setup_seconds, mount):
@@ -59,6 +61,8 @@ def arguments():
     what.add_argument('--dual-stack', dest='backend', action='store_const', const=DUAL_STACK)
     what.add_argument('--ensure', dest='backend', action='store_const', const=ENSURE)
     what.add_argument('--migration', dest='backend', action='store_const', const=MIGRATION)
+    what.add_argument('--vm', dest='backend', action='store_const', const=VM)
+    what.add_argument('--cluster', dest='backend', action='store_const', const=CLUSTER)
     parser.add_argument('--keystone', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
     parser.add_argument('--state', type=Path, default=TOP / '.quickstart')

@@ -8,7 +8,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, operations, states
 from manila_lite.actions import access_to, locks, share_bin
 from manila_lite.context import RequestContext
-from manila_lite.db import access, pairs, shares, transitions
+from manila_lite.db import access, pairs, replicas, shares, transitions
 from manila_lite.db.models import access_rule_metadata
 
 #: States of a rule that is being taken away already.
@@ -16,12 +16,12 @@ _GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during
 
 
 def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: bool = True,
-          despite_errors: bool = True) -> tuple[Any, dict[str, str]]:
+          despite_errors: bool = True, despite_replicas: bool = True) -> tuple[Any, dict[str, str]]:
     """A rule stands in ``queued_to_apply`` and will be in force. Returns its row and its metadata.
 
     ``wanted``: access_type, access_to, and any of access_level (default rw), metadata, lock_visibility, lock_deletion,
     lock_reason: the locks are there with the rule, or neither is. ``despite_errors``: also while another rule of the
-    share is in error.
+    share is in error; ``despite_replicas``: also while one of its replicas is.
 
     :raises errors.Invalid: nobody can be meant, there is such a rule, or the share is in no state for it.
     """
@@ -30,6 +30,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     metadata = wanted.get('metadata') or {}
     with ctx.db.writer() as conn:
         share = _usable(conn, ctx, share_id)
+        _must_be_whole(conn, share, despite_replicas)
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
             raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
                                  code='access_rules_in_error')
@@ -46,6 +47,15 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         wake = _sync(conn, ctx, share)
     wake.send(ctx)
     return row, metadata
+
+
+def _must_be_whole(conn: Any, share: Any, despite_replicas: bool) -> None:
+    if despite_replicas or not share.replication_type:
+        return
+    for row in replicas.others(conn, share.id):
+        if row.status == 'error':
+            raise errors.Invalid(f'Replica {row.id} of share {share.id} is in error; from microversion 2.74 on access rules '
+                                 'can be changed all the same.', code='replica_in_error')
 
 
 def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
@@ -73,7 +83,8 @@ def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
                                  serial=key, open_key=key, lane=operations.FAST)
 
 
-def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False) -> None:
+def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False,
+         despite_replicas: bool = True) -> None:
     """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in, and with its locks.
 
     A rule that is being denied already is a success. A share in any status will do but ``deleting``. ``unrestrict``: also
@@ -91,6 +102,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
         if rule.share_id != share_id:
             raise errors.NotFound.of('access rule', access_id)
         share_bin.must_be_out(share)
+        _must_be_whole(conn, share, despite_replicas)
         if rule.state in _GOING:
             return
         if share.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during):

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, extra_specs, kinds, operations, states
-from manila_lite.actions import locks, mount_points, share_bin, share_specs
+from manila_lite.actions import grouping, locks, mount_points, share_bin, share_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import (
     managing,
@@ -66,6 +66,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         instance = transitions.create(conn, states.SHARE, {
             'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%', 'host': host,
             'availability_zone_id': service.availability_zone_id, 'access_rules_status': states.Rules.ACTIVE.value,
+            'replica_state': share_specs.replica_state(share_specs.abilities(kind)),
             'share_network_id': server.share_network_id if server else None,
             'share_server_id': server.id if server else None}, 'manage')
         shares.set_exports(conn, instance['id'], [kinds.ExportLocation(path)])
@@ -159,7 +160,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
 
     :raises errors.WrongState: its status is none for this, or it is on its way to another backend.
     :raises errors.Forbidden: it is locked, or one that may not go.
-    :raises errors.Conflict: it has snapshots, or what a migration left behind.
+    :raises errors.Conflict: it has snapshots, replicas, or what a migration left behind.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -172,6 +173,8 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
         transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)
         # Only now, when no lock can be placed and no snapshot can begin any more.
         locks.refuse_if_locked(conn, ident, 'be unmanaged')
+        share_bin.must_have_no_replicas(conn, share)
+        grouping.must_be_in_no_snapshot(conn, share)
         if count := snapshots.count_of(conn, ident):
             raise errors.Conflict(f'Share {ident} has {count} snapshots; unmanage or delete them first.',
                                   code='share_has_snapshots')

@@ -18,8 +18,10 @@ from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
 from manila_lite.db import (
     pairs,
+    replicas,
     server_migrations,
     serving,
+    share_groups,
     share_migrations,
     share_networks,
     share_servers,
@@ -86,10 +88,17 @@ def _must_be_movable(conn: Any, move: Move) -> None:
     server = move.server
     if server.status != 'active':
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
+    if server.encryption_key_ref:
+        raise errors.Invalid(f'Share server {server.id} is encrypted, and stays where it is.', code='share_server_encrypted')
+    if replicated := replicas.on_server(conn, server.id):
+        raise errors.Conflict(f'Share {replicated} on share server {server.id} has replicas; delete them first.',
+                              code='share_has_replicas')
     if not move.shares:
         raise errors.Conflict(f'Share server {server.id} has no shares, so there is nothing to move.')
     if move.host == server.host and move.keeps_addresses:
         raise errors.Conflict(f'Share server {server.id} is on {move.host} already, in the same share network.')
+    if group := share_groups.on_server(conn, server.id):
+        raise errors.Conflict(f'Share group {group} is on share server {server.id}, and would be torn apart.')
     if coming := share_migrations.comes_to(conn, server.id):
         raise errors.Conflict(f'Share {coming} is being moved to share server {server.id}, or was and left something there.')
     _must_be_well(move)

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 from manila_lite import errors, states
 from manila_lite.actions import locks
 from manila_lite.context import RequestContext
-from manila_lite.db import share_migrations, shares, snapshots
+from manila_lite.db import replicas, share_migrations, shares, snapshots
 from manila_lite.rpc import notices
 
 #: The statuses from which a share comes into the bin, and those in which it is too late to take it out.
@@ -32,6 +32,16 @@ def must_still_be_out(conn: Any, ident: str) -> None:
     """
     if shares.is_in_bin(conn, ident):
         raise _in_bin(ident)
+
+
+def must_have_no_replicas(conn: Any, share: Any) -> None:
+    """There are no replicas beside the active one: to be called once the share's status was changed, or is held.
+
+    :raises errors.Conflict: there are.
+    """
+    if share.replication_type and (count := replicas.count_of(conn, share.id)):
+        raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
+                              code='share_has_replicas')
 
 
 def _in_bin(ident: str) -> errors.Forbidden:
@@ -67,6 +77,7 @@ def soft_delete(ctx: RequestContext, ident: str) -> None:
 
 def _must_be_free(conn: Any, share: Any) -> None:
     must_be_out(share)
+    must_have_no_replicas(conn, share)
     if share.share_group_id:
         raise errors.Forbidden(f'Share {share.id} is a member of share group {share.share_group_id}.', code='share_in_group')
     if share_migrations.is_going_on(conn, share.id):

@@ -12,7 +12,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
-from manila_lite.actions import migrating, share_bin, share_specs
+from manila_lite.actions import encryption, migrating, share_bin, share_specs
 from manila_lite.actions.migrating import OPTIONS
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
@@ -59,6 +59,7 @@ def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, A
     share = shares.get(conn, ctx, ident)
     service = migrating.backend(conn, ctx, wanted['host'])
     kind = _type(conn, ctx, share, wanted.get('new_share_type_id'))
+    encryption.key_of({'encryption_key_ref': share.encryption_key_ref}, kind)
     network_id = _network(conn, ctx, share, kind, wanted.get('new_share_network_id'))
     move = Move(share, wanted['host'], kind, network_id, service.availability_zone_id,
                 tuple(share_migrations.snapshots_of(conn, ident)), {name: bool(wanted.get(name)) for name in OPTIONS})

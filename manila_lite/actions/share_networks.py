@@ -9,7 +9,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, states
 from manila_lite.actions import subnets as subnet_actions
 from manila_lite.context import RequestContext
-from manila_lite.db import quotas, share_networks, share_servers, subnets, transitions
+from manila_lite.db import quotas, share_groups, share_networks, share_servers, subnets, transitions
 from manila_lite.operations.removal import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
@@ -74,6 +74,8 @@ def delete(ctx: RequestContext, ident: str) -> None:
         count = share_networks.count_shares(conn, ident)
         if count:
             raise errors.Conflict(f'Share network {ident} is used by {count} shares.', code='share_network_in_use')
+        if count := share_groups.in_network(conn, ident):
+            raise errors.Conflict(f'Share network {ident} is used by {count} share groups.', code='share_network_in_use')
         if len(subnets.of_network(conn, ident)) > 1:
             raise errors.Conflict(f'Share network {ident} has several subnets; delete all but one first.',
                                   code='share_network_has_subnets')

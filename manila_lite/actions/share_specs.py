@@ -12,10 +12,11 @@ from manila_lite.context import RequestContext
 from manila_lite.db import affinity, services, serving, share_networks, shares, subnets
 from manila_lite.db.types import ShareType
 from manila_lite.policies import shares as policies
+from manila_lite.states import Replica
 
 #: Extra specs that a share keeps from its type.
 _ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
-              'mount_snapshot_support')
+              'mount_snapshot_support', 'snapshot_inherit_share_access_support')
 
 _MIN, _MAX, _MAX_EXTEND = ('provisioning:min_share_size', 'provisioning:max_share_size',
                            'provisioning:max_share_extend_size')
@@ -109,6 +110,17 @@ def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
 def abilities(kind: ShareType) -> dict[str, Any]:
     """Return what a share of the type keeps of its extra specs."""
     return {**{name: is_true(kind, name) for name in _ABILITIES}, 'replication_type': kind.extra_specs.get('replication_type')}
+
+
+def replica_state(kept: Mapping[str, Any]) -> str | None:
+    """Return the replica state of the first instance of a share with these abilities: nothing if it has no replicas."""
+    return Replica.ACTIVE.value if kept['replication_type'] else None
+
+
+def counted(size: int, replication_type: str | None) -> dict[str, int]:
+    """Return what quota counts of a share of that size: one that can have replicas is one itself."""
+    replica = {'share_replicas': 1, 'replica_gigabytes': size} if replication_type else {}
+    return {'shares': 1, 'gigabytes': size, **replica}
 
 
 def is_true(kind: ShareType, key: str) -> bool:

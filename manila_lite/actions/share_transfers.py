@@ -14,7 +14,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors, states
 from manila_lite.actions import access as rules
-from manila_lite.actions import share_bin
+from manila_lite.actions import share_bin, share_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import access, quotas, share_transfers, shares, snapshots, transitions, types
 from manila_lite.rpc import notices
@@ -37,6 +37,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         transitions.begin(conn, states.SHARE, 'transfer', share.instance_id)
         share_bin.must_still_be_out(conn, share.id)
         _must_be_free(conn, share)
+        share_bin.must_have_no_replicas(conn, share)
         share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
                                       'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
         row = share_transfers.get(conn, ctx, ident)
@@ -125,7 +126,8 @@ def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
         return
     number, size = snapshots.sizes_of(conn, share.id)
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
-        'shares': 1, 'gigabytes': share.size, 'snapshots': number, 'snapshot_gigabytes': size}, one_share=share.size)
+        **share_specs.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size},
+        one_share=share.size)
 
 
 def _tell(ctx: RequestContext, event: str, transfer: Any) -> None:

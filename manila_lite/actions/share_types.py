@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.actions import type_specs
 from manila_lite.context import RequestContext
-from manila_lite.db import pairs, types
+from manila_lite.db import pairs, qos_types, types
 from manila_lite.db.models import share_type_extra_specs
 
 
@@ -21,6 +21,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str
     type_specs.check_whole(specs)
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
+        _must_be_there(conn, specs)
         ident = types.create(conn, wanted['name'], specs, description=wanted.get('description'),
                              is_public=True if public is None else public)
         return types.get(conn, ctx.elevated(), ident)
@@ -79,6 +80,13 @@ def remove_project(ctx: RequestContext, ident: str, project_id: str) -> None:
         types.remove_project(conn, ident, project_id)
 
 
+def _must_be_there(conn: Any, specs: Mapping[str, str]) -> None:
+    """The QoS type that extra specs name exists."""
+    named = specs.get(qos_types.NAMED_BY)
+    if named is not None and qos_types.find(conn, named) is None:
+        raise errors.Invalid(f'extra_specs.{qos_types.NAMED_BY}: there is no QoS type {named!r}.', code='qos_type_not_found')
+
+
 # Extra specs --------------------------------------------------------------------------------------
 
 def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
@@ -90,6 +98,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
     with ctx.db.writer() as conn:
         kind = types.get(conn, ctx, ident)
         type_specs.check_whole({**kind.extra_specs, **found})
+        _must_be_there(conn, found)
         pairs.merge(conn, share_type_extra_specs, ident, found)
     return found
 

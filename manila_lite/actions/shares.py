@@ -6,12 +6,13 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
-from manila_lite.actions import locks, mount_points, share_bin, share_specs
+from manila_lite.actions import encryption, grouping, locks, mount_points, share_bin, share_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import (
     affinity,
     pairs,
     quotas,
+    replicas,
     share_migrations,
     share_transfers,
     shares,
@@ -29,7 +30,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     """A share stands in ``creating`` and will be placed and made. Returns its row and its metadata.
 
     ``wanted``: size (GiB), share_proto, and any of name, description, share_type, snapshot_id, is_public,
-    metadata, availability_zone, scheduler_hints, mount_point_name.
+    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref.
 
     :raises errors.Invalid: a value does not fit, or does not fit the share type.
     :raises errors.NotFound: type, zone or snapshot is not there.
@@ -40,26 +41,42 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     with ctx.db.writer() as conn:
         source = _source(conn, ctx, wanted)
         kind = _type(conn, ctx, wanted, source)
+        group, wanted = grouping.join(conn, ctx, wanted, kind)
+        wanted = {**wanted, 'encryption_key_ref': encryption.key_of(wanted, kind, source, group)}
         spec = share_specs.resolve(conn, ctx, wanted, kind, source)
-        mount_point = mount_points.full(kind, ctx.project_id, wanted.get('mount_point_name'))
-        ident = uuidutils.generate_uuid()
-        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id, {'shares': 1, 'gigabytes': spec.size},
-                     one_share=spec.size)
-        mount_points.insert(conn, {
-            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
-            'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
-            'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
-            'mount_point_name': mount_point, **spec.abilities}, spec.metadata)
-        affinity.remember(conn, ident, ctx.project_id, {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
-        instance = transitions.create(conn, states.SHARE, {
-            'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
-            'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
-            'access_rules_status': states.Rules.ACTIVE.value})
-        wake = operations.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
-                                open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone})
-        row = shares.get(conn, ctx, ident, own=True)
+        row, wake = begin_making(conn, ctx, wanted, kind, spec, group)
     wake.send(ctx)
     return row, spec.metadata
+
+
+def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: types.ShareType, spec: share_specs.Spec,
+                 group: Any = None, member: str | None = None) -> tuple[Any, operations.Wake]:
+    """A share stands in ``creating`` and will be placed and made, in ``group`` and from this ``member`` of a group snapshot, if
+    there are any. Returns its row, and the wake-up to send after the commit.
+
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    mount_point = mount_points.full(kind, ctx.project_id, wanted.get('mount_point_name'))
+    ident = uuidutils.generate_uuid()
+    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id,
+                 {**share_specs.counted(spec.size, spec.abilities['replication_type']),
+                  **quotas.keys_added(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
+    mount_points.insert(conn, {
+        'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+        'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
+        'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
+        'share_group_id': group.id if group else None, 'source_share_group_snapshot_member_id': member,
+        'mount_point_name': mount_point, 'encryption_key_ref': wanted.get('encryption_key_ref'), **spec.abilities},
+        spec.metadata)
+    affinity.remember(conn, ident, ctx.project_id, {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
+    instance = transitions.create(conn, states.SHARE, {
+        'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
+        'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
+        'share_server_id': group.share_server_id if group else None,
+        'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_specs.replica_state(spec.abilities)})
+    wake = operations.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
+                            open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
+    return shares.get(conn, ctx, ident, own=True), wake
 
 
 def _source(conn: Any, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
@@ -101,10 +118,12 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
         return shares.get(conn, ctx, ident, own=True)
 
 
-def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bool = False) -> None:
+def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bool = False,
+           group_id: str | None = None) -> None:
     """The share stands in ``deleting`` and will go, with its rules; it counts against quota until it is gone. Where deletion is
-    deferred it is gone for its owner, and for quota, at once.
+    deferred it is gone for its owner, and for quota, at once. ``group_id``: the group that it is in, if any.
 
+    :raises errors.Invalid: it is in another group, unless forced.
     :raises errors.WrongState: its status is none to delete from (``force``: any will do), or it is not in the recycle bin
         (``from_bin``).
     :raises errors.Forbidden: it has snapshots, or is locked.
@@ -115,10 +134,14 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
             raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
         if force:
             _supersede(conn, share)
+        else:
+            grouping.must_name(share, group_id)
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
         if force:
             rows.drop_of(conn, ident, _LIFE)    # and what began until the row was ours: a retry of a deferred deletion
+        share_bin.must_have_no_replicas(conn, share)
+        grouping.must_be_in_no_snapshot(conn, share)
         if from_bin and not shares.is_in_bin(conn, ident):
             raise errors.WrongState(f'Share {ident} was restored.')
         if verb == 'defer':
@@ -196,8 +219,11 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
-        quotas.check(conn, ctx.conf, share.project_id, share.user_id, kind.id, {'gigabytes': new_size - share.size},
-                     one_share=new_size)
+        grouping.must_be_still(conn, share)
+        more = {'gigabytes': new_size - share.size}
+        if share.replication_type:
+            more['replica_gigabytes'] = more['gigabytes'] * (1 + replicas.count_of(conn, ident))
+        quotas.check(conn, ctx.conf, share.project_id, share.user_id, kind.id, more, one_share=new_size)
         shares.update(conn, ident, target_size=new_size)
         wake = operations.begin(conn, ctx, 'share.extend', 'share', ident, topic='share' if force else 'scheduler',
                                 host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
@@ -220,6 +246,7 @@ def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
+        grouping.must_be_still(conn, share)
         shares.update(conn, ident, target_size=new_size)
         wake = _to_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
     wake.send(ctx)
@@ -245,6 +272,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
+        grouping.must_be_still(conn, share)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:
             quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,

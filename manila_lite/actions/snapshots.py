@@ -6,10 +6,10 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
-from manila_lite.actions import share_bin
+from manila_lite.actions import grouping, share_bin
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
-from manila_lite.db import pairs, quotas, shares, snapshots, transitions
+from manila_lite.db import pairs, quotas, share_groups, shares, snapshots, transitions
 from manila_lite.db.models import snapshot_metadata
 
 #: The statuses of a share that a snapshot can be taken in, and those beside it when the caller insists: the
@@ -37,6 +37,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
                                  code='snapshots_not_supported')
         _check_share(conn, share, _FORCED if wanted.get('force') else _CALM)
         share_bin.must_still_be_out(conn, share.id)
+        grouping.must_be_still(conn, share)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
                      {'snapshots': 1, 'snapshot_gigabytes': share.size})
         transitions.create(conn, states.SNAPSHOT, {
@@ -88,12 +89,20 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         elif growing := snapshots.share_in_making(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
         _, share = snapshots.with_share(conn, ident)
+        _hold_group_of(conn, share)
         verb, kind = share_bin.way_out(ctx, 'snapshot', share.host, force=force)
         transitions.begin(conn, states.SNAPSHOT, verb, ident, **({'is_going': True} if verb == 'defer' else {}))
         if force:
             _supersede(conn, ident)         # and what began until the row was ours: a retry of a deferred deletion
         wake = _to_backend(conn, ctx, kind, ident, share)
     wake.send(ctx)
+
+
+def _hold_group_of(conn: Any, share: Any) -> None:
+    """If the share is in a group, no snapshot of that is under way, nor begins meanwhile."""
+    if share.share_group_id:
+        share_groups.hold(conn, share.share_group_id, states.SHARE_GROUP.statuses)
+        grouping.must_be_still(conn, share)
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:

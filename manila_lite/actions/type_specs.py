@@ -118,19 +118,28 @@ def read(specs: Mapping[str, str | bool | float]) -> dict[str, str]:
 
     :raises errors.Invalid: a key or a value cannot be accepted.
     """
-    return {_key(key): _value(key, value) for key, value in specs.items()}
+    return {key: _value(key, text) for key, text in read_texts(specs).items()}
 
 
-def _key(key: str) -> str:
+def read_texts(specs: Mapping[str, str | bool | float], noun: str = 'extra_specs') -> dict[str, str]:
+    """As ``read``, of specs called ``noun`` of which none is known here."""
+    return {_key(key, noun): _text(key, value, noun) for key, value in specs.items()}
+
+
+def _key(key: str, noun: str) -> str:
     if not _KEY.fullmatch(key):
-        raise errors.Invalid(f'extra_specs: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -.')
+        raise errors.Invalid(f'{noun}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -.')
     return key
 
 
-def _value(key: str, value: str | bool | float) -> str:
+def _text(key: str, value: str | bool | float, noun: str) -> str:
     text = str(value)
     if not 0 < len(text.strip()) <= _LONGEST:
-        raise errors.Invalid(f'extra_specs.{key}: must be text of 1 to {_LONGEST} characters.')
+        raise errors.Invalid(f'{noun}.{key}: must be text of 1 to {_LONGEST} characters.')
+    return text
+
+
+def _value(key: str, text: str) -> str:
     known = KNOWN.get(key)
     try:
         return known.read(text) if known else text

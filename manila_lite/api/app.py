@@ -13,8 +13,9 @@ from oslo_context import context as oslo_context
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, trace
-from manila_lite.api import auth, faults, memoise, observe
+from manila_lite.api import auth, memoise, observe
 from manila_lite.api.dispatch import Root
+from manila_lite.api.served import SHARE, Api, Reply
 
 _INBOUND = f'HTTP_{request_id.INBOUND_HEADER.upper().replace("-", "_")}'
 #: So many objects more than before, and garbage is searched for.
@@ -60,15 +61,16 @@ class _Pecan(pecan.Pecan):
         """Do not make it a 204."""
 
 
-def make(services: context.Services) -> Callable:
-    """Return the application.
+def make(services: context.Services, api: Api = SHARE, *, most: int | None = None) -> Callable:
+    """Return the application that serves an API. ``most``: the largest body, in bytes, where the API has a limit of its own.
 
     :raises errors.BadConfig: the authentication strategy cannot work as configured.
     """
     memoise.install()
     _settle()
-    inner = _Pecan(Root(services), guess_content_type_from_ext=False, request_cls=_Unread)
-    app = auth.protect(_sized(inner, services.conf.api.max_request_body_size), services.conf)
+    inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
+    app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
+    app = auth.protect(app, services.conf, api)
     app = _healthcheck(app)
     return _RequestId(observe.observed(trace.middleware(_proxied(app), services.conf)))
 
@@ -96,19 +98,19 @@ def _proxied(app: Callable) -> Callable:
     return wrapped
 
 
-def _sized(app: Callable, most: int) -> Callable:
+def _sized(app: Callable, most: int, reply: Reply) -> Callable:
     """Bodies over the limit get a 413 in the API's shape; those that come in chunks have a length from here on."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
             try:
                 _unchunk(environ, most)
             except (OSError, ValueError) as bad:
-                return faults.reply(400, f'body: cannot be read: {bad}.', 'malformed_body')(environ, start_response)
+                return reply(400, f'body: cannot be read: {bad}.', 'malformed_body')(environ, start_response)
         length = environ.get('CONTENT_LENGTH') or '0'
         if not (length.isascii() and length.isdigit()):
-            return faults.reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
+            return reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
         if int(length) > most:
-            return faults.reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
+            return reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
         return app(environ, start_response)
     return wrapped
 

@@ -18,7 +18,7 @@ from oslo_middleware import basic_auth
 from oslo_middleware import exceptions as oslo_exceptions
 
 from manila_lite import errors
-from manila_lite.api import discovery, faults
+from manila_lite.api.served import SHARE, Api
 
 Wsgi = Callable[[dict, Callable], Any]
 
@@ -35,7 +35,7 @@ def _set(environ: dict, user: str, project: str, roles: str) -> None:
     environ.update(HTTP_X_USER_ID=user, HTTP_X_PROJECT_ID=project, HTTP_X_ROLES=roles)
 
 
-def noauth(app: Wsgi, conf: Any) -> Wsgi:
+def noauth(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     """Everybody is administrator. A token of the form ``user:project[:role,role]`` says otherwise."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
         user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
@@ -46,7 +46,7 @@ def noauth(app: Wsgi, conf: Any) -> Wsgi:
     return wrapped
 
 
-def http_basic(app: Wsgi, conf: Any) -> Wsgi:
+def http_basic(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     """Users come from a password file; project and roles from ``[api] http_basic_accounts``."""
     accounts = _accounts(conf.api.http_basic_accounts)
     path = conf.api.http_basic_auth_user_file
@@ -59,9 +59,10 @@ def http_basic(app: Wsgi, conf: Any) -> Wsgi:
     def wrapped(environ: dict, start_response: Callable) -> Any:
         header = environ.get('HTTP_AUTHORIZATION', '')
         try:
-            user = known.user(header) or known.remember(header, _authenticate(path, environ))
+            # A copy: what looks at the header takes it away, and who answers may have to hand it on.
+            user = known.user(header) or known.remember(header, _authenticate(path, dict(environ)))
         except webob.exc.HTTPException:
-            return _refuse('The user or the password is wrong, or none was sent (HTTP Basic).')(environ, start_response)
+            return _refuse(api)(environ, start_response)
         project, roles = accounts.get(user, ('', ''))
         _set(environ, user, project, roles)
         return app(environ, start_response)
@@ -110,18 +111,19 @@ class _Known:
         return user
 
 
-def _refuse(message: str) -> webob.Response:
-    return faults.reply(401, message, 'unauthorized', {'WWW-Authenticate': 'Basic realm="manila_lite"'})
+def _refuse(api: Api) -> webob.Response:
+    return api.reply(401, 'The user or the password is wrong, or none was sent (HTTP Basic).', 'unauthorized',
+                     {'WWW-Authenticate': 'Basic realm="manila_lite"'})
 
 
-def keystone(app: Wsgi, conf: Any) -> Wsgi:
+def keystone(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     """Tokens are checked by keystonemiddleware, configured in ``[keystone_authtoken]``; who has none is refused here."""
     from manila_lite.api import keystone as tokens  # its packages are slow to import
 
-    return tokens.guard(app, conf)
+    return tokens.guard(app, conf, api)
 
 
-def _homely(app: Wsgi) -> Wsgi:
+def _homely(app: Wsgi, api: Api) -> Wsgi:
     """Web pages of other sites change nothing: a browser lets them send requests, with the password that it keeps or, where
     none is needed, without. They cannot send a token of Keystone's.
     """
@@ -129,8 +131,8 @@ def _homely(app: Wsgi) -> Wsgi:
         origin = environ.get('HTTP_ORIGIN')
         if origin is None or environ['REQUEST_METHOD'] in ('GET', 'HEAD') or _host(origin) == environ.get('HTTP_HOST'):
             return app(environ, start_response)
-        return faults.reply(403, 'Origin: web pages of other sites may not change anything here.',
-                            'foreign_origin')(environ, start_response)
+        return api.reply(403, 'Origin: web pages of other sites may not change anything here.',
+                         'foreign_origin')(environ, start_response)
     return wrapped
 
 
@@ -141,10 +143,10 @@ def _host(origin: str) -> str | None:
         return None
 
 
-STRATEGIES: dict[str, Callable[[Wsgi, Any], Wsgi]] = {'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
+STRATEGIES: dict[str, Callable[[Wsgi, Any, Api], Wsgi]] = {'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
 
 
-def protect(app: Wsgi, conf: Any) -> Wsgi:
+def protect(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     """Every path but the public ones asks who calls.
 
     :raises errors.BadConfig: the strategy is unknown or lacks what it needs.
@@ -152,10 +154,10 @@ def protect(app: Wsgi, conf: Any) -> Wsgi:
     strategy = STRATEGIES.get(conf.auth_strategy)
     if strategy is None:
         raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
-    guarded = strategy(app if strategy is keystone else _homely(app), conf)
+    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api)
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
-        if environ.get('PATH_INFO', '') in discovery.PUBLIC:
+        if environ.get('PATH_INFO', '') in api.public:
             return app(environ, start_response)
         return guarded(environ, start_response)
     return wrapped

@@ -12,24 +12,25 @@ import webob
 from oslo_policy import policy
 
 from manila_lite import context, errors
-from manila_lite.api import discovery, faults, observe, once, versions
-from manila_lite.api.contract import OPS, fields
+from manila_lite.api import faults, observe, once, versions
+from manila_lite.api.contract import fields
 from manila_lite.api.contract.op import Op
 from manila_lite.api.request import Request
-from manila_lite.api.routes import Match, Routes
+from manila_lite.api.routes import Match
+from manila_lite.api.served import SHARE, Api
 from manila_lite.db import engine
-
-_ROUTES = Routes(OPS)
 
 #: The call, tried again where the database says so.
 _retried = functools.cache(engine.retry)
 
 
 class Root:
-    """Serves every path below ``/``."""
+    """Serves every path of an API below ``/``."""
 
-    def __init__(self, services: context.Services):
+    def __init__(self, services: context.Services, api: Api = SHARE):
         self.services = services
+        self.api = api
+        self._routes = api.routes
 
     @pecan.expose()
     def _route(self, args: Any, request: Any) -> tuple[Any, list]:
@@ -41,34 +42,34 @@ class Root:
         raw = webob.Request(pecan.request.environ)
         version: int | None = None
         try:
-            found = discovery.answer(raw, self.services.conf)
+            found = self.api.answer(raw, self.services.conf)
             if found is not None:
                 raw.environ[observe.ROUTE] = 'discovery'
                 return found
-            version = versions.asked(raw.headers.get(versions.HEADER))
+            version = self.api.version(raw)
             response = self._dispatch(self._request(raw, version))
         except Exception as error:
-            response = faults.response(error, getattr(error, 'op_states', ()))
-        return _stamped(response, version, raw.headers.get(versions.EXPERIMENTAL_HEADER))
+            response = self.api.fault(error, getattr(error, 'op_states', ()))
+        return self.api.stamp(response, version, raw)
 
     def _request(self, raw: webob.Request, version: int) -> Request:
         ctx = context.RequestContext.from_environ(raw.environ, services=self.services, overwrite=False)
         context.known_as(ctx)
         ctx.is_admin = bool(self.services.enforcer.enforce('context_is_admin', {}, ctx.to_policy_values()))
-        return Request(raw, ctx, version, discovery.base(raw, self.services.conf))
+        return Request(raw, ctx, version, self.api.base(raw, self.services.conf))
 
     def _dispatch(self, req: Request) -> webob.Response:
-        parts = _parts(req.raw)
-        match = _ROUTES.find(parts, req.version)
+        req.prefix, *parts = self._parts(req.raw)
+        match = self._routes.find(parts, req.version)
         if match is None:
-            raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {versions.show(req.version)}.',
+            raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {self.api.show(req.version)}.',
                                   code='no_such_path')
         # All calls of a path have one template, at most by another name for the same parameter.
-        req.raw.environ[observe.ROUTE] = f'/v2{match.ops[0].path_at(req.version)}'
+        req.raw.environ[observe.ROUTE] = f'/{req.prefix}{match.ops[0].path_at(req.version)}'
         req.params = match.params
         req.ctx.resource_uuid = next((value for name, value in match.params.items() if name != 'project_id'), None)
         document = _document(req.raw)
-        op = _choose(match, req, document)
+        op = self._choose(match, req, document)
         try:
             self._project(req)
             if not req.may(op.policy):
@@ -84,6 +85,41 @@ class Root:
             error.op_states = op.states
             raise
 
+    def _parts(self, raw: webob.Request) -> list[str]:
+        try:
+            path = raw.path_info
+        except UnicodeDecodeError:
+            raise errors.Invalid('path: is not UTF-8.') from None
+        if '\x00' in path:
+            raise errors.Invalid('path: holds a NUL character.')
+        parts = path.strip('/').split('/')
+        if parts[0] not in self.api.prefixes:
+            below = ' or '.join(f'/{prefix}/' for prefix in self.api.prefixes)
+            raise errors.NotFound(f'{path} is not a path of this API; it is served below {below}.', code='no_such_path')
+        return parts
+
+    def _choose(self, match: Match, req: Request, document: Any) -> Op:
+        """Return the one call among those of the path that the method, and for actions the body's key, mean."""
+        ops = [op for op in match.ops if op.method == req.raw.method]
+        if not ops:
+            raise _WrongMethod(f'{req.raw.method} is not served here; {", ".join(sorted({op.method for op in match.ops}))} is.')
+        experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
+        ops = [op for op in ops if experimental or not op.experimental_until
+               or req.version > versions.minor(op.experimental_until)]
+        if not ops:
+            raise errors.NotFound(f'{req.raw.path_info}: is an experiment at {self.api.show(req.version)}; the header '
+                                  f'{versions.EXPERIMENTAL_HEADER}: true is missing.', code='no_such_path')
+        if ops[0].action is None:
+            return ops[0]
+        keys = list(document) if isinstance(document, dict) else []
+        for op in ops:
+            if op.action_at(req.version) in keys:
+                return op
+        if not keys:
+            raise errors.Invalid('body: must be an object with one action as its key.')
+        raise errors.NotFound(f'{keys[0]}: is not an action of this resource at {self.api.show(req.version)}.',
+                              code='no_such_action')
+
     def _made(self, op: Op, call: Callable[[Request], Any], req: Request) -> webob.Response:
         answer = call(req)
         req.ctx.resource_uuid = req.ctx.resource_uuid or getattr(answer, 'id', None)
@@ -98,34 +134,12 @@ class Root:
         req.ctx.project_id = given
 
     def _show(self, op: Op, req: Request, answer: Any) -> webob.Response:
-        if op.view is None:
+        if op.view is None or req.ok:
             return webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
         shown = op.view.render(answer, req)
         if self.services.conf.api.response_validation:
             _check_answer(op, req.version, shown)
         return webob.Response(fields.encode(shown), status=op.ok, content_type='application/json', charset='UTF-8')
-
-
-def _stamped(response: webob.Response, version: int | None, experimental: str | None) -> webob.Response:
-    if version is not None:
-        response.headers[versions.HEADER] = versions.show(version)
-    if experimental is not None:
-        response.headers[versions.EXPERIMENTAL_HEADER] = str(experimental.strip().lower() == 'true')
-    response.headers['Vary'] = versions.HEADER
-    return response
-
-
-def _parts(raw: webob.Request) -> list[str]:
-    try:
-        path = raw.path_info
-    except UnicodeDecodeError:
-        raise errors.Invalid('path: is not UTF-8.') from None
-    if '\x00' in path:
-        raise errors.Invalid('path: holds a NUL character.')
-    parts = path.strip('/').split('/')
-    if parts[0] != 'v2':
-        raise errors.NotFound(f'{path} is not a path of this API; it is served below /v2/.', code='no_such_path')
-    return parts[1:]
 
 
 def _document(raw: webob.Request) -> Any:
@@ -164,32 +178,14 @@ faults.STATUS[_WrongMedia] = 415
 faults.STATUS[_WrongMethod] = 405
 
 
-def _choose(match: Match, req: Request, document: Any) -> Op:
-    """Return the one call among those of the path that the method, and for actions the body's key, mean."""
-    ops = [op for op in match.ops if op.method == req.raw.method]
-    if not ops:
-        raise _WrongMethod(f'{req.raw.method} is not served here; {", ".join(sorted({op.method for op in match.ops}))} is.')
-    experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
-    ops = [op for op in ops if experimental or not op.experimental_until
-           or req.version > versions.minor(op.experimental_until)]
-    if ops and ops[0].action is None:
-        return ops[0]
-    keys = list(document) if isinstance(document, dict) else []
-    for op in ops:
-        if op.action_at(req.version) in keys:
-            return op
-    if not keys:
-        raise errors.Invalid('body: must be an object with one action as its key.')
-    raise errors.NotFound(f'{keys[0]}: is not an action of this resource at {versions.show(req.version)}.',
-                          code='no_such_action')
-
-
 def _query(op: Op, req: Request) -> dict[str, Any]:
-    """Return the parsed query parameters that the call knows; others are ignored, as clients expect."""
+    """Return the parsed query parameters that the call knows; others are ignored, as clients expect, unless it is strict."""
     known = _known(op, req.version)
     try:
         sent = req.raw.GET.items()
         found = {}
+        if op.strict:
+            _check_names(known, sent)
         for name, text in sent:
             if '\x00' in text:
                 raise errors.Invalid(f'{name}: holds a NUL character.')
@@ -202,6 +198,11 @@ def _query(op: Op, req: Request) -> dict[str, Any]:
         return found
     except UnicodeDecodeError:
         raise errors.Invalid('query: is not UTF-8.') from None
+
+
+def _check_names(known: Any, sent: Any) -> None:
+    if strange := sorted({name for name, _ in sent} - set(known)):
+        raise errors.Invalid(f'{", ".join(strange)}: not a query parameter of this call.')
 
 
 def _check_query(name: str, validate: Any, value: Any) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exception class to HTTP status, looked up along the ancestry; the one place where errors become replies."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -49,19 +50,24 @@ def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) 
     return 500
 
 
-def response(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -> webob.Response:
-    """Return the reply for an exception. One that is not in the table is a bug: logged, and said without details."""
+def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
+             shaped: Callable[..., webob.Response] | None = None) -> webob.Response:
+    """Return the reply for an exception. One that is not in the table is a bug: logged, and said without details.
+
+    ``shaped`` makes the reply where the API has a shape of its own; see ``reply``.
+    """
+    say = shaped or reply
     status = status_of(error, special)
     if status == 500:
         LOG.exception('Unexpected error', exc_info=error)
-        return reply(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
+        return say(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
-        return reply(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, errors.InFlight) else None)
+        return say(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, errors.InFlight) else None)
     if isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
-        return reply(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
-                     errors.Unavailable.code, {'Retry-After': '1'})
-    return reply(status, "Policy doesn't allow this to be performed.", 'forbidden')
+        return say(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
+                   errors.Unavailable.code, {'Retry-After': '1'})
+    return say(status, "Policy doesn't allow this to be performed.", 'forbidden')
 
 
 def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:

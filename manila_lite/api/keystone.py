@@ -10,14 +10,11 @@ from keystoneauth1 import exceptions
 from keystonemiddleware import auth_token
 from oslo_log import log
 
-from manila_lite.api import faults
+from manila_lite.api.served import SHARE, Api, Reply
 
 LOG = log.getLogger(__name__)
 
 Wsgi = Callable[[dict, Callable], Any]
-
-#: Under which type the access rules of application credentials name us, unless the operator says another.
-SERVICE_TYPE = 'shared-file-system'
 
 _NO_USER = 'The token in X-Auth-Token is not valid, or there is none.'
 _NO_SERVICE = 'The token in X-Service-Token is not valid, or is not that of a service.'
@@ -27,23 +24,28 @@ _NO_KEYSTONE = 'Keystone cannot be asked whether the token is valid. The log say
 class _Tokens(auth_token.AuthProtocol):
     """As the base class, with its answers in the API's shape."""
 
+    def __init__(self, app: Wsgi, conf: dict[str, Any], reply: Reply):
+        super().__init__(app, conf)
+        self._reply = reply
+
     def process_request(self, request: webob.Request) -> webob.Response | None:
         """Return an answer if there is nothing more to do."""
         try:
             return super().process_request(request)
         except webob.exc.HTTPUnauthorized as refused:
             said = _NO_SERVICE if request.user_token and request.user_token_valid else _NO_USER
-            return faults.reply(401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']})
+            return self._reply(401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']})
         except webob.exc.HTTPServiceUnavailable:
             pass    # logged
         except exceptions.ClientException as bad:
             LOG.error('Keystone cannot be asked whether a token is valid: %s', bad)
-        return faults.reply(503, _NO_KEYSTONE, 'identity_unavailable')
+        return self._reply(503, _NO_KEYSTONE, 'identity_unavailable')
 
 
-def guard(app: Wsgi, conf: Any) -> Wsgi:
+def guard(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     """Return the application for whoever has a valid token; ``[keystone_authtoken]`` says how to ask Keystone."""
     # Were the decision left to us (delay_auth_decision), we could not tell a bad token from a Keystone that is away.
-    guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False})
-    conf.set_default('service_type', SERVICE_TYPE, group='keystone_authtoken')  # an option since the line above
+    guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False}, api.reply)
+    # Its access rules name us so, unless the operator says another; an option since the line above.
+    conf.set_default('service_type', api.service_type, group='keystone_authtoken')
     return guarded

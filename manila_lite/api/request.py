@@ -19,6 +19,8 @@ class Request:
         self.ctx = ctx
         self.version = version
         self.base = base
+        #: The first part of the path, below which the API is.
+        self.prefix = 'v2'
         self.params: dict[str, str] = {}
         self.query: dict[str, Any] = {}
         self.body: Any = None
@@ -45,7 +47,7 @@ class Request:
     def linked(self, collection: str) -> Callable[[str], list[dict[str, str]]]:
         """Return what returns the links of resources of one collection."""
         tail = f'{self._project()}/{collection}/'
-        own, bookmark = f'{self.base}/v2{tail}', f'{self.base}{tail}'
+        own, bookmark = f'{self.base}/{self.prefix}{tail}', f'{self.base}{tail}'
         return lambda ident: [{'rel': 'self', 'href': f'{own}{ident}'}, {'rel': 'bookmark', 'href': f'{bookmark}{ident}'}]
 
     def _project(self) -> str:

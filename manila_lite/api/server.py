@@ -51,10 +51,15 @@ class ApiServer:
     """``app`` answers on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
     def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
-                 max_header: int = MAX_HEADER, shared: bool = False):
-        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes listen there."""
+                 max_header: int = MAX_HEADER, shared: bool = False,
+                 options: str = 'osapi_share_listen and osapi_share_listen_port'):
+        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes listen there.
+
+        ``options``: which ones name the address.
+        """
         self.host = host
         self.port = port
+        self._options = options
         self._server = _Server((host, port), app, numthreads=threads, max=threads, server_name='manila_lite',
                                request_queue_size=BACKLOG, timeout=SILENCE)
         self._server.reuse_port = shared
@@ -78,8 +83,8 @@ class ApiServer:
         except OSError as error:
             cause = self._server.bind_error or error
             reason = os.strerror(cause.errno) if cause.errno else str(cause)
-            raise errors.BadConfig(f'cannot listen on {self.address}: {reason} (options osapi_share_listen and '
-                                   'osapi_share_listen_port)') from error
+            raise errors.BadConfig(f'cannot listen on {self.address}: {reason} '
+                                   f'(options {self._options})') from error
         self.port = self._server.bind_addr[1]
         self._thread = threading.Thread(target=self._server.serve, name='http', daemon=True)
         self._thread.start()

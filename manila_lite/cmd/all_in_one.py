@@ -3,8 +3,6 @@
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
-import fcntl
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from manila_lite import context, errors
+from manila_lite import context, key_manager
 from manila_lite.api import app
 from manila_lite.api.server import ApiServer
 from manila_lite.cmd import monitor, reports, runner, setup
@@ -25,6 +23,7 @@ class Api:
     """The API on the built-in server; ``shared``: other processes listen on the same port."""
 
     def __init__(self, services: context.Services, *, shared: bool = False):
+        key_manager.check(services.conf)
         self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
                                  services.conf.osapi_share_listen_port, services.conf.api.threads,
                                  max_body=services.conf.api.max_request_body_size, shared=shared)
@@ -48,25 +47,13 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
 
     :raises errors.BadConfig: something cannot work; nothing has started.
     """
-    _hold(Path(conf.state_path))
+    setup.hold(Path(conf.state_path))
     check(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
     migrate.upgrade(services.db)
     return parts
-
-
-def _hold(state: Path) -> None:
-    """The directory is there, and this process is the only one that works in it."""
-    try:
-        state.mkdir(parents=True, exist_ok=True)
-        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise errors.BadConfig(f'state_path: another manila-lite works in {state}') from None
-    except OSError as bad:
-        raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
 
 
 def main() -> int:

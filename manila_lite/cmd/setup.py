@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every process does first: read the configuration, set up logging, refuse mistakes in one line."""
 
+import fcntl
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from oslo_config import cfg
 from oslo_log import log
+from oslo_policy import policy
 
 import manila_lite.conf
 from manila_lite import context, errors, policies, trace
@@ -30,12 +34,17 @@ _MISTAKES: dict[type[Exception], str] = {
 }
 
 
-def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
+def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
+              more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite') -> cfg.ConfigOpts:
     """The configuration is read and logging runs. ``transport_url``: default of a process that is alone.
+
+    ``more`` registers the options of a sibling, whose database is called ``database`` where the operator says nothing.
 
     :raises errors.BadConfig: the files or the arguments cannot be read.
     """
     conf = manila_lite.conf.register(conf or cfg.CONF)
+    if more is not None:
+        more(conf)
     log.register_options(conf)
     log.set_defaults(logging_context_format_string=_LINE, default_log_levels=log.get_default_log_levels() + _QUIET)
     conf.set_default('logging_user_identity_format', _WHOSE)
@@ -45,23 +54,36 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     except (cfg.Error, OSError, UnicodeDecodeError) as bad:
         raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:
-        conf.set_default('connection', f'sqlite:///{conf.state_path}/manila_lite.sqlite', 'database')
+        conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
     log.setup(conf, 'manila_lite')
     return conf
 
 
-def services(conf: cfg.ConfigOpts) -> context.Services:
-    """Return what this process answers requests with.
+def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None,
+             migrations: Path | None = None) -> context.Services:
+    """Return what this process answers requests with. ``rules`` and ``migrations``: those of a sibling.
 
     :raises errors.BadConfig: the policy file cannot be read.
     """
     try:
-        enforcer = policies.make_enforcer(conf)
+        enforcer = policies.make_enforcer(conf, rules)
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
-    return context.Services(conf=conf, db=engine.Database(conf), bus=Bus(conf), enforcer=enforcer)
+    return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf), enforcer=enforcer)
+
+
+def hold(state: Path) -> None:
+    """The directory is there, and this process is the only one that works in it."""
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise errors.BadConfig(f'state_path: another manila-lite works in {state}') from None
+    except OSError as bad:
+        raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:

@@ -8,6 +8,7 @@ from manila_lite.conf import (
     backend,
     database,
     deletion,
+    encryption,
     metrics,
     network,
     neutron,
@@ -17,7 +18,7 @@ from manila_lite.conf import (
     scheduler,
 )
 
-MODULES = (api, backend, database, deletion, metrics, network, neutron, operations, quota, rpc, scheduler)
+MODULES = (api, backend, database, deletion, encryption, metrics, network, neutron, operations, quota, rpc, scheduler)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

@@ -14,6 +14,8 @@ DEFAULT = [
     cfg.StrOpt('osapi_share_base_URL', help='Address to show in links, when a proxy in front does not send '
                                             'X-Forwarded headers.'),
     cfg.StrOpt('default_share_type', mutable=True, help='Name of the share type used when a request names none.'),
+    cfg.StrOpt('default_share_group_type', mutable=True, help='Name of the share group type used when a request for a '
+                                                              'share group names none.'),
     cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], help='Protocols that users may ask for.'),
     cfg.StrOpt('storage_availability_zone', default='nova', help='Zone of the services of this host, unless their '
                                                                  'backend says otherwise.'),

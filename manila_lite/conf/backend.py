@@ -48,6 +48,9 @@ BACKEND = [
                  help='Seconds between looks at how far the migration of a share server to this backend is.'),
     cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1,
                  help='Seconds between looks at how far the migration of a single share to this backend is.'),
+    cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
+                 help='Seconds between updates of the replicas at this backend: what is written to a share may be lost for so '
+                      'long if another replica has to be promoted without its backend.'),
     cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
 ]
 

@@ -6,7 +6,8 @@ from oslo_config import cfg
 SCHEDULER = [
     cfg.ListOpt('filters', default=['up', 'excluded', 'only_host', 'availability_zone',
                                     'driver_handles_share_servers', 'protocol', 'capabilities',
-                                    'create_from_snapshot', 'share_network', 'affinity', 'anti_affinity', 'capacity'],
+                                    'share_replication', 'create_from_snapshot', 'share_network', 'affinity',
+                                    'anti_affinity', 'capacity'],
                 help='Filters by entry point name, in the order in which they are asked.'),
     cfg.ListOpt('weighers', default=['capacity', 'goodness', 'host_affinity'], help='Weighers by entry point name.'),
     cfg.FloatOpt('first_report_wait', default=30.0, min=0.0, help='Seconds that a share which fits nowhere waits for a '

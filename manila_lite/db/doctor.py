@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
-from manila_lite.db import ensuring, models, server_migrations, share_migrations
+from manila_lite.db import ensuring, models, replicas, server_migrations, share_migrations
 
 _operations = models.operations
 _shares = models.shares
@@ -105,9 +105,17 @@ def _being_ensured() -> sa.ColumnElement[bool]:
                    _operations.c.state.in_(_UNDER_WAY), _instances.c.host.like(_operations.c.host + '#%'))
 
 
+def _being_promoted() -> sa.ColumnElement[bool]:
+    """An active replica gives its place to another by the operation of that one."""
+    other = _instances.alias()
+    return sa.and_(_instances.c.status == states.SHARE['promote'].during, _operations.c.kind == replicas.PROMOTE,
+                   _operations.c.state.in_(_UNDER_WAY),
+                   sa.exists().where(other.c.id == _operations.c.resource_id, other.c.share_id == _shares.c.id))
+
+
 def _with_own_work() -> sa.Select:
     work = sa.or_(_work_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE),
-                  _being_ensured())
+                  _being_ensured(), _being_promoted())
     return _shares_with_work().outerjoin(_operations, work)
 
 
@@ -168,7 +176,7 @@ def places_aside(conn: Connection) -> list[Row]:
                   _since(_instances), *_WORK)
         .join(_shares, _shares.c.id == _instances.c.share_id)
         .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside)).outerjoin(_operations, work)
-        .where(_instances.c.is_aside).order_by(_instances.c.created_at, _instances.c.id)))
+        .where(_instances.c.is_aside, _instances.c.replica_state.is_(None)).order_by(_instances.c.created_at, _instances.c.id)))
 
 
 def shares_out_of_step(conn: Connection) -> list[Row]:

@@ -9,6 +9,7 @@ writers, so that two writers queue up and neither is refused.
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy
@@ -37,10 +38,14 @@ UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
 
 
 class Database:
-    """One database for one process; connects when first used, so that it may be made before a fork."""
+    """One database for one process; connects when first used, so that it may be made before a fork.
 
-    def __init__(self, conf: Any):
+    ``migrations``: the folder of its schema's revisions, where it is not the share service's.
+    """
+
+    def __init__(self, conf: Any, migrations: Path | None = None):
         self._conf = conf
+        self.migrations = migrations
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._own = threading.local()        # of each thread

@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from alembic import command, migration
+import sqlalchemy as sa
+from alembic import command, context, migration
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
@@ -14,9 +15,17 @@ _HERE = Path(__file__).parent / 'migrations'
 
 def _config(db: Database) -> Config:
     config = Config()
-    config.set_main_option('script_location', str(_HERE))
+    config.set_main_option('script_location', str(db.migrations or _HERE))
     config.attributes['engine'] = db.engine
     return config
+
+
+def run(metadata: sa.MetaData) -> None:
+    """What alembic was asked for is done. For the ``env.py`` of a folder of revisions of these tables."""
+    with context.config.attributes['engine'].begin() as connection:
+        context.configure(connection=connection, target_metadata=metadata,
+                          render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
+        context.run_migrations()
 
 
 def upgrade(db: Database, revision: str = 'head') -> None:

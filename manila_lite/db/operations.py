@@ -78,6 +78,12 @@ def is_open(conn: Connection, open_key: str) -> bool:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
 
 
+def busy(conn: Connection, serials: Iterable[str]) -> bool:
+    """Say whether an operation of one of these serials is open."""
+    return conn.execute(sa.select(operations.c.id).where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
+                        .limit(1)).first() is not None
+
+
 def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
     """Return every operation of this kind on the resource, the oldest first, whatever became of it."""
     return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)

@@ -24,6 +24,8 @@ _shares = models.shares
 _instances = models.share_instances
 _snapshots = models.snapshots
 _networks = models.share_networks
+_groups = models.share_groups
+_group_snapshots = models.share_group_snapshots
 
 DEFAULT_CLASS = 'default'
 
@@ -145,27 +147,41 @@ def _sum(column: Any) -> Any:
     return sa.func.coalesce(sa.func.sum(column), 0)
 
 
-#: Where what is counted stands, and the share that it is of: that one has a type. A share network has none.
+#: Where what is counted stands, and the share that it is of: that one has a type. Share networks and groups have none.
 _COUNTED: tuple[tuple[sa.Table, Any, dict[str, Any]], ...] = (
-    (_shares, _shares.c.id, {'shares': sa.func.count(), 'gigabytes': _sum(_shares.c.size), 'growth': _sum(_GROWTH)}),
+    (_shares, _shares.c.id, {'shares': sa.func.count(), 'gigabytes': _sum(_shares.c.size), 'growth': _sum(_GROWTH),
+                              'encryption_keys': sa.func.count(sa.distinct(_shares.c.encryption_key_ref))}),
     (_snapshots, _snapshots.c.share_id, {'snapshots': sa.func.count(), 'snapshot_gigabytes': _sum(_snapshots.c.size)}),
     (_networks, None, {'share_networks': sa.func.count()}),
+    (_groups, None, {'share_groups': sa.func.count()}),
+    (_group_snapshots, None, {'share_group_snapshots': sa.func.count()}),
 )
 
+_replicas = (sa.select(_shares.c.project_id, _shares.c.user_id, _shares.c.is_going, _shares.c.size, _GROWTH.label('growth'),
+                       _instances.c.share_id)
+             .join(_instances, _instances.c.share_id == _shares.c.id)
+             .where(_shares.c.replication_type.is_not(None), _instances.c.replica_state.is_not(None)).subquery())
+#: As above. Counted only where it is asked for, since it takes a look at two tables.
+_OF_REPLICAS: tuple[Any, Any, dict[str, Any]] = (_replicas, _replicas.c.share_id, {
+    'share_replicas': sa.func.count(), 'replica_gigabytes': _sum(_replicas.c.size),
+    'replica_growth': _sum(_replicas.c.growth)})
+_REPLICA_RESOURCES = frozenset({'share_replicas', 'replica_gigabytes'})
 
-def _count(conn: Connection, scopes: list[_Scope]) -> list[dict[str, Usage]]:
+
+def _count(conn: Connection, scopes: list[_Scope], *, replicas: bool = True) -> list[dict[str, Usage]]:
     """Return what is in use in each scope. They are of one project, and name one user and one type at most."""
-    query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes))
+    query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes), replicas)
     row = query.first(conn, {
         'project': scopes[0].project_id, 'user': max(scope.user_id for scope in scopes),
         'type': max(scope.share_type_id for scope in scopes)})
-    return [_read(row, index) for index in range(len(scopes))]
+    return [_read(row, index, replicas) for index in range(len(scopes))]
 
 
 @functools.cache
-def _counting(scopes: tuple[tuple[bool, bool], ...]) -> Query:
+def _counting(scopes: tuple[tuple[bool, bool], ...], replicas: bool) -> Query:
     """Return the query of one row with the usage in scopes, each by user or not and by type or not."""
-    figures = [_figures(*counted, *scope, f'_{index}') for index, scope in enumerate(scopes) for counted in _COUNTED]
+    every = (*_COUNTED, _OF_REPLICAS) if replicas else _COUNTED
+    figures = [_figures(*counted, *scope, f'_{index}') for index, scope in enumerate(scopes) for counted in every]
     first, *others = figures
     source: Any = first
     for other in others:
@@ -188,13 +204,27 @@ def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool
     return query.subquery()
 
 
-def _read(row: Any, index: int) -> dict[str, Usage]:
+def _read(row: Any, index: int, replicas: bool) -> dict[str, Usage]:
     def number(name: str) -> int:
         return int(getattr(row, f'{name}_{index}'))
 
-    return {'shares': Usage(number('shares')), 'gigabytes': Usage(number('gigabytes'), number('growth')),
+    found = {'shares': Usage(number('shares')), 'gigabytes': Usage(number('gigabytes'), number('growth')),
             'snapshots': Usage(number('snapshots')), 'snapshot_gigabytes': Usage(number('snapshot_gigabytes')),
-            'share_networks': Usage(number('share_networks'))}
+            **{name: Usage(number(name)) for name in ('share_networks', 'share_groups', 'share_group_snapshots',
+                                                       'encryption_keys')}}
+    if replicas:
+        found['share_replicas'] = Usage(number('share_replicas'))
+        found['replica_gigabytes'] = Usage(number('replica_gigabytes'), number('replica_growth'))
+    return found
+
+
+def keys_added(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
+    """Return what quota counts of a share that is encrypted with ``key``: a key counts once, however many shares have it."""
+    if key is None:
+        return {}
+    known = sa.select(_shares.c.id).where(_shares.c.project_id == project_id, _shares.c.encryption_key_ref == key,
+                                          ~_shares.c.is_going).limit(1)
+    return {'encryption_keys': 0 if conn.execute(known).first() else 1}
 
 
 def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
@@ -213,7 +243,8 @@ def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, sha
         scopes.append(_Scope(project_id, user_id=user_id))
     if share_type_id and ('', share_type_id) in set_for:
         scopes.append(_Scope(project_id, share_type_id=share_type_id))
-    for scope, usage in zip(scopes, _count(conn, scopes) if scopes else (), strict=True):
+    used = _count(conn, scopes, replicas=not _REPLICA_RESOURCES.isdisjoint(add)) if scopes else ()
+    for scope, usage in zip(scopes, used, strict=True):
         allowed = _merge(rows, conf, scope.user_id, scope.share_type_id, (*add, 'per_share_gigabytes'))
         _check_one(scope, 'per_share_gigabytes', one_share, allowed['per_share_gigabytes'], 0)
         for resource, amount in add.items():

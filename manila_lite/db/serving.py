@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite.db import models, share_servers, subnets
+from manila_lite.db import models, pairs, share_servers, subnets
 from manila_lite.db import shares as share_rows
 
 _servers = models.share_servers
@@ -21,6 +21,7 @@ _used = models.share_network_security_services
 _allocations = models.network_allocations
 _instances = models.share_instances
 _shares = models.shares
+_groups = models.share_groups
 
 
 def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
@@ -96,15 +97,26 @@ def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
                              .group_by(_subnets.c.availability_zone_id)).all())
 
 
+def key_for(conn: Connection, share: Any) -> str | None:
+    """Return the id of the key that the server of a share (a row) is encrypted with, or nothing."""
+    key: str | None = getattr(share, 'encryption_key_ref', None)
+    if key is None:
+        return None
+    specs = pairs.of(conn, models.share_type_extra_specs, share.share_type_id)
+    return key if specs.get('encryption_support') == 'share_server' else None
+
+
 def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
-              most_shares: int, most_gb: int) -> str | None:
-    """Return the fullest server of the network on a backend that can take ``size`` GiB more; -1 means no limit."""
+              most_shares: int, most_gb: int, key: str | None = None) -> str | None:
+    """Return the fullest server of the network on a backend that can take ``size`` GiB more, encrypted with ``key``, or not at
+    all; -1 means no limit.
+    """
     shares = sa.func.count(_instances.c.id)
     total = sa.func.coalesce(sa.func.sum(_shares.c.size), 0)
     query = (sa.select(_servers.c.id).outerjoin(_instances, _instances.c.share_server_id == _servers.c.id)
              .outerjoin(_shares, _shares.c.id == _instances.c.share_id)
              .where(_servers.c.host == host, _servers.c.share_network_id == network_id,
-                    _servers.c.status.in_(('active', 'creating')), _mapped(subnet_ids))
+                    _servers.c.status.in_(('active', 'creating')), _servers.c.encryption_key_ref == key, _mapped(subnet_ids))
              .group_by(_servers.c.id, _servers.c.created_at).order_by(shares.desc(), _servers.c.created_at, _servers.c.id))
     if most_shares >= 0:
         query = query.having(shares < most_shares)
@@ -120,8 +132,9 @@ def _mapped(subnet_ids: Iterable[str]) -> sa.ColumnElement[bool]:
 
 
 def used(conn: Connection, ident: str) -> bool:
-    """Say whether any share is on the server, or on its way to it."""
-    return bool(conn.execute(sa.select(sa.exists().where(_instances.c.share_server_id == ident))).scalar())
+    """Say whether any share is on the server, or on its way to it, or a group whose shares would be."""
+    return bool(conn.execute(sa.select(sa.or_(sa.exists().where(_instances.c.share_server_id == ident),
+                                              sa.exists().where(_groups.c.share_server_id == ident)))).scalar())
 
 
 def unused(conn: Connection, host: str, seconds: float) -> list[str]:
@@ -143,6 +156,7 @@ def _at_rest(host: str) -> sa.Select:
     return sa.select(_servers.c.id).where(
         _servers.c.host == host, _servers.c.is_auto_deletable,
         ~sa.exists().where(_instances.c.share_server_id == _servers.c.id),
+        ~sa.exists().where(_groups.c.share_server_id == _servers.c.id),
         ~sa.exists().where(models.operations.c.resource_id == _servers.c.id, models.operations.c.state == 'open'),
     ).order_by(_servers.c.id)
 

@@ -34,7 +34,7 @@ def get(conn: Connection, ident: str) -> Row:
 
 
 _EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier',
-                                                 'share_network_id')},
+                                                 'share_network_id', 'encryption_key_ref')},
           'project_id': _networks.c.project_id}
 
 

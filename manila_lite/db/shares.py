@@ -41,9 +41,14 @@ SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
 
 
 @functools.cache
-def select(*, aside: bool = False) -> sa.Select:
-    """Return the SELECT of share rows, each with the instance that is the share; ``aside``: with a second one."""
-    place = _instances.c.is_aside if aside else ~_instances.c.is_aside
+def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
+    """Return the SELECT of share rows, each with the instance that is the share; ``aside``: with a second one, of a migration;
+    ``replicas``: with a replica that is not the active one.
+    """
+    place = ~_instances.c.is_aside
+    if aside or replicas:
+        is_replica = _instances.c.replica_state.is_not(None)
+        place = sa.and_(_instances.c.is_aside, is_replica if replicas else ~is_replica)
     return (sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
             .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, place))
             .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
@@ -96,7 +101,7 @@ def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | N
 
 
 _EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'user_id', 'is_public', 'snapshot_id', 'share_group_id',
-                                                'mount_point_name', 'description')},
+                                                'mount_point_name', 'description', 'encryption_key_ref')},
           **{name: _JOINED[name] for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id',
                                               'availability_zone')},
           'id': _shares.c.id}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots as administrators look at them where they are: each has one instance, which has its id."""
+"""Snapshots as administrators look at them where they are: each has an instance with its own id, where its share is, and one
+at each replica of the share that holds it."""
 
 from typing import Any
 
@@ -12,17 +13,25 @@ from manila_lite.db import models, paging
 _snapshots = models.snapshots
 _instances = models.share_instances
 
-#: Everything a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _snapshots.c}, 'snapshot_id': _snapshots.c.id,
-            'share_instance_id': _instances.c.id}
+_held = models.replica_snapshots
 
-_EQUAL = {'id': _snapshots.c.id, 'snapshot_id': _snapshots.c.id, 'share_id': _snapshots.c.share_id,
-          'share_instance_id': _instances.c.id, 'status': _snapshots.c.status}
+_OF_COPY = ('id', 'created_at', 'updated_at', 'provider_location')
+#: A row for each snapshot where its share is, and one for each replica that holds it too.
+_all = sa.union_all(
+    sa.select(*_snapshots.c, _snapshots.c.id.label('snapshot_id'), _instances.c.id.label('share_instance_id'))
+    .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside)),
+    sa.select(*(_held.c[column.name] if column.name in _OF_COPY else column for column in _snapshots.c),
+              _snapshots.c.id.label('snapshot_id'), _held.c.share_instance_id)
+    .join(_held, _held.c.snapshot_id == _snapshots.c.id)).subquery('snapshot_instances')
+
+#: Everything a list may be sorted by.
+SORTABLE = {column.name: column for column in _all.c}
+
+_EQUAL = {name: _all.c[name] for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')}
 
 
 def _select() -> sa.Select:
-    return (sa.select(*_snapshots.c, _snapshots.c.id.label('snapshot_id'), _instances.c.id.label('share_instance_id'))
-            .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside)))
+    return sa.select(_all)
 
 
 def get(conn: Connection, ident: str) -> Row:
@@ -30,7 +39,7 @@ def get(conn: Connection, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_select().where(_snapshots.c.id == ident)).first()
+    row = conn.execute(_select().where(_all.c.id == ident)).first()
     if row is None:
         raise errors.NotFound.of('snapshot instance', ident)
     return row
@@ -39,4 +48,4 @@ def get(conn: Connection, ident: str) -> Row:
 def list_instances(conn: Connection, filters: dict[str, Any], page: paging.Page) -> list[Row]:
     """Return instances of all projects; filters by columns."""
     query = _select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
-    return list(conn.execute(page.apply(query, SORTABLE, tie=_snapshots.c.id)).all())
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_all.c.id)).all())

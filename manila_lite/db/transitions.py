@@ -18,11 +18,20 @@ _TABLES = {
     states.SHARE.noun: models.share_instances,
     states.SNAPSHOT.noun: models.snapshots,
     states.ACCESS.noun: models.access_rules,
+    states.SNAPSHOT_ACCESS.noun: models.snapshot_access_rules,
     states.SHARE_NETWORK.noun: models.share_networks,
     states.SHARE_SERVER.noun: models.share_servers,
+    states.SHARE_GROUP.noun: models.share_groups,
+    states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots,
 }
 
 _INSERTS = {noun: Write(table.insert()) for noun, table in _TABLES.items()}
+
+
+def register(machine: states.Machine, table: sa.Table) -> None:
+    """Rows of ``table``, whose key is ``id``, live as ``machine`` says. For tables that are not of this room: a sibling's."""
+    _TABLES[machine.noun] = table
+    _INSERTS[machine.noun] = Write(table.insert())
 
 
 def create(conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create') -> dict[str, Any]:
@@ -96,6 +105,12 @@ def rules_status(conn: Connection, instance_id: str, status: states.Rules) -> No
     """The share instance shows ``status`` for its rules as a whole."""
     table = models.share_instances
     conn.execute(table.update().where(table.c.id == instance_id).values(access_rules_status=status.value))
+
+
+def replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:
+    """The share instance shows how near it is to the active one."""
+    table = models.share_instances
+    conn.execute(table.update().where(table.c.id == instance_id).values(replica_state=state.value))
 
 
 def task_state(conn: Connection, share_id: str, value: str | None) -> None:

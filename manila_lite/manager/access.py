@@ -15,7 +15,7 @@ from manila_lite.db import access, locks, operations, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager.task import as_share, share_instance, share_row, tell
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.operations import Plan, Step, Work, replicating, snapshot_serving
 
 LOG = log.getLogger(__name__)
 
@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 _VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_deny': 'deny'}
 
 #: Seconds until a share that is being deleted or let go of, or just changes its backend, is looked at again.
-_DELETED_SOON, _MOVED_SOON = 5.0, 0.5
+DELETED_SOON, MOVED_SOON = 5.0, 0.5
 
 
 def sync(work: Work) -> None:
@@ -39,9 +39,10 @@ def sync(work: Work) -> None:
         row = share_row(conn, work)
         if row.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during,
                           states.SHARE['defer'].during):
-            raise errors.Again(_DELETED_SOON)
-        if row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING:
-            raise errors.Again(_MOVED_SOON)
+            raise errors.Again(DELETED_SOON)
+        moving = row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING
+        if moving or row.status == states.SHARE['promote'].during:
+            raise errors.Again(MOVED_SOON)
         # What was asked for until now goes into this run, and needs no other.
         work.op = operations.get(conn, work.op.id)
         rules = access.pending(conn, row.id)
@@ -52,11 +53,19 @@ def sync(work: Work) -> None:
         share = as_share(conn, row)
         wanted = access.granted(conn, (row.id,)).get(row.id, [])
     results = _told(work, share, wanted)
+    must_tell_of_all(wanted, results)
+    work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
+    work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
+
+
+def must_tell_of_all(wanted: Iterable[Any], results: Container[str]) -> None:
+    """The backend said what became of each rule.
+
+    :raises errors.ManilaLiteError: it did not.
+    """
     untold = [rule.id for rule in wanted if rule.id not in results]
     if untold:
         raise errors.ManilaLiteError(f'The backend did not say what became of {len(untold)} access rules.')
-    work.data['seen'] = [rule.id for rule in rules]
-    work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
 
 
 def _told(work: Work, share: Any, wanted: list[Any]) -> Any:
@@ -100,6 +109,9 @@ def synced(conn: Connection, work: Work) -> None:
         # A key opens the share: it stands with its rule, and nowhere else.
         operations.move(conn, work.op.id, work.op.owner, data={**work.data, 'results': {}})
     summarise(conn, work)
+    snapshot_serving.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
+    if work.data.get('replicated'):
+        replicating.tell_rules(conn, work.ctx, work.resource_id)
 
 
 def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:

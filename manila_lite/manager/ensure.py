@@ -31,7 +31,7 @@ API, START, CHANGED, INTERVAL = 'api', 'start', 'changed', 'interval'
 #: What no backend is asked about: it may not have it yet, or not any more, or is known not to serve it.
 _NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
                          'manage_starting', 'manage_error', 'unmanage_starting', 'deferred_deleting',
-                         'error_deferred_deleting'})
+                         'error_deferred_deleting', 'replication_change'})
 _IN_ERROR = frozenset({'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'})
 _MARK = states.SHARE['ensure']
 

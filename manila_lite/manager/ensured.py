@@ -12,13 +12,13 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import kinds, operations, states
-from manila_lite.db import access, ensuring, messages, pairs, shares, transitions
+from manila_lite.db import access, ensuring, messages, pairs, qos_types, shares, transitions
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.db.models import share_metadata, share_type_extra_specs
 from manila_lite.manager import serving, task
-from manila_lite.operations import Work
+from manila_lite.operations import Work, snapshot_serving
 
 LOG = log.getLogger(__name__)
 
@@ -44,9 +44,10 @@ def targets(db: Any, found: Sequence[Any]) -> list[kinds.EnsureTarget]:
         exports = shares.exports(conn, [row.instance_id for row in found])
         specs = pairs.of_many(conn, share_type_extra_specs, {row.share_type_id for row in found if row.share_type_id})
         rules = access.granted(conn, [row.id for row in found])
+        qos = qos_types.specs_of_many(conn, specs)
         on = serving.load(conn, {row.share_server_id for row in found if row.share_server_id})
     return [kinds.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
-                                            server=on.get(row.share_server_id)),
+                                            server=on.get(row.share_server_id), qos=qos.get(row.share_type_id)),
                                tuple(rules.get(row.id, ()))) for row in found]
 
 
@@ -67,6 +68,9 @@ def store(work: Work, batch: Any, results: Mapping[str, kinds.EnsureResult], why
         updated = _locations(conn, good)
         pairs.merge_many(conn, share_metadata, {target.share.share_id: result.metadata for target, result in good.values()})
         stale = _rules(conn, work, good)
+        mended = [target.share.share_id for target, result in good.values() if result.repaired]
+        if mended:      # what was lost for the share, was lost for its snapshots
+            snapshot_serving.begin_all(conn, work.ctx, mended, work.op.host)
         lost = [ident for ident in broken if touches and there.get(ident) == _BROKEN.during]
         _settle(conn, batch, lost)
         _tell(conn, work, {target.share.share_id: (target.share.project_id, results[ident].error)

@@ -13,7 +13,7 @@ from manila_lite.drivers.interface import abilities_of
 from manila_lite.manager import servers
 from manila_lite.manager.serving import load
 from manila_lite.manager.task import plain, tell, to_kind
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.operations import Plan, Step, Work, snapshot_serving
 
 #: Asks the driver about one server with its shares.
 Ask = Callable[[Work, kinds.ShareServer, list[kinds.EnsureTarget]], None]
@@ -92,6 +92,7 @@ def changed(conn: Connection, work: Work) -> None:
                                  for ident, locations in work.data['exports'].items() if ident in on_it})
     for ident in on_it & work.data['lost'].keys():
         transitions.rules_status(conn, ident, states.Rules.ERROR)
+    snapshot_serving.begin_all(conn, work.ctx, [row.id for row in serving.shares_on(conn, work.resource_id)], work.op.host)
     if work.data['details']:
         pairs.replace(conn, share_server_details, work.resource_id, work.data['details'])
     transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)

@@ -19,7 +19,7 @@ from manila_lite.manager import migrating as steps
 from manila_lite.manager.serving import load, network
 from manila_lite.manager.task import plain, to_kind
 from manila_lite.network import load as plugins
-from manila_lite.operations import Plan, Step, Work, migrating
+from manila_lite.operations import Plan, Step, Work, migrating, snapshot_serving
 from manila_lite.operations.migrating import given_up, settle
 from manila_lite.states import Migration
 
@@ -213,6 +213,7 @@ def moved_over(conn: Connection, work: Work) -> None:
     server_migrations.move_shares(conn, source, target, {
         'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'], 'cast_rules_to_readonly': False,
         'share_network_id': data['network_id']})
+    snapshot_serving.begin_all(conn, work.ctx, [row['share_id'] for row in left['shares']], work.op.host, moved=True)
     if data['keeps_addresses']:
         server_migrations.take_addresses(conn, source, target)
     pairs.replace(conn, share_server_details, target, data['moved']['details'])

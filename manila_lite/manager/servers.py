@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -37,7 +38,23 @@ _KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_supp
 
 # A share's way to its server ----------------------------------------------------------------------
 
-def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row) -> kinds.ShareServer:
+@dataclasses.dataclass(frozen=True)
+class Seat:
+    """What needs a server, by its row: the id of its zone, its size in GiB, and how its server is remembered."""
+
+    zone: Callable[[Connection, Any], str | None]
+    size: Callable[[Any], int]
+    put: Callable[[Connection, Any, str], None]
+
+
+def _of_share(conn: Connection, row: Any, server_id: str) -> None:
+    shares.update_instance(conn, row.instance_id, share_server_id=server_id)
+
+
+_SHARE = Seat(lambda conn, row: serving.zone_of(conn, row.instance_id), lambda row: int(row.size), _of_share)
+
+
+def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row, seat: Seat = _SHARE) -> kinds.ShareServer:
     """The share has a running share server of its network. Returns the server. ``read`` reads its row.
 
     Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
@@ -49,7 +66,7 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row) -> ki
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = read(conn, work)
-        ident, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row)
+        ident, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, seat)
         server = share_servers.get(conn, ident) if ident else None
         ready = load(conn, (ident,)) if server is not None and server.status == 'active' else {}
     if wake:
@@ -61,32 +78,35 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row) -> ki
     return ready[ident]
 
 
-def _find_or_make(conn: Connection, work: Work, row: Any) -> tuple[str | None, operations.Wake | None]:
+def _find_or_make(conn: Connection, work: Work, row: Any, seat: Seat) -> tuple[str | None, operations.Wake | None]:
     if not share_networks.hold(conn, row.share_network_id, ('active',)):
         return None, None
     manager = work.service
-    zone_id = serving.zone_of(conn, row.instance_id)
+    zone_id = seat.zone(conn, row)
     places = serving.subnets_for(conn, row.share_network_id, zone_id)
     if kinds.Ability.SEVERAL_SUBNETS not in abilities_of(manager.driver):
         places = places[:1]
     if not places:
         raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
     subnet_ids = [subnet.id for subnet in places]
-    ident = serving.with_room(conn, manager.host, row.share_network_id, subnet_ids, row.size,
+    key = serving.key_for(conn, row)
+    ident = serving.with_room(conn, manager.host, row.share_network_id, subnet_ids, seat.size(row),
                               most_shares=manager.section.max_shares_per_share_server,
-                              most_gb=manager.section.max_share_server_size)
+                              most_gb=manager.section.max_share_server_size, key=key)
     wake = None
     if ident is None:
-        ident, wake = _begin(conn, work, row.share_network_id, subnet_ids)
-    shares.update_instance(conn, row.instance_id, share_server_id=ident)
+        ident, wake = _begin(conn, work, row.share_network_id, subnet_ids, key)
+    seat.put(conn, row, ident)
     return ident, wake
 
 
-def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str]) -> tuple[str, operations.Wake]:
+def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
+           key: str | None) -> tuple[str, operations.Wake]:
     ident = uuidutils.generate_uuid()
     can = capabilities_of(work.service.driver)
     share_servers.insert(conn, {'id': ident, 'share_network_id': network_id, 'host': work.service.host,
-                                'identifier': ident, **{name: can[name] for name in _KEPT}}, subnet_ids)
+                                'identifier': ident, 'encryption_key_ref': key,
+                                **{name: can[name] for name in _KEPT}}, subnet_ids)
     return ident, operations.begin(conn, work.ctx, 'share_server.create', 'share_server', ident, topic='share',
                                    host=work.service.host, serial=f'server:{ident}', open_key=f'server:{ident}',
                                    data={'share_id': work.resource_id})

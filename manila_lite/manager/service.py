@@ -11,18 +11,23 @@ from manila_lite import context, errors, trace
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db import services as rows
 from manila_lite.drivers import load
+from manila_lite.drivers.interface import consistency_of
 from manila_lite.manager import (
     access,
     admin_network,
     deferred,
     ensure,
     managing,
+    replicas,
     security_services,
     server_migration,
     servers,
+    share_group_snapshots,
+    share_groups,
     share_managing,
     share_migration,
     shares,
+    snapshot_access,
     snapshots,
     startup,
     subnet_metadata,
@@ -36,7 +41,8 @@ LOG = log.getLogger(__name__)
 
 PLANS = [*shares.PLANS, *deferred.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
          *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS, *ensure.PLANS,
-         *server_migration.PLANS, *share_migration.PLANS, *share_managing.PLANS]
+         *server_migration.PLANS, *share_migration.PLANS, *snapshot_access.PLANS, *share_managing.PLANS, *replicas.PLANS,
+         *share_groups.PLANS, *share_group_snapshots.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
@@ -93,6 +99,7 @@ class ShareManager:
         self.worker.every(_CLEAN_EVERY, self._remove_unused)
         self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
         self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
+        self.worker.every(self.section.replica_state_update_interval, self._update_replicas)
         self.tenure = Tenure(services, self.host, self.worker.binary)
         self.worker.runner.may_claim = self._may_work
         self._ready_until: threading.Event | None = None    # the end of the tenure for which the backend is ready
@@ -187,6 +194,10 @@ class ShareManager:
         if self._may_work():
             deferred.try_again(self.services, self.host)
 
+    def _update_replicas(self) -> None:
+        if self._may_work():
+            replicas.update_all(self.services, self.host)
+
     def _free_leftovers(self) -> None:
         if self.driver.HANDLES_SHARE_SERVERS and self._may_work():
             servers.free_leftovers(self)
@@ -195,7 +206,7 @@ class ShareManager:
         capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
                         'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
                         'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
-                        **pool.capabilities, **more}
+                        'sg_consistent_snapshot_support': consistency_of(self.driver), **pool.capabilities, **more}
         return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
                 'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
                 'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

@@ -27,6 +27,7 @@ def load(conn: Connection, idents: Iterable[str]) -> dict[str, kinds.ShareServer
     addresses = serving.allocations_of(conn, found)
     return {row.id: kinds.ShareServer(
         id=row.id, share_network_id=row.share_network_id, project_id=row.project_id, details=details.get(row.id, {}),
+        encryption_key_ref=row.encryption_key_ref,
         security_services=tuple(service(used) for used in services.get(row.share_network_id, ())),
         networks=tuple(network(subnet, addresses[row.id], metadata.get(subnet.id, {})) for subnet in mapped.get(row.id, ())),
         admin_allocations=tuple(_allocation(address, None) for address in addresses[row.id]

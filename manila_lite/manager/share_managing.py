@@ -12,6 +12,7 @@ from manila_lite.db import quotas, serving, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager import snapshot_access
 from manila_lite.manager.task import load_share, load_snapshot, plain, share_instance, verb_plan
 from manila_lite.operations import Plan, Work
 from manila_lite.rpc import notices
@@ -116,12 +117,14 @@ def manage_snapshot(work: Work) -> None:
     driver = _driver(work, kinds.Ability.MANAGE_SNAPSHOTS, 'snapshots')
     found = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
     work.data.update(size=_size(found), location=found.provider_location)
+    snapshot_access.first(work)
 
 
 def snapshot_managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
     """The snapshot has the size and the place that were found."""
     row, share = snapshots.with_share(conn, ident) or (None, None)
     snapshots.update(conn, ident, size=work.data['size'])
+    snapshot_access.first_done(conn, work)
     if row is not None and share is not None:
         _mind_quota(conn, work, row, share.share_type_id, {'snapshots': 0, 'snapshot_gigabytes': 0})
     return {'provider_location': work.data['location'], 'progress': '100%'}

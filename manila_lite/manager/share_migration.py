@@ -22,7 +22,7 @@ from manila_lite.manager import migrating, servers
 from manila_lite.manager.serving import load
 from manila_lite.manager.task import as_share, plain, share_row
 from manila_lite.manager.task import tell as tell_owner
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.operations import Plan, Step, Work, snapshot_serving
 from manila_lite.operations import share_migrating as ends
 from manila_lite.states import Migration
 
@@ -183,11 +183,14 @@ def moved_over(conn: Connection, work: Work) -> None:
     share_migrations.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
     share_migrations.place(conn, target.instance_id, aside=False, progress=source.progress, launched_at=timeutils.utcnow(),
                            access_rules_status=source.access_rules_status)
+    if data['abilities'].get('replication_type'):
+        transitions.replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     shares.set_exports(conn, target.instance_id, [kinds.ExportLocation(**place) for place in data['moved']['exports']])
     server_migrations.set_provider_locations(conn, data['moved']['provider_locations'])
     shares.update(conn, share_id, **data['abilities'])
     transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
     ends.tell_rules(conn, work.ctx, share_id, target.host)
+    snapshot_serving.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
     for row in shares.aside(conn, instance_id=source.instance_id):
         ends.begin_release(conn, work.ctx, row, left)
     ends.announce(work.ctx, share_id, data, f'{ends.COMPLETE}.end', work.op.host)

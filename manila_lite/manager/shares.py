@@ -2,6 +2,7 @@
 """Plans of a share's life at its backend."""
 
 import dataclasses
+from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
@@ -11,8 +12,8 @@ from manila_lite.db import services, serving, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager import servers
-from manila_lite.manager.task import load_share, load_snapshot, plain, share_instance, tell, verb_plan
-from manila_lite.operations import Plan, Work
+from manila_lite.manager.task import load_member, load_share, load_snapshot, plain, share_instance, tell, verb_plan
+from manila_lite.operations import Plan, Work, replicating
 
 LOG = log.getLogger(__name__)
 
@@ -22,11 +23,18 @@ def create(work: Work) -> None:
     share = load_share(work)
     if share.share_network_id:
         share = dataclasses.replace(share, server=servers.serve(work))
-    if share.snapshot_id:
-        exports = work.service.driver.create_share_from_snapshot(share, load_snapshot(work, share.snapshot_id))
+    if source := _source(work, share):
+        exports = work.service.driver.create_share_from_snapshot(share, source)
     else:
         exports = work.service.driver.create_share(share)
     work.data['exports'] = [plain(export) for export in exports]
+
+
+def _source(work: Work, share: kinds.Share) -> kinds.Snapshot | None:
+    """Return the snapshot that the share is made from, a share's or a member of a group's."""
+    if work.data.get('member'):
+        return load_member(work, work.data['member'])
+    return load_snapshot(work, share.snapshot_id) if share.snapshot_id else None
 
 
 def try_elsewhere(work: Work) -> None:
@@ -101,8 +109,15 @@ def revert(work: Work) -> None:
 
 
 def resized(conn: Connection, work: Work, ident: str) -> None:
-    """The new size is the size."""
+    """The new size is the size, also of replicas."""
     shares.update(conn, work.resource_id, size=work.data['new_size'], target_size=None)
+    follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
+
+
+def follow(conn: Connection, work: Work, share: Any) -> None:
+    """Replicas of the share (a row), if it can have any, will be as it is now."""
+    if share.replication_type:
+        replicating.resync_all(conn, work.ctx, share.id)
 
 
 def not_resized(conn: Connection, work: Work, ident: str) -> None:

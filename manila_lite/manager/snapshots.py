@@ -5,6 +5,7 @@ from manila_lite import errors, states
 from manila_lite.db import snapshots
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
+from manila_lite.manager import shares, snapshot_access
 from manila_lite.manager.task import load_snapshot, verb_plan
 from manila_lite.operations import Work
 
@@ -16,11 +17,20 @@ def _row(conn: Connection, work: Work) -> str | None:
 def create(work: Work) -> None:
     """The snapshot exists at the backend."""
     work.data['location'] = work.service.driver.create_snapshot(load_snapshot(work, work.resource_id))
+    snapshot_access.first(work)
 
 
 def created(conn: Connection, work: Work, ident: str) -> dict:
-    """Where the backend keeps it is remembered."""
+    """Where the backend keeps it, and where it mounts, is remembered."""
+    snapshot_access.first_done(conn, work)
+    _follow(conn, work)
     return {'provider_location': work.data['location'], 'progress': '100%'}
+
+
+def _follow(conn: Connection, work: Work) -> None:
+    found = snapshots.with_share(conn, work.resource_id)
+    if found:
+        shares.follow(conn, work, found[1])
 
 
 def delete(work: Work) -> None:
@@ -33,7 +43,8 @@ def delete(work: Work) -> None:
 
 
 def deleted(conn: Connection, work: Work, ident: str) -> None:
-    """The room it took is reported."""
+    """The room it took is reported, and replicas of the share let go of it too."""
+    _follow(conn, work)
     work.service.report_soon()
 
 

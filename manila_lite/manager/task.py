@@ -5,11 +5,11 @@
 user message written in the transaction that ends the operation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from manila_lite import errors, kinds, states
-from manila_lite.db import messages, pairs, shares, snapshots, transitions
+from manila_lite.db import messages, pairs, qos_types, share_group_snapshots, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.manager import serving
@@ -80,17 +80,17 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> kinds.Sh
     specs = pairs.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
     exports = shares.exports(conn, (row.instance_id,)).get(row.instance_id, [])
     server = serving.load(conn, (row.share_server_id,)).get(row.share_server_id) if row.share_server_id else None
-    return to_kind(row, specs, exports, size=size, server=server)
+    return to_kind(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
 
 
 def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None,
-            server: kinds.ShareServer | None = None) -> kinds.Share:
-    """Return a share row, its specs, export rows and share server as one value."""
+            server: kinds.ShareServer | None = None, qos: Mapping[str, str] | None = None) -> kinds.Share:
+    """Return a share row, its specs, export rows, share server and what it is promised as one value."""
     return kinds.Share(
         id=row.instance_id, share_id=row.id, project_id=row.project_id, size=size or row.size, proto=row.share_proto,
         pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
-        mount_point_name=row.mount_point_name, extra_specs=specs, server=server,
-        share_network_id=row.share_network_id,
+        mount_point_name=row.mount_point_name, extra_specs=specs, server=server, qos=qos or {},
+        share_network_id=row.share_network_id, encryption_key_ref=row.encryption_key_ref,
         export_locations=tuple(kinds.ExportLocation(export.path, export.preferred, export.is_admin_only)
                                for export in exports))
 
@@ -121,4 +121,23 @@ def load_snapshot(work: Work, ident: str, *, size: int | None = None) -> kinds.S
                               provider_location=row.provider_location)
 
 
-__all__ = ['as_share', 'load_share', 'load_snapshot', 'plain', 'share_instance', 'share_row', 'tell', 'to_kind', 'verb_plan']
+def as_member(conn: Connection, member: Any, share: Any) -> kinds.Snapshot:
+    """Return what a group snapshot has of a share (rows) as drivers see it: a snapshot like any other."""
+    return kinds.Snapshot(id=member.id, share=as_share(conn, share), size=member.size,
+                          provider_location=member.provider_location)
+
+
+def load_member(work: Work, ident: str) -> kinds.Snapshot:
+    """Return what a group snapshot has of a share, as drivers see it.
+
+    :raises errors.Final: it is gone.
+    """
+    with work.ctx.db.reader() as conn:
+        found = share_group_snapshots.with_share(conn, ident)
+        if found is None:
+            raise errors.Final(f'Share group snapshot member {ident} is gone.')
+        return as_member(conn, *found)
+
+
+__all__ = ['as_member', 'as_share', 'load_member', 'load_share', 'load_snapshot', 'plain', 'share_instance', 'share_row',
+           'tell', 'to_kind', 'verb_plan']

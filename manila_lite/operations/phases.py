@@ -9,7 +9,13 @@ STEPS: dict[str, tuple[str, ...]] = {
     'share_server.unmanage': ('let_go', 'forget_addresses'),
     'share_server.add_subnet': ('allocate', 'add'),
     'share_server.migrate': ('reserve', 'freeze', 'start', 'copy', 'wait', 'cut_over'),
+    'share_group.create': ('provide', 'fill'),
+    'share_group_snapshot.create': ('quiet', 'take'),
+    'share_group_snapshot.delete': ('quiet', 'throw_away'),
     'share.migrate': ('provide', 'freeze', 'start', 'copy', 'wait', 'cut_over'),
+    'replica.create': ('provide', 'make'),
+    'replica.access': ('told',),
+    'replica.promote': ('quiesce', 'promote'),
     'share_server.release': ('throw_away', 'teardown', 'free'),
 }
 #: While the scheduler looks for a place.

@@ -6,7 +6,7 @@ import math
 import pkgutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from oslo_config import cfg
 from oslo_policy import opts, policy
@@ -39,11 +39,14 @@ class Enforcer(policy.Enforcer):
             self._look_at = now + LOOK_EVERY
 
 
-def make_enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
-    """Return an enforcer with all rules registered; the operator's policy file, if any, goes over them."""
+def make_enforcer(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None) -> policy.Enforcer:
+    """Return an enforcer with all rules registered; the operator's policy file, if any, goes over them.
+
+    ``rules``: those of a sibling, beside the personas; by default all that there are here.
+    """
     opts.set_defaults(conf, policy_file='policy.yaml')
     enforcer = Enforcer(conf)
-    enforcer.register_defaults(list_rules())
+    enforcer.register_defaults(list_rules() if rules is None else [*base.PERSONAS, *rules])
     enforcer.load_rules()
     return enforcer
 

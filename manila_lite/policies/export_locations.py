@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Export locations of shares and of their instances."""
 
-from manila_lite.policies.base import ADMIN, CONTEXT_IS_ADMIN, MEMBER, READER, rule
+from manila_lite.policies.base import ADMIN, ADMIN_OR_SERVICE_OR_READER, CONTEXT_IS_ADMIN, MEMBER, READER, rule
 
 INDEX = 'share_export_location:index'
 SHOW = 'share_export_location:show'
@@ -17,7 +17,8 @@ SEE_INSTANCE = CONTEXT_IS_ADMIN
 _ONE = '/shares/{share_id}/export_locations/{export_location_id}'
 
 RULES = [
-    rule(INDEX, READER, 'List the export locations of a share.', 'GET /shares/{share_id}/export_locations'),
+    # Services that mount it for its users look again where it is, long after they asked.
+    rule(INDEX, ADMIN_OR_SERVICE_OR_READER, 'List the export locations of a share.', 'GET /shares/{share_id}/export_locations'),
     rule(SHOW, READER, 'See an export location of a share.', f'GET {_ONE}'),
     rule(GET_METADATA, READER, "See an export location's metadata.", f'GET {_ONE}/metadata', f'GET {_ONE}/metadata/{{key}}'),
     rule(UPDATE_METADATA, MEMBER, "Set an export location's metadata.", f'PUT {_ONE}/metadata', f'POST {_ONE}/metadata',

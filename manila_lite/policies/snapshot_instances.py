@@ -19,5 +19,5 @@ RULES = [
     rule(RESET_STATUS, ADMIN, "Set a snapshot instance's status by hand.", f'POST {_ONE}/action'),
     rule(EXPORTS, ADMIN, 'List where a snapshot instance can be mounted.', f'GET {_ONE}/export-locations'),
     rule(EXPORT, ADMIN, 'See a place where a snapshot instance can be mounted.',
-         f'GET {_ONE}/export-locations/{{export_location_id}}'),
+         f'GET {_ONE}/export-locations/{{snapshot_export_location_id}}'),
 ]

@@ -16,6 +16,10 @@ GET_METADATA = 'share_snapshot:get_metadata'
 UPDATE_METADATA = 'share_snapshot:update_metadata'
 DELETE_METADATA = 'share_snapshot:delete_metadata'
 EXPORTS = 'share_snapshot_export_location:index'
+EXPORT = 'share_snapshot_export_location:show'
+LIST_ACCESS = 'share_snapshot:access_list'
+ALLOW = 'share_snapshot:allow_access'
+DENY = 'share_snapshot:deny_access'
 
 RULES = [
     rule(CREATE, MEMBER, 'Take a snapshot of a share.', 'POST /snapshots'),
@@ -33,4 +37,9 @@ RULES = [
          'POST /snapshots/{snapshot_id}/metadata', 'POST /snapshots/{snapshot_id}/metadata/{key}'),
     rule(DELETE_METADATA, MEMBER, "Delete a snapshot's metadata.", 'DELETE /snapshots/{snapshot_id}/metadata/{key}'),
     rule(EXPORTS, READER, 'List where a snapshot can be mounted.', 'GET /snapshots/{snapshot_id}/export-locations'),
+    rule(EXPORT, READER, 'See a place where a snapshot can be mounted.',
+         'GET /snapshots/{snapshot_id}/export-locations/{snapshot_export_location_id}'),
+    rule(LIST_ACCESS, READER, 'List who may mount a snapshot.', 'GET /snapshots/{snapshot_id}/access-list'),
+    rule(ALLOW, MEMBER, 'Let somebody mount a snapshot.', 'POST /snapshots/{snapshot_id}/action'),
+    rule(DENY, MEMBER, 'Let somebody mount a snapshot no more.', 'POST /snapshots/{snapshot_id}/action'),
 ]

@@ -13,7 +13,7 @@ arguments with defaults, and those that it does not know are overlooked. ``[upgr
 from oslo_service import backend
 
 #: Name of a kind of service in our code -> topic on the bus, called like the services are by operators.
-TOPICS = {'scheduler': 'manila-scheduler', 'share': 'manila-share'}
+TOPICS = {'scheduler': 'manila-scheduler', 'share': 'manila-share', 'compute': 'mlite-compute', 'dataproc': 'mlite-dataproc'}
 
 # oslo.messaging imports oslo.service, which would settle on eventlet if nobody has chosen before.
 backend.init_backend(backend.BackendType.THREADING)

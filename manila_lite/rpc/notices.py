@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notifications: what other programs (billing, dashboards, telemetry) may hear of. Nobody waits for them.
 
-    emit(services_or_ctx, event_type, payload, host=None) -> None
+    emit(services_or_ctx, event_type, payload, host=None, publisher=None) -> None
 
 * ``services_or_ctx``: a RequestContext (``work.ctx`` in a step or a plan's end, ``ctx`` in an action), whose request and
   project are in the notification, or Services where there is none.
@@ -10,6 +10,7 @@
   of the context are added; values of keys that sound like passwords are masked.
 * ``host``: ``work.op.host`` of the operation that speaks: publisher ``share.<host@backend>``, or ``scheduler.<host>``, whose
   operations have an empty one; without it the API speaks: ``api.<host>``.
+* ``publisher``: as whom a sibling speaks, whole.
 
 It returns at once and never fails; without a driver in ``[oslo_messaging_notifications]`` it does nothing. Emitted inside
 the transaction that ends an operation, a notification comes at least once: a repeated end repeats it.
@@ -130,7 +131,7 @@ class Notices:
 
 
 def emit(services_or_ctx: context.Services | context.RequestContext, event_type: str, payload: Mapping[str, Any],
-         host: str | None = None) -> None:
+         host: str | None = None, *, publisher: str | None = None) -> None:
     """Whoever listens hears of it soon, or nobody does if no driver is configured. See above."""
     try:
         notices = services_or_ctx.bus.notices
@@ -138,7 +139,8 @@ def emit(services_or_ctx: context.Services | context.RequestContext, event_type:
             return
         ctx = services_or_ctx if isinstance(services_or_ctx, context.RequestContext) else None
         about = {'request_id': ctx.request_id, 'project_id': ctx.project_id} if ctx else {}
-        publisher = f'share.{host}' if host else f'{"api" if host is None else "scheduler"}.{services_or_ctx.conf.host}'
+        if publisher is None:
+            publisher = f'share.{host}' if host else f'{"api" if host is None else "scheduler"}.{services_or_ctx.conf.host}'
         notices.put(_Notice(ctx, publisher, event_type, strutils.mask_dict_password({**about, **payload})))
     except Exception:
         LOG.exception('Notification %s is lost', event_type)

@@ -31,7 +31,10 @@ class Request:
     Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this
     request to the reason. ``source_host`` is where the share of the snapshot is that this one is made from;
     ``source_domain``, its replication domain, is found by the filter that needs it. ``subnets``: how many its share
-    network has by zone id, those for every other zone under ``None``.
+    network has by zone id, those for every other zone under ``None``. Of a replica: ``active_host`` is where the active one is,
+    ``replica_hosts`` are the backends of all there are, and ``replication_domain`` is found by the filter that needs it.
+    ``also``: further sets of extra specs, each of which the pool must satisfy too, as the share types of a group have them. A
+    group has no ``proto``: its shares will.
     """
 
     size: int
@@ -47,6 +50,10 @@ class Request:
     excluded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     new_share: bool = True
     subnets: Mapping[str | None, int] | None = None
+    active_host: str | None = None
+    replica_hosts: frozenset[str] = frozenset()
+    replication_domain: str | None = None
+    also: tuple[Mapping[str, str], ...] = ()
 
     @functools.cached_property
     def asked(self) -> Mapping[str, str]:
@@ -54,9 +61,15 @@ class Request:
         return extra_specs.capability_specs(self.extra_specs)
 
     @functools.cached_property
+    def all_asked(self) -> Sequence[Mapping[str, str]]:
+        """As ``asked``, of every set of extra specs."""
+        return self.asked, *(extra_specs.capability_specs(specs) for specs in self.also)
+
+    @functools.cached_property
     def static_key(self) -> Hashable:
         """All of the request that a static filter may look at."""
-        return frozenset(self.extra_specs.items()), self.proto, self.availability_zone
+        return (frozenset(self.extra_specs.items()), self.proto, self.availability_zone,
+                *(frozenset(specs.items()) for specs in self.also))
 
 
 @dataclasses.dataclass(frozen=True)

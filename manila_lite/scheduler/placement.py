@@ -69,7 +69,7 @@ class Groups:
 
     def alike(self, request: Request) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
         """Return pools, by host string, that static filters treat alike, with what they have in common."""
-        if 'pool_name' not in request.asked:
+        if not any('pool_name' in asked for asked in request.all_asked):
             return self._by_signature.items()
         return (((pool.signature, pool.capabilities.get('pool_name')), {pool.host: pool}) for pool in self)
 

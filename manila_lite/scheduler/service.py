@@ -10,12 +10,23 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
-from manila_lite.db import kept_answers, messages, operations, pairs, serving, shares, snapshots, transitions
+from manila_lite.db import (
+    kept_answers,
+    messages,
+    operations,
+    pairs,
+    serving,
+    share_group_snapshots,
+    share_groups,
+    shares,
+    snapshots,
+    transitions,
+)
 from manila_lite.db import services as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.operations import Plan, Step, Work
-from manila_lite.scheduler import expiry, filters, hosts, migrating, weighers
+from manila_lite.scheduler import expiry, filters, groups, hosts, migrating, replicas, weighers
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import Placement, why_none
@@ -93,14 +104,24 @@ def _share(conn: Connection, work: Work) -> Any:
 
 def _request(conn: Connection, work: Work, share: Any) -> Request:
     hints = work.data.get('hints') or {}
-    source = snapshots.with_share(conn, share.snapshot_id) if share.snapshot_id else None
+    source_host = _source_host(conn, share)
+    group = groups.place_of(share_groups.by_id(conn, share.share_group_id)) if share.share_group_id else None
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
         extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id),
         availability_zone=work.data.get('zone'), same_hosts=_hosts_of(conn, hints, 'same_host'),
-        different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=hints.get('only_host'),
+        different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or hints.get('only_host'),
         subnets=serving.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
-        source_host=source[1].host if source else None, excluded=work.data.get('excluded', {}), new_share=True)
+        source_host=source_host, excluded=work.data.get('excluded', {}), new_share=True)
+
+
+def _source_host(conn: Connection, share: Any) -> str | None:
+    """Return where the share is whose snapshot this one is made from, by itself or with its group."""
+    if share.source_share_group_snapshot_member_id:
+        found = share_group_snapshots.with_share(conn, share.source_share_group_snapshot_member_id)
+        return found[1].host if found else None
+    source = snapshots.with_share(conn, share.snapshot_id) if share.snapshot_id else None
+    return source[1].host if source else None
 
 
 def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[str]:
@@ -215,6 +236,8 @@ PLANS = [
     Plan('share.delete', (Step(_nothing),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
     *migrating.PLANS,
+    *replicas.plans(choose),
+    *groups.plans(choose),
 ]
 
 

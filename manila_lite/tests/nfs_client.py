@@ -9,7 +9,6 @@ is that for tests.
 
 import argparse
 import ctypes
-import errno
 import hashlib
 import json
 import os
@@ -17,9 +16,8 @@ import subprocess
 import sys
 import threading
 
-_LIBRARY = 'libnfs.so.13'
-#: libnfs 4.0 loses NFSv4 writes of 4096 bytes and more.
-_CHUNK = 2048
+from manila_lite.siblings import libnfs
+
 #: Reading has no such limit.
 _PIECE = 1 << 16
 #: What btrfs takes for the smallest write.
@@ -29,46 +27,8 @@ _CLONE_NEWNET = 0x40000000
 _SESSION_SECONDS = 120
 
 
-class Refused(Exception):
-    """The server said no; the message has its error, and ``number`` the errno."""
-
-    def __init__(self, message, number):
-        super().__init__(message)
-        self.number = number
-
-
-class _Entry(ctypes.Structure):
-    """The head of libnfs' directory entry."""
-
-
-_Entry._fields_ = [('next', ctypes.POINTER(_Entry)), ('name', ctypes.c_char_p)]
-
-
-class Mount:
-    """An export, mounted in user space. One in a process at a time."""
-
-    def __init__(self, address, export):
-        self._lib = ctypes.CDLL(_LIBRARY)
-        self._lib.nfs_init_context.restype = ctypes.c_void_p
-        self._lib.nfs_get_error.restype = ctypes.c_char_p
-        self._lib.nfs_readdir.restype = ctypes.POINTER(_Entry)
-        self._context = ctypes.c_void_p(self._lib.nfs_init_context())
-        self.call('nfs_set_version', 4)
-        self.call('nfs_mount', address.encode(), export.encode())
-
-    def call(self, name, *arguments):
-        """Return what a function of libnfs returns.
-
-        :raises Refused: it failed.
-        """
-        result = getattr(self._lib, name)(self._context, *arguments)
-        if result < 0:
-            said = self._lib.nfs_get_error(self._context)
-            text = said.decode(errors='replace') if said else name
-            # libnfs has its own idea of this number.
-            number = errno.EDQUOT if 'DQUOT' in text else -result
-            raise Refused(f'{text} ({os.strerror(number)})', number)
-        return result
+class Mount(libnfs.Mount):
+    """An export, mounted in user space, with whole files to read and write. One in a process at a time."""
 
     def _open(self, path, flags):
         handle = ctypes.c_void_p()
@@ -85,23 +45,13 @@ class Mount:
     def _exists(self, path):
         return path in self.names()
 
-    def names(self, path='/'):
-        """Return the names in a directory."""
-        directory = ctypes.c_void_p()
-        self.call('nfs_opendir', path.encode(), ctypes.byref(directory))
-        found = []
-        while entry := self._lib.nfs_readdir(self._context, directory):
-            found.append(entry.contents.name.decode())
-        self._lib.nfs_closedir(self._context, directory)
-        return sorted(name for name in found if name not in ('.', '..'))
-
     def write(self, path, data):
         """The file holds exactly the data."""
         if self._exists(path):
             self.unlink(path)
         handle = self._create(f'/{path}')
-        for start in range(0, len(data), _CHUNK):
-            part = data[start:start + _CHUNK]
+        for start in range(0, len(data), libnfs.CHUNK):
+            part = data[start:start + libnfs.CHUNK]
             self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(part)), part)
         self.call('nfs_close', handle)
 
@@ -115,9 +65,9 @@ class Mount:
     def read(self, path):
         """Return what the file holds."""
         handle = self._open(f'/{path}', os.O_RDONLY)
-        buffer = ctypes.create_string_buffer(_CHUNK)
+        buffer = ctypes.create_string_buffer(libnfs.CHUNK)
         found = b''
-        while count := self.call('nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(_CHUNK), buffer):
+        while count := self.call('nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(libnfs.CHUNK), buffer):
             found += buffer.raw[:count]
         self.call('nfs_close', handle)
         return found
@@ -141,6 +91,10 @@ class Mount:
             self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(piece)), piece)
         self.call('nfs_fsync', handle)
         self.call('nfs_close', handle)
+
+    def rename(self, old, new):
+        """The file has another name."""
+        self.call('nfs_rename', f'/{old}'.encode(), f'/{new}'.encode())
 
     def unlink(self, path):
         """The file is gone."""
@@ -194,7 +148,7 @@ def _serve(mount):
         action, *words = json.loads(line)
         try:
             answer = True, ACTIONS[action](mount, *words)
-        except Refused as refused:
+        except libnfs.Refused as refused:
             answer = False, str(refused)
         print(json.dumps(answer), flush=True)
 
@@ -208,6 +162,7 @@ ACTIONS = {
     'fill': lambda mount, path, mebibytes: mount.fill(path, int(mebibytes)),
     'digest': lambda mount: '\n'.join(f'{mount.digest(name)}  {name}' for name in mount.names()),
     'unlink': lambda mount, path: mount.unlink(path),
+    'rename': lambda mount, old, new: mount.rename(old, new),
 }
 
 
@@ -224,7 +179,7 @@ def main():
         enter(args.netns)
     try:
         said = ACTIONS[args.action](Mount(args.address, args.export), *args.words)
-    except Refused as refused:
+    except libnfs.Refused as refused:
         print(refused)
         return 1
     if said is not None:

@@ -37,7 +37,8 @@ lease = 60
 #: Body that makes the share type of these services.
 DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
     'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
-    'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True'}}}
+    'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
+    'mount_snapshot_support': 'True'}}}
 
 
 def free_port():

@@ -7,10 +7,11 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from reference import api, manage, metrics
+from reference import api, dataproc, manage, metrics, proofs
 
 _SOURCES: dict[str, Callable[[], Iterable[str]]] = {
-    'api-reference': api.lines, 'manage-reference': manage.lines, 'metrics-reference': metrics.lines}
+    'api-reference': api.lines, 'data-processing-reference': dataproc.lines, 'manage-reference': manage.lines,
+    'metrics-reference': metrics.lines, 'proofs': proofs.lines}
 
 
 class _Reference(SphinxDirective):

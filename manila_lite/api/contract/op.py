@@ -28,7 +28,8 @@ class Op:
     + action unless ``old_action`` says otherwise. ``old_path``: the path below 2.7. ``states`` maps
     exception classes to the status they have in this call, where it is not the usual one. ``once``: sent again with the
     same ``Idempotency-Key``, it is answered as before; all it does is in transactions of the database. ``or_ok``: another
-    status of success, without a body, that the call itself chooses (``Request.ok``).
+    status of success, without a body, that the call itself chooses (``Request.ok``). ``strict``: query parameters that it
+    does not know are refused.
     """
 
     method: str
@@ -48,6 +49,7 @@ class Op:
     states: tuple[tuple[type[errors.ManilaLiteError], int], ...] = ()
     once: bool = False
     or_ok: int | None = None
+    strict: bool = False
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""

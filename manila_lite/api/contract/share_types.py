@@ -58,7 +58,7 @@ class _Many(Many):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Bare(Body):
+class Bare(Body):
     """A body that is the entity itself, without a key around it."""
 
     @functools.cached_property
@@ -77,7 +77,7 @@ class _Bare(Body):
         return self._keyed.parse(version, {self.key: document})
 
 
-def _which(value: Any) -> bool | None:
+def is_public(value: Any) -> bool | None:
     """``all`` and ``none`` are no filter."""
     return None if str(value).lower() in ('all', 'none') else shapes.flag(value)
 
@@ -96,7 +96,7 @@ _CREATE = Body('share_type', (
 _UPDATE = Body('share_type', (Field('name', {**shapes.NAME, 'pattern': r'\S'}), *_VALUES), keys=('volume_type',))
 
 _FILTERS = (
-    Field('is_public', {'type': 'string'}, parse=_which),
+    Field('is_public', {'type': 'string'}, parse=is_public),
     Field('extra_specs', {'type': 'string'}, since='2.43', parse=shapes.pairs),
 )
 
@@ -128,7 +128,7 @@ OPS = [
     Op('POST', f'{_ONE}/extra_specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'extra_specs'),
        body=Body('extra_specs', free=_SPECS)),
     Op('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS)),
-    Op('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), body=_Bare('body', free=_SPECS)),
+    Op('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
     Op('DELETE', _KEY, v2.delete_spec_but_snapshots, rules.DELETE_SPEC, until='2.23', ok=202),
     Op('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, since='2.24', ok=202),
 ]

@@ -4,7 +4,7 @@
 from manila_lite import errors, states
 from manila_lite.actions import shares as actions
 from manila_lite.api.contract import shapes
-from manila_lite.api.contract.fields import Always, View
+from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
@@ -38,12 +38,12 @@ FIELDS = (
     Field('export_locations', {'type': 'array', 'items': {'type': 'string'}}, until='2.8', read=v2.exports_of),
     Field('access_rules_status', {'type': 'string'}, since='2.10', read=v2.rules_status),
     Field('replication_type', NULL_STRING, since='2.11'),
-    Field('has_replicas', BOOLEAN, since='2.11', read=Always(False)),
+    Field('has_replicas', BOOLEAN, since='2.11', read=v2.has_replicas),
     Field('user_id', NULL_STRING, since='2.16'),
     Field('create_share_from_snapshot_support', BOOLEAN, since='2.24'),
     Field('revert_to_snapshot_support', BOOLEAN, since='2.27'),
     Field('share_group_id', NULL_STRING, since='2.31'),
-    Field('source_share_group_snapshot_member_id', NULL_STRING, since='2.31', read=Always(None)),
+    Field('source_share_group_snapshot_member_id', NULL_STRING, since='2.31'),
     Field('mount_snapshot_support', BOOLEAN, since='2.32'),
     Field('progress', NULL_STRING, since='2.54'),
     Field('is_soft_deleted', BOOLEAN, since='2.69'),
@@ -78,13 +78,13 @@ CREATE = (
     Field('is_public', shapes.NULL_FLAG, parse=shapes.flag),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}),
     Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
-    Field('share_group_id', {'type': 'null'}, since='2.31'),
+    Field('share_group_id', shapes.NULL_UUID, since='2.31'),
     Field('source_share_group_snapshot_member_id', {'type': 'null'}, since='2.31'),
     Field('consistency_group_id', {'type': 'null'}),
     Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
     Field('scheduler_hints', _hints(*_AFFINITY, 'only_host'), since='2.67'),
     Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84'),
-    Field('encryption_key_ref', {'type': 'null'}, since='2.90'),
+    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90'),
 )
 
 UPDATE = (
@@ -116,6 +116,7 @@ FILTERS = (
     Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.42'),
     Field('is_soft_deleted', shapes.FLAG, parse=shapes.flag, since='2.69'),
     Field('mount_point_name', {'type': 'string'}, since='2.84'),
+    Field('encryption_key_ref', {'type': 'string'}, since='2.90'),
     Field('availability_zone', {'type': 'string'}, since='2.97'),
     *PAGE,
 )
@@ -138,7 +139,8 @@ OPS = [
        once=True),
     Op('PUT', '/shares/{share_id}', v2.update, rules.UPDATE, One(SHARE),
        body=Body('share', UPDATE, missing=errors.Unprocessable)),
-    Op('DELETE', '/shares/{share_id}', v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE),
+    Op('DELETE', '/shares/{share_id}', v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE,
+       query=(Field('share_group_id', {'type': 'string'}),)),
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
        body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),

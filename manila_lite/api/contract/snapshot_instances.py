@@ -3,7 +3,7 @@
 
 from manila_lite import states
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import snapshot_instances as v2
 from manila_lite.policies import snapshot_instances as rules
@@ -27,9 +27,6 @@ INSTANCE = View('snapshot_instance', 'snapshot_instances', (
 FILTERS = (*(Field(name, STRING) for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')), *PAGE)
 
 _ONE = '/snapshot-instances/{snapshot_instance_id}'
-_EXPORTS = f'{_ONE}/export-locations'
-#: No backend mounts snapshots.
-_NOWHERE = {'type': 'array', 'maxItems': 0}
 
 OPS = [
     Op('GET', '/snapshot-instances', v2.index, rules.INDEX, Many(SUMMARY, paged=True), since='2.19', query=FILTERS),
@@ -37,7 +34,4 @@ OPS = [
     Op('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.19'),
     Op('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.19', action='reset_status',
        body=Body('reset_status', (Field('status', STRING, required=True),))),
-    Op('GET', _EXPORTS, v2.exports, rules.EXPORTS, Plain(_NOWHERE, 'share_snapshot_export_locations'), since='2.32'),
-    Op('GET', f'{_EXPORTS}/{{export_location_id}}', v2.export, rules.EXPORT,
-       Plain({'type': 'object'}, 'share_snapshot_export_location'), since='2.32'),
 ]

@@ -6,7 +6,7 @@ from manila_lite.actions import snapshots as actions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import snapshots as v2
 from manila_lite.api.v2.metadata import Calls
@@ -66,8 +66,6 @@ _BUSY = ((errors.WrongState, 400),)
 _BUSY_DELETE = ((errors.WrongState, 403),)
 _ONE = '/snapshots/{snapshot_id}'
 _ACTION = f'{_ONE}/action'
-#: No backend mounts snapshots (``mount_snapshot_support``).
-_NOWHERE = {'type': 'array', 'maxItems': 0}
 
 OPS = [
     Op('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
@@ -80,7 +78,5 @@ OPS = [
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
-    Op('GET', f'{_ONE}/export-locations', v2.exports, rules.EXPORTS, Plain(_NOWHERE, 'share_snapshot_export_locations'),
-       since='2.32'),
     *metadata_ops(_ONE, Calls('snapshots', actions, ('snapshot_id',)), rules, since='2.73'),
 ]

@@ -11,8 +11,6 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import access, models, shares
 
-#: From 2.38 on, IPv6 addresses will do.
-_IPV6 = 38
 #: What stands for what the caller may not see, and the filters that would tell it.
 _UNSEEN, _TELLING = '******', ('access_to', 'access_key')
 
@@ -41,16 +39,22 @@ def state_of(row: Any, req: Request) -> str:
 
 def allow(req: Request) -> Any:
     """Add a rule."""
-    row, metadata = actions.allow(req.ctx, req.params['share_id'], req.body, ipv6=req.version >= _IPV6,
-                                  despite_errors=req.version >= versions.STATES_OF_RULES)
+    row, metadata = actions.allow(req.ctx, req.params['share_id'], req.body, ipv6=req.version >= versions.IPV6_RULES,
+                                  despite_errors=req.version >= versions.STATES_OF_RULES,
+                                  despite_replicas=_despite_replicas(req))
     # Who made it may know it, whatever locks it was made with.
     req.related |= {'metadata': {row.id: metadata}, 'hidden': {}}
     return row
 
 
+def _despite_replicas(req: Request) -> bool:
+    return req.version >= versions.RULES_BESIDE_BROKEN_REPLICAS
+
+
 def deny(req: Request) -> None:
     """Take a rule away."""
-    actions.deny(req.ctx, req.params['share_id'], req.body['access_id'], unrestrict=bool(req.body.get('unrestrict')))
+    actions.deny(req.ctx, req.params['share_id'], req.body['access_id'], unrestrict=bool(req.body.get('unrestrict')),
+                 despite_replicas=_despite_replicas(req))
 
 
 def list_of_share(req: Request) -> list[Any]:

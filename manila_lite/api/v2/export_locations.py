@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from manila_lite.actions import locks
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import exports, instances, models, shares
@@ -17,7 +18,7 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:
-        share = shares.get(conn, req.ctx, req.params['share_id'])
+        share = shares.get(conn, locks.anywhere(req.ctx), req.params['share_id'])
         return _list(conn, req, share.instance_id)
 
 

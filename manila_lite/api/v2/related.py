@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.request import Request
-from manila_lite.db import models, pairs, shares
+from manila_lite.db import models, pairs, replicas, shares
 
 #: From 2.9 on, export locations are resources of their own.
 _INLINE_EXPORTS_UNTIL = 8
@@ -16,6 +16,8 @@ _INLINE_EXPORTS_UNTIL = 8
 def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
     """Metadata, and below 2.9 the export locations, of these shares are at hand for the view."""
     req.related['metadata'] = pairs.of_many(conn, models.share_metadata, [row.id for row in rows])
+    if named := [row.id for row in rows if row.replication_type]:
+        req.related['replicated'] = replicas.replicated(conn, named)
     if req.version <= _INLINE_EXPORTS_UNTIL:
         req.related['exports'] = shares.exports(conn, [row.instance_id for row in rows])
 

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from manila_lite.actions import share_replicas as replicas
 from manila_lite.actions import shares as actions
 from manila_lite.api.request import Request
 from manila_lite.db import instances, shares
@@ -56,13 +57,17 @@ def show(req: Request) -> Any:
 
 def reset_status(req: Request) -> None:
     """Set the status by hand."""
-    if not actions.reset_second(req.ctx, req.params['share_instance_id'], req.body['status']):
+    if replicas.is_replica(req.ctx, req.params['share_instance_id']):
+        replicas.reset_status(req.ctx, req.params['share_instance_id'], req.body['status'])
+    elif not actions.reset_second(req.ctx, req.params['share_instance_id'], req.body['status']):
         actions.reset_status(req.ctx, _share_of(req), req.body['status'])
 
 
 def force_delete(req: Request) -> None:
     """Delete an instance in any status; a share goes with its first one, and not with what a migration left behind."""
-    if not actions.delete_second(req.ctx, req.params['share_instance_id']):
+    if replicas.is_replica(req.ctx, req.params['share_instance_id']):
+        replicas.delete(req.ctx, req.params['share_instance_id'], force=True)
+    elif not actions.delete_second(req.ctx, req.params['share_instance_id']):
         actions.delete(req.ctx, _share_of(req), force=True)
 
 

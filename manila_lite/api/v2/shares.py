@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from manila_lite import errors, states
+from manila_lite import errors, key_manager, states
 from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
@@ -34,6 +34,11 @@ def rules_status(row: Any, req: Request) -> str:
     if req.version < versions.STATES_OF_RULES and row.access_rules_status == states.Rules.SYNCING:
         return 'out_of_sync'
     return row.access_rules_status
+
+
+def has_replicas(row: Any, req: Request) -> bool:
+    """Read whether there is a replica beside the active one; looked up for all rows at once."""
+    return row.id in req.related.get('replicated', ())
 
 
 # Lists ------------------------------------------------------------------------------------------
@@ -83,6 +88,8 @@ def show(req: Request) -> Any:
 
 def create(req: Request) -> Any:
     """Create a share."""
+    if key := req.body.get('encryption_key_ref'):
+        key_manager.vet(req.ctx, req.raw.headers.get('X-Auth-Token'), key)
     row, metadata = actions.create(req.ctx, req.body)
     req.related['metadata'] = {row.id: metadata}
     return row
@@ -98,7 +105,7 @@ def update(req: Request) -> Any:
 
 def delete(req: Request) -> None:
     """Delete a share."""
-    actions.delete(req.ctx, req.params['share_id'])
+    actions.delete(req.ctx, req.params['share_id'], group_id=req.query.get('share_group_id'))
 
 
 def force_delete(req: Request) -> None:

@@ -82,10 +82,3 @@ def force_delete(req: Request) -> None:
 def reset_status(req: Request) -> None:
     """Set the status by hand."""
     actions.reset_status(req.ctx, req.params['snapshot_id'], req.body['status'])
-
-
-def exports(req: Request) -> list[Any]:
-    """List where the snapshot can be mounted: nowhere, since no backend mounts snapshots. Clients ask with every show."""
-    with req.ctx.db.reader() as conn:
-        snapshots.get(conn, req.ctx, req.params['snapshot_id'])
-    return []

@@ -20,7 +20,9 @@ shares = sa.Table(
     flag('snapshot_support'), flag('create_share_from_snapshot_support'),
     flag('revert_to_snapshot_support'), flag('mount_snapshot_support'),
     sa.Column('replication_type', Name),
-    sa.Column('share_group_id', Id),
+    sa.Column('share_group_id', Id, index=True),
+    # The part of a group snapshot that the share was made from.
+    sa.Column('source_share_group_snapshot_member_id', Id, index=True),
     sa.Column('task_state', Name),
     flag('is_soft_deleted'),
     sa.Column('scheduled_to_be_deleted_at', Time),

@@ -26,3 +26,19 @@ snapshots = sa.Table(
 )
 
 snapshot_metadata = pairs('snapshot_metadata', 'snapshots')
+
+snapshot_access_rules = sa.Table(
+    'snapshot_access_rules', metadata, ident(), *times(),
+    ref('snapshot_id', 'snapshots.id', cascade=True),
+    sa.Column('access_type', sa.String(32), nullable=False),
+    sa.Column('access_to', Name, nullable=False),
+    sa.Column('state', Name, nullable=False),
+)
+
+snapshot_export_locations = sa.Table(
+    'snapshot_export_locations', metadata, ident(), *times(),
+    ref('snapshot_id', 'snapshots.id', cascade=True),
+    sa.Column('position', sa.Integer, nullable=False),
+    sa.Column('path', sa.String(2000), nullable=False),
+    flag('is_admin_only'),
+)

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations, managing, migration, options, report, share_managing, share_migration
+from manila_lite.drivers.dummy import (
+    locations,
+    managing,
+    migration,
+    options,
+    replication,
+    report,
+    share_managing,
+    share_migration,
+)
 from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
@@ -25,14 +34,16 @@ def _key(share_id: str, rule: kinds.AccessRule) -> str | None:
 
 
 class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
-                  migration.DummyMigration, share_migration.DummyShareMigration, managing.DummyManaging,
-                  share_managing.DummyShareManaging):
+                  interface.MountsSnapshots, interface.ConsistentSnapshots, migration.DummyMigration,
+                  share_migration.DummyShareMigration, managing.DummyManaging, share_managing.DummyShareManaging,
+                  replication.DummyReplication):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
 
     Whether they are on share servers is up to the option driver_handles_share_servers.
     """
 
     OPTIONS = options.OPTIONS
+    CONSISTENT_ACROSS = 'host'
     PROTOCOLS = frozenset({'NFS', 'CIFS'})
 
     def __init__(self, backend: interface.Backend):
@@ -137,11 +148,32 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return f'/snapshots/{snapshot.id}'
 
     @knobbed
+    def create_group_snapshot(self, snapshots: Sequence[kinds.Snapshot]) -> Mapping[str, str | None]:
+        with self.store.locked():
+            sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
+            if not all(self.store.snapshots.get(ident) for ident in sources):
+                for ident, source in sources.items():
+                    self.store.snapshots.put(SnapshotRecord(ident, source.id, source.size, source.content, source.used))
+        return {ident: f'/snapshots/{ident}' for ident in sources}
+
+    @knobbed
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
         with self.store.locked():
             record = self.store.snapshots.get(snapshot.id)
             if record and record.ours:
                 self.store.snapshots.drop(snapshot.id)
+
+    @knobbed
+    def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
+        with self.store.locked():
+            record = self.store.snapshot(snapshot.id)
+            share = dataclasses.replace(self.store.share(snapshot.share.id), path=snapshot.id)
+            self._server_of(snapshot.share)
+            results = {rule.id: kinds.RuleResult(self._objection(rule)) for rule in rules}
+            record.exported = True
+            record.rules = {rule.id: [rule.type, rule.to, 'ro'] for rule in rules if not results[rule.id].error}
+            self.store.snapshots.put(record)
+        return kinds.ServedSnapshot(tuple(self._locations(snapshot.share, share)), results)
 
     @knobbed
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
@@ -172,6 +204,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             for record in self.store.shares.all():
                 record.exported, record.rules = False, {}
                 self.store.shares.put(record)
+            for snapshot in self.store.snapshots.all():
+                snapshot.exported, snapshot.rules = False, {}
+                self.store.snapshots.put(snapshot)
 
     def _create(self, share: kinds.Share, snapshot: kinds.Snapshot | None = None) -> list[kinds.ExportLocation]:
         with self.store.locked():
@@ -192,7 +227,8 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             raise errors.Final(f'This backend does not serve {share.proto}.')
         self._need_room(share.pool, share.size)
         return ShareRecord(share.id, share.pool, share.size, share.proto.upper(), share.mount_point_name or share.id,
-                           server=self._server_of(share))
+                           server=self._server_of(share), qos=dict(share.qos),
+                           key=share.encryption_key_ref)
 
     def _need_room(self, pool: str, more: int) -> None:
         """:raises errors.Final: the pool cannot promise ``more`` GiB."""
@@ -207,7 +243,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             return kinds.EnsureResult(error='The data of the share is missing.')
         before = dataclasses.replace(record)
         try:
-            record.server = self._server_of(target.share)
+            record.server, record.qos = self._server_of(target.share), dict(target.share.qos)
         except errors.Final as bad:
             return kinds.EnsureResult(error=str(bad))
         results = self._enforce(record, target.rules, before)

@@ -106,7 +106,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
             self.store.shares.put(dataclasses.replace(record, pool=migration.pool, server=migration.target.id,
                                                       exported=False, rules={}))
             for snapshot in taken:
-                self.store.snapshots.put(dataclasses.replace(snapshot, name=''))
+                self.store.snapshots.put(dataclasses.replace(snapshot, name='', exported=False, rules={}))
 
     def _serves(self, migration: kinds.ServerMigration, share: kinds.Share) -> bool:
         with self.store.locked():

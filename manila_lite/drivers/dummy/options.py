@@ -26,6 +26,8 @@ OPTIONS = (
                 help='Whether shares that move to the backend can be written to meanwhile.'),
     cfg.BoolOpt('dummy_cancellable_migration', default=True,
                 help='Whether a migration to the backend can be called off.'),
+    cfg.StrOpt('dummy_replication_domain',
+               help='Name that this backend has in common with others that replicate shares of each other.'),
     cfg.DictOpt('dummy_capabilities', default={},
                 help='Capabilities reported besides the true ones, or instead of them, for instance "qos:true".'),
     cfg.ListOpt('dummy_knobs', default=[],

@@ -45,11 +45,13 @@ def capabilities(driver: interface.ShareDriver) -> dict[str, Any]:
     return {
         'storage_protocol': '_'.join(proto.upper() for proto in conf.dummy_protocols),
         'vendor_name': 'manila_lite',
-        'mount_snapshot_support': False,
         'mount_point_name_support': True,
+        'qos': True,
+        'encryption_support': ['share', 'share_server'] if driver.HANDLES_SHARE_SERVERS else ['share'],
         'ipv4_support': 4 in versions,
         'ipv6_support': 6 in versions,
         **interface.capabilities_of(driver),
+        **interface.replication_of(driver, conf.dummy_replication_domain),
         **{key: _value(text) for key, text in conf.dummy_capabilities.items()},
     }
 

@@ -92,7 +92,8 @@ class DummyShareManaging(interface.ManagesSnapshots):
             record = self.store.snapshots.get(snapshot.id)
             if record is not None and record.ours:
                 share = self.store.shares.get(record.share_id)
-                self.store.snapshots.put(dataclasses.replace(record, ours=False, path=share.path if share else ''))
+                self.store.snapshots.put(dataclasses.replace(
+                    record, ours=False, path=share.path if share else '', exported=False, rules={}))
 
     def _called(self, name: str) -> list[ShareRecord]:
         return [record for record in self.store.shares.all() if record.path == name]

@@ -111,7 +111,8 @@ class DummyShareMigration(interface.MigratesShares):
         with home.locked():
             record = home.snapshot(snapshot.id)
         with self.store.locked():
-            self.store.snapshots.put(dataclasses.replace(record, share_id=migration.target.id, name=''))
+            self.store.snapshots.put(dataclasses.replace(record, share_id=migration.target.id, name='', exported=False,
+                                                         rules={}))
 
     def _take(self, migration: kinds.ShareMigration) -> ShareRecord:
         """The share is here as it is there now; nobody is let in yet. Returns it."""

@@ -23,8 +23,9 @@ class ShareRecord:
     """A share. ``size`` and ``used`` in GiB; ``rules`` are those in force: id to type, to, level.
 
     ``exported`` and ``rules`` are what a reboot would lose; ``content`` stands for all its files. ``server`` is
-    the id of the share server that exports it. One that is not ``ours`` is only there to be taken over; ``was`` is the path
-    by which it was, then.
+    the id of the share server that exports it, ``qos`` what it is promised, ``key`` the id of the key that it is encrypted
+    with. One that is not ``ours`` is only there to be taken over; ``was`` is the path by which it was, then.
+    ``role`` is 'replica' for one that is not the active one.
     """
 
     id: str
@@ -39,13 +40,16 @@ class ShareRecord:
     server: str | None = None
     ours: bool = True
     was: str = ''
+    qos: dict[str, str] = dataclasses.field(default_factory=dict)
+    key: str | None = None
+    role: str = ''
 
 
 @dataclasses.dataclass
 class SnapshotRecord:
     """A snapshot: what its share held when it was taken. ``name`` is what the backend calls it, if that is not its id.
 
-    ``path`` is that of its share, of one that is not ``ours``.
+    ``path`` is that of its share, of one that is not ``ours``. ``exported`` and ``rules`` as of shares.
     """
 
     id: str
@@ -56,6 +60,8 @@ class SnapshotRecord:
     name: str = ''
     ours: bool = True
     path: str = ''
+    exported: bool = False
+    rules: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass

@@ -4,20 +4,23 @@
 from manila_lite import kinds
 from manila_lite.drivers.interface.base import Backend, ShareDriver
 from manila_lite.drivers.interface.ensuring import EnsuresOneByOne
+from manila_lite.drivers.interface.group_snapshots import ConsistentSnapshots
 from manila_lite.drivers.interface.managing import ManagesServers
 from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets, TakesSubnetMetadata
+from manila_lite.drivers.interface.replication import Replicates
 from manila_lite.drivers.interface.resize import Resizes
 from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
 from manila_lite.drivers.interface.server_migration import MigratesServers
 from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.share_managing import ManagesShares, ManagesSnapshots
 from manila_lite.drivers.interface.share_migration import MigratesShares
-from manila_lite.drivers.interface.snapshots import Clones, Reverts, Snapshots
+from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'EnsuresOneByOne', 'MakesServers',
-           'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesServers', 'MigratesShares', 'Resizes',
-           'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices',
-           'abilities_of', 'capabilities_of']
+__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'ConsistentSnapshots', 'EnsuresOneByOne',
+           'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesServers', 'MigratesShares',
+           'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets',
+           'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of', 'consistency_of',
+           'replication_of']
 
 #: Which abstract class gives which ability.
 ABILITIES: dict[type, kinds.Ability] = {
@@ -25,6 +28,8 @@ ABILITIES: dict[type, kinds.Ability] = {
     Snapshots: kinds.Ability.SNAPSHOT,
     Clones: kinds.Ability.CREATE_FROM_SNAPSHOT,
     Reverts: kinds.Ability.REVERT,
+    MountsSnapshots: kinds.Ability.MOUNT_SNAPSHOT,
+    ConsistentSnapshots: kinds.Ability.CONSISTENT_SNAPSHOTS,
     MakesServers: kinds.Ability.SHARE_SERVERS,
     SpansSubnets: kinds.Ability.SEVERAL_SUBNETS,
     AddsSubnets: kinds.Ability.ADD_SUBNET,
@@ -33,6 +38,7 @@ ABILITIES: dict[type, kinds.Ability] = {
     UpdatesSecurityServices: kinds.Ability.SECURITY_SERVICES,
     MigratesServers: kinds.Ability.MIGRATE_SERVER,
     MigratesShares: kinds.Ability.MIGRATE_SHARE,
+    Replicates: kinds.Ability.REPLICATE,
     ManagesShares: kinds.Ability.MANAGE_SHARES,
     ManagesSnapshots: kinds.Ability.MANAGE_SNAPSHOTS,
 }
@@ -42,6 +48,7 @@ CAPABILITIES: dict[kinds.Ability, str] = {
     kinds.Ability.SNAPSHOT: 'snapshot_support',
     kinds.Ability.CREATE_FROM_SNAPSHOT: 'create_share_from_snapshot_support',
     kinds.Ability.REVERT: 'revert_to_snapshot_support',
+    kinds.Ability.MOUNT_SNAPSHOT: 'mount_snapshot_support',
     kinds.Ability.SHARE_SERVERS: 'driver_handles_share_servers',
     kinds.Ability.SEVERAL_SUBNETS: 'share_server_multiple_subnet_support',
     kinds.Ability.ADD_SUBNET: 'network_allocation_update_support',
@@ -63,4 +70,20 @@ def abilities_of(driver: object) -> frozenset[kinds.Ability]:
 def capabilities_of(driver: object) -> dict[str, bool]:
     """Return what a pool of the driver is to say of its abilities."""
     found = abilities_of(driver)
-    return {name: ability in found for ability, name in CAPABILITIES.items()}
+    # That the rules of a share hold for its snapshots too is the manager's work.
+    return {name: ability in found for ability, name in CAPABILITIES.items()} | {
+        'snapshot_inherit_share_access_support': kinds.Ability.MOUNT_SNAPSHOT in found}
+
+
+def replication_of(driver: object, domain: str | None) -> dict[str, object]:
+    """Return what a pool of the driver is to say of replication; nothing outside a replication domain."""
+    if not domain or not isinstance(driver, Replicates):
+        return {}
+    return {'replication_domain': domain, 'replication_type': sorted(driver.REPLICATION_TYPES)}
+
+
+def consistency_of(driver: object) -> str | None:
+    """Return what shares of a group must have in common to be snapshotted at one moment: ``pool``, ``host``; nothing: they are
+    snapshotted one after another.
+    """
+    return driver.CONSISTENT_ACROSS if isinstance(driver, ConsistentSnapshots) else None

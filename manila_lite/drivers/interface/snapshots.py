@@ -19,6 +19,20 @@ class Snapshots(abc.ABC):
         """The snapshot is gone. One that is not there is a success."""
 
 
+class MountsSnapshots(abc.ABC):
+    """Snapshots that clients can mount, to read what the share held."""
+
+    @abc.abstractmethod
+    def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
+        """The snapshot is exported to exactly these clients, who can only read, until it is deleted or let go of.
+
+        May run beside any call for the share. Returns where it mounts, preferred first, and a result for every rule, as
+        ``update_access``. All rules have the level ro.
+
+        :raises errors.Final: it is not there.
+        """
+
+
 class Clones(abc.ABC):
     """New shares that start with a snapshot's content."""
 

@@ -137,6 +137,11 @@ def is_read_only(path: Path) -> bool:
     return found.value
 
 
+def set_read_only(path: Path, yes: bool) -> None:
+    """Nobody can write to the subvolume, or whoever may."""
+    _library.call('btrfs_util_set_subvolume_read_only', path, ctypes.c_bool(yes))
+
+
 def has_quota(pool: Path) -> bool:
     """Say whether the pool counts what subvolumes hold."""
     return _counters(pool).is_dir()

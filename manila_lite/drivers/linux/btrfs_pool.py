@@ -172,6 +172,11 @@ class BtrfsPool(pool.Pool):
         self.recover(ident)
         self._from_snapshot(ident, snapshot, size)
 
+    def prepare(self, ident: str, source: Path, size: int) -> None:
+        """A subvolume that can hold ``size`` GiB, and holds what that one does, is there beside the share."""
+        self.recover(ident)
+        self._writable(ident, source, size)
+
     def swap(self, ident: str) -> None:
         """The share is what was prepared. Nobody may have it mounted."""
         self.share(ident).rename(self._old(ident))
@@ -188,12 +193,23 @@ class BtrfsPool(pool.Pool):
 
     def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
         """The share can hold ``size`` GiB, also if it holds more now: then nobody writes until there is room again."""
+        thawed = self._thaw(ident)
         found = btrfs.limit_of(self.root, self.share(ident))
         if found is not None and found in (size * pool.GIB, (stands or size) * pool.GIB):
-            return ()
+            return thawed
         self.resize(ident, size)
         was = 'no limit' if found is None else f'{found / pool.GIB:g} GiB'
-        return (f'The size that is enforced was {was}; it is {size} GiB.',)
+        return (*thawed, f'The size that is enforced was {was}; it is {size} GiB.')
+
+    def freeze(self, ident: str) -> None:
+        """Nobody can write to the share, whoever mounts it and how."""
+        btrfs.set_read_only(self.share(ident), True)
+
+    def _thaw(self, ident: str) -> tuple[str, ...]:
+        if not btrfs.is_read_only(self.share(ident)):
+            return ()
+        btrfs.set_read_only(self.share(ident), False)
+        return ('A replica was to take its place, so it could only be read; it can be written to again.',)
 
     def used(self, ident: str) -> int:
         """Return how many bytes the share holds now."""

@@ -14,7 +14,7 @@ from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'mount': 'mount', 'umount': 'mount'}
 _BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount'}
-_SERVER_PROGRAMS = {'ip': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
+_SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
 _FSAL = '*/ganesha/libfsalvfs.so'
 
 

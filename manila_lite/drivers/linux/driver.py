@@ -2,6 +2,7 @@
 """The driver: shares on a pool, each mounted on its own and exported by one NFS server, or by that of its share server."""
 
 import contextlib
+import dataclasses
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +12,17 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import errors, kinds
-from manila_lite.drivers.interface import Backend, Clones, Resizes, Reverts, Snapshots, capabilities_of
-from manila_lite.drivers.linux import check, clients, ip, locations
+from manila_lite.drivers.interface import (
+    Backend,
+    Clones,
+    MountsSnapshots,
+    Resizes,
+    Reverts,
+    Snapshots,
+    capabilities_of,
+    replication_of,
+)
+from manila_lite.drivers.linux import check, clients, ip, locations, shaping
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ensuring import Ensuring
@@ -24,6 +34,7 @@ from manila_lite.drivers.linux.managing import LinuxManaging
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.pool import GIB, Pool
+from manila_lite.drivers.linux.replication import LinuxReplication
 from manila_lite.drivers.linux.run import CommandFailed
 from manila_lite.drivers.linux.servers import Servers
 from manila_lite.drivers.linux.share_managing import LinuxShareManaging
@@ -34,13 +45,15 @@ LOG = log.getLogger(__name__)
 _VERSION = '1.0'
 _POOL = 'pool'
 #: What a plain directory cannot do.
-_NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support')
+_NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
+               'mount_snapshot_support', 'snapshot_inherit_share_access_support')
 _LOCKS = 64
 #: Options whose change concerns every share.
 _OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_netns', 'linux_graceless', 'linux_grace_period')
 
 
-class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resizes, Snapshots, Clones, Reverts):
+class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resizes, Snapshots,
+                  MountsSnapshots, Clones, Reverts):
     """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
     Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
@@ -57,12 +70,13 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
         self._pool: Pool = (Directory(source) if _is_directory(conf)
                             else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
         self.HANDLES_SHARE_SERVERS = conf.driver_handles_share_servers
-        self._outlet = Outlet(self._state, conf, conf.linux_netns, self._source)
-        self._servers = Servers(self._state, conf, self._source)
+        self._limits = self.HANDLES_SHARE_SERVERS and conf.max_shares_per_share_server == 1
+        self._outlet = Outlet(self._state, conf, conf.linux_netns, self._exported)
+        self._servers = Servers(self._state, conf, self._exported)
         self._followers = Followers()
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._ensuring = Ensuring(self._pool, need=self._need, outlet_of=self._outlet_of, source=self._source,
-                                  alone=self._alone, locations=self._locations)
+                                  alone=self._alone, locations=self._locations, limit=self._limit_again)
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
@@ -112,9 +126,10 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
             max_over_subscription_ratio=self.backend.conf.max_over_subscription_ratio,
             capabilities={
                 'vendor_name': 'manila_lite', 'driver_version': _VERSION, 'storage_protocol': 'NFS', **found,
-                'mount_point_name_support': True, 'mount_snapshot_support': False, 'size_limit_support': able,
+                'mount_point_name_support': True, 'size_limit_support': able,
                 'ipv4_support': 4 in families, 'ipv6_support': 6 in families,
-                'qos': False, 'dedupe': False, 'compression': False})]
+                'qos': self._limits, 'dedupe': False, 'compression': False,
+                **(replication_of(self, self.backend.conf.linux_replication_domain) if able else {})})]
 
     def _awake(self) -> None:
         """NFS servers that died run again."""
@@ -141,6 +156,7 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
         self._vet(share)
         with self._alone(share.id):
             outlet = self._outlet_of(share)
+            self._limit(share)
             make()
             outlet.serve(share.id, self._pool.share(share.id), (), share.mount_point_name)
         return self._locations(share)
@@ -156,11 +172,12 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
         self._ensuring.forget(share.id)
         self._pool.purge(share.id)
 
-    def _forget_export(self, share: kinds.Share) -> None:
+    def _forget_export(self, share: kinds.Share, snapshot: str | None = None) -> None:
+        ident = snapshot or share.id
         if not self.HANDLES_SHARE_SERVERS:
-            self._outlet.forget(share.id)
+            self._outlet.forget(ident)
         elif share.server:
-            self._servers.forget(share.server.id, share.id)
+            self._servers.forget(share.server.id, ident)
 
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
         """The limit is higher at once, also for clients that have the share mounted."""
@@ -187,6 +204,8 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
         blocks, results = clients.blocks(rules)
         with self._alone(share.id):
             if source := self._source(share.id):
+                if rules:
+                    self._limit(share)
                 outlet, texts = self._outlet_of(share), [block.text for block in blocks]
                 refused = outlet.serve(share.id, source, texts, share.mount_point_name)
             elif rules:
@@ -215,10 +234,33 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
         return f'/{SNAPSHOTS}/{snapshot.id}'
 
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """The copy is gone."""
+        """The copy is gone, and nobody has it mounted."""
         _vet_id(snapshot.id)
-        if snapshot.id not in self._btrfs.left_snapshots:
-            self._btrfs.delete_snapshot(snapshot.id)
+        with self._alone(snapshot.id):
+            self._forget_export(snapshot.share, snapshot.id)
+            if snapshot.id not in self._btrfs.left_snapshots:
+                self._btrfs.delete_snapshot(snapshot.id)
+
+    def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
+        """The copy is mounted and exported, as a share is."""
+        _vet_id(snapshot.id)
+        self._vet(snapshot.share)
+        blocks, results = clients.blocks(rules)
+        with self._alone(snapshot.id):
+            source = self._copy_at(snapshot.id)
+            if source is None:
+                raise errors.Final(f'Snapshot {snapshot.id} is not in the pool.')
+            refused = self._outlet_of(snapshot.share).serve(snapshot.id, source, [block.text for block in blocks])
+        results |= {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
+        as_share = dataclasses.replace(snapshot.share, id=snapshot.id, mount_point_name=None)
+        return kinds.ServedSnapshot(tuple(self._locations(as_share)), results)
+
+    def unmanage_snapshot(self, snapshot: kinds.Snapshot) -> None:
+        """Nobody mounts it from here any more, and it stays where it is."""
+        _vet_id(snapshot.id)
+        with self._alone(snapshot.id):
+            self._forget_export(snapshot.share, snapshot.id)
+        super().unmanage_snapshot(snapshot)
 
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """The share holds what the snapshot holds. For a moment it is not exported; then with the rules it had."""
@@ -234,6 +276,26 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
             self._ensuring.sized(ident, snapshot.share.size)
             outlet.serve_again(ident, self._pool.share(ident))
         self._btrfs.purge(ident)
+
+    # Promises ---------------------------------------------------------------------------------
+
+    def _limit(self, share: kinds.Share) -> bool:
+        """What clients transfer is limited as it is promised. Says whether that was otherwise.
+
+        :raises errors.Final: it is promised what cannot be kept.
+        """
+        if share.qos and not self._limits:
+            raise errors.Final('This backend keeps promises of quality only where each share has a share server of its own.')
+        wanted = shaping.limit(share)
+        return self._limits and share.server is not None and self._servers.shape(share.server.id, wanted)
+
+    def _limit_again(self, share: kinds.Share) -> tuple[str, ...]:
+        """As ``_limit``, of a share that is there, and stays so; in words."""
+        try:
+            return ('It could transfer more, or less, than it may.',) if self._limit(share) else ()
+        except errors.Final as bad:
+            LOG.error('Share %s: %s', share.id, bad)
+            return ()
 
     # Pieces -----------------------------------------------------------------------------------
 
@@ -273,6 +335,16 @@ class LinuxDriver(LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resize
         if not self._pool.share(ident).exists():
             self._pool.recover(ident)
         return self._pool.share(ident) if self._pool.share(ident).exists() else None
+
+    def _copy_at(self, ident: str) -> Path | None:
+        """Return where in the pool the snapshot is; nothing if it is not there, or not ours any more."""
+        if not isinstance(self._pool, BtrfsPool) or ident in self._pool.left_snapshots:
+            return None
+        return self._pool.snapshot(ident) if self._pool.snapshot(ident).exists() else None
+
+    def _exported(self, ident: str) -> Path | None:
+        """Return where in the pool a share or a snapshot is, or nothing."""
+        return self._source(ident) or self._copy_at(ident)
 
     def _need(self, share: kinds.Share) -> None:
         """The share is in the pool.

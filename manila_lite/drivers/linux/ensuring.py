@@ -26,13 +26,15 @@ class Ensuring:
 
     def __init__(self, pool: Pool, *, need: Callable[[kinds.Share], None], outlet_of: Callable[[kinds.Share], Outlet],
                  source: Callable[[str], Path | None], alone: Callable[[str], AbstractContextManager[None]],
-                 locations: Callable[[kinds.Share], list[kinds.ExportLocation]]):
+                 locations: Callable[[kinds.Share], list[kinds.ExportLocation]],
+                 limit: Callable[[kinds.Share], tuple[str, ...]]):
         self._pool = pool
         self._need = need
         self._outlet_of = outlet_of
         self._source = source
         self._alone = alone
         self._locations = locations
+        self._limit_traffic = limit
         self._sizes: dict[str, int] = {}
         self._life = threading.Lock()
 
@@ -109,7 +111,7 @@ class Ensuring:
     def _one(self, target: kinds.EnsureTarget, outlet: Outlet, seen: Seen, common: tuple[str, ...]) -> kinds.EnsureResult:
         share = target.share
         blocks, results = clients.blocks(target.rules)
-        found = self._limit(share)
+        found = (*self._limit(share), *self._limit_traffic(share))
         with self._alone(share.id):
             source = self._source(share.id)
             if source is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import kinds
-from manila_lite.drivers.linux import fabric
+from manila_lite.drivers.linux import fabric, shaping
 from manila_lite.drivers.linux.ip import add, addresses, delete, ip, is_there, kind, links, listed
 from manila_lite.drivers.linux.run import CommandFailed, run
 
@@ -65,6 +65,13 @@ class Namespace:
         with self._fabric.alone():
             self._fabric.sweep()
         return found
+
+    def shape(self, limit: int | None) -> bool:
+        """So many bytes per second go through each interface, each way; without a limit, any number. Says whether that was
+        otherwise.
+        """
+        return shaping.shape([(netns, name) for name in self._fabric.ports_of(self.owner)
+                              for netns in (self.name, self._fabric.netns)], limit)
 
     def delete(self) -> None:
         """The namespace is gone, and so are its ports, and bridges that were for it alone."""

@@ -24,6 +24,9 @@ OPTIONS = (
     cfg.DictOpt('linux_peers', default={},
                 help='Other backends of this driver that share servers and shares may come from, as host@backend:how. How is '
                      'the path of the configuration (file or folder) of a backend of this machine, or ssh://user@address:port.'),
+    cfg.StrOpt('linux_replication_domain',
+               help='Name that this backend has in common with others that replicate shares of each other; each of them is '
+                    'named in the linux_peers of the others.'),
     cfg.StrOpt('linux_peer_identity', default='/etc/manila_lite/peer_key',
                help='Private key by which other machines know this backend as a peer.'),
     cfg.StrOpt('linux_peer_known_hosts', default='/etc/manila_lite/peer_hosts',

@@ -71,6 +71,13 @@ class Peer:
                 btrfs.snapshot(self._pool.share(share), place, read_only=True)
         return {}
 
+    def freeze(self, share: str) -> dict[str, Any]:
+        """Nobody can write to the share until it is ensured."""
+        if not self._pool.share(_vetted(share)).exists():
+            raise errors.Final(f'The source does not have {share}.')
+        self._pool.freeze(share)
+        return {}
+
     def drop(self, migration: str, names: list[str]) -> dict[str, Any]:
         """What was taken under these names is gone, but for what is still being sent."""
         folder = self._folder(migration)
@@ -114,7 +121,7 @@ class Peer:
         return self._pool.snapshot(_vetted(name))
 
 
-_VERBS = ('look', 'take', 'drop', 'clear', 'halt', 'resume')
+_VERBS = ('look', 'take', 'freeze', 'drop', 'clear', 'halt', 'resume')
 
 
 def _vetted(ident: str) -> str:

@@ -82,6 +82,11 @@ class Servers:
     def _namespace(self, ident: str) -> Namespace:
         return Namespace(ident, self._fabric)
 
+    def shape(self, ident: str, limit: int | None) -> bool:
+        """So many bytes per second go to and from the server at most; see ``Namespace.shape``."""
+        with self._lock(ident):
+            return self._namespace(ident).shape(limit)
+
     def forget(self, ident: str, share: str) -> None:
         """The server does not export the share, and will not when it runs again."""
         if (outlet := self._running.get(ident)) and not halting.by(self.folder(ident)):

@@ -21,6 +21,7 @@ _MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
 _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
                 'migrating': ('migrate', 'it is not being moved'), 'migrating_to': ('receive', 'nothing is moved there'),
                 'server_migrating': ('server_migrate', 'its share server is not being moved'),
+                'replication_change': ('hand_over', 'no replica takes its place'),
                 'ensuring': ('ensure', 'its backend is not being ensured')}
 
 

@@ -6,12 +6,13 @@ from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.db.engine import retry
-from manila_lite.operations.doctor import hosts, resources, rows, servers, work
+from manila_lite.operations.doctor import groups, hosts, replicas, resources, rows, servers, work
 from manila_lite.operations.doctor.finding import Desk, Finding
 
 LOG = log.getLogger(__name__)
 
-_QUESTIONS = (work.find, resources.find_shares, resources.find_second_places, resources.find_snapshots, resources.find_rules,
+_QUESTIONS = (work.find, resources.find_shares, resources.find_second_places, replicas.find, groups.find,
+              resources.find_snapshots, resources.find_rules,
               servers.find_servers, servers.find_networks, servers.find_subnets, servers.find_addresses, servers.find_strays,
               rows.find_sizes, rows.find_orphans, hosts.find_services, hosts.find_left_ensuring, hosts.find_pools)
 

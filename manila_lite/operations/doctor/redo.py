@@ -41,7 +41,7 @@ def _nothing(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, An
 
 
 def _placement(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
-    known = {key: before[key] for key in ('hints', 'zone', 'excluded') if key in before}
+    known = {key: before[key] for key in ('hints', 'zone', 'excluded', 'member') if key in before}
     return {'hints': {}, 'zone': row.zone, **known}
 
 

@@ -16,8 +16,9 @@ class AvailabilityZone(Filter):
         here = pool.availability_zone
         if request.availability_zone is not None and request.availability_zone != here:
             return f'the request asks for availability zone {request.availability_zone!r}, the pool is in {here!r}'
-        text = request.extra_specs.get('availability_zones') or ''
-        offered = [zone.strip() for zone in text.split(',') if zone.strip()]
-        if offered and here not in offered:
-            return f'the share type asks availability_zones={text!r}, the pool is in {here!r}'
+        for specs in (request.extra_specs, *request.also):
+            text = specs.get('availability_zones') or ''
+            offered = [zone.strip() for zone in text.split(',') if zone.strip()]
+            if offered and here not in offered:
+                return f'the share type asks availability_zones={text!r}, the pool is in {here!r}'
         return None

@@ -17,6 +17,6 @@ class Capabilities(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the first extra spec, by name, that the pool does not satisfy."""
-        keys = sorted(request.asked.keys() - NOT_CAPABILITIES)
-        reasons = (extra_specs.unmet(key, request.asked[key], pool.reported) for key in keys)
+        reasons = (extra_specs.unmet(key, asked[key], pool.reported) for asked in request.all_asked
+                   for key in sorted(asked.keys() - NOT_CAPABILITIES))
         return next(filter(None, reasons), None)

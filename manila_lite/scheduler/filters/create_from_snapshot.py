@@ -6,9 +6,12 @@ from collections.abc import Iterable
 
 from manila_lite.scheduler.interface import Filter, PoolState, Request, places
 
+#: What a pool reports whose backend makes shares from snapshots of other backends of its replication domain. None of ours can.
+_REACHES = 'create_share_from_snapshots_of_domain'
+
 
 class CreateFromSnapshot(Filter):
-    """The pool's backend holds the snapshot, or can get at it because both are in one replication domain."""
+    """The pool's backend holds the snapshot, or says that it gets at those of its replication domain."""
 
     name = 'CreateFromSnapshotFilter'
     detail = 'FILTER_CREATE_FROM_SNAPSHOT'
@@ -28,7 +31,9 @@ class CreateFromSnapshot(Filter):
         """Return where the snapshot is."""
         home = places(request.source_host or '')[1]
         domain = pool.capabilities.get('replication_domain')
-        if pool.backend == home or (domain and domain == request.source_domain):
+        if pool.backend == home:
+            return None
+        if domain and domain == request.source_domain and pool.capabilities.get(_REACHES) is True:
             return None
         return (f'the snapshot is on {home} (replication domain {request.source_domain or "none"}), '
                 f'the pool is on {pool.backend} (replication domain {domain or "none"})')

@@ -16,5 +16,5 @@ class DriverHandlesShareServers(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return what the backend does instead."""
-        asked = request.asked.get(_KEY)
-        return None if asked is None else extra_specs.unmet(_KEY, asked, pool.reported)
+        reasons = (extra_specs.unmet(_KEY, asked[_KEY], pool.reported) for asked in request.all_asked if _KEY in asked)
+        return next(filter(None, reasons), None)

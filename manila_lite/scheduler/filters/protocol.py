@@ -12,6 +12,10 @@ class Protocol(Filter):
     detail = 'FILTER_CAPABILITIES'
     static = True
 
+    def applies(self, request: Request) -> bool:
+        """Not if the request is for no share yet."""
+        return bool(request.proto)
+
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return which protocols the pool serves instead."""
         held = pool.reported.get('storage_protocol')

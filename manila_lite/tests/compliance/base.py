@@ -80,6 +80,10 @@ class Binding(testtools.TestCase):
         """Return the rules in force as (type, to, level); none when the share is not exported."""
         raise NotImplementedError
 
+    def in_force_of_snapshot(self, snapshot: kinds.Snapshot) -> set[tuple[str, str, str]]:
+        """As ``in_force``, of a snapshot that can be mounted."""
+        raise NotImplementedError
+
     def lose_power(self) -> None:
         """Whatever does not outlive a reboot is gone. Leaves ``self.driver`` made anew and set up."""
         raise NotImplementedError

@@ -208,6 +208,27 @@ class CreateSnapshot(_Keeps):
         self.test.assertEqual('later', self.test.read(self.share))
 
 
+class CreateGroupSnapshot(_Keeps):
+    METHOD = 'create_group_snapshot'
+    ABILITY = interface.ConsistentSnapshots
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.shares = [self.share, self.test.made_share(1)]
+        self.args = ([self.test.a_snapshot(share) for share in self.shares],)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual({snapshot.id for snapshot in self.args[0]}, set(answer))
+        for share in self.shares:
+            self.test.write(share, 'later')
+        self.test.assertEqual(answer, self.call(), 'a repeated call has another answer')
+        for snapshot in self.args[0]:
+            clone = self.test.a_share()
+            self.test.driver.create_share_from_snapshot(clone, snapshot)
+            self.test.assertEqual('first', self.test.read(clone), 'a repeated call took a snapshot anew')
+            self.test.driver.delete_snapshot(snapshot)
+
+
 class DeleteSnapshot(_Keeps):
     METHOD = 'delete_snapshot'
     ABILITY = interface.Snapshots
@@ -225,6 +246,33 @@ class DeleteSnapshot(_Keeps):
             clone = self.test.a_share()
             self.test.driver.create_share_from_snapshot(clone, self.other)
             self.test.assertEqual('first', self.test.read(clone))
+
+
+class ServeSnapshot(_Keeps):
+    METHOD = 'serve_snapshot'
+    ABILITY = interface.MountsSnapshots
+
+    def arrange(self) -> None:
+        super().arrange()
+        snapshot = self.test.made_snapshot(self.share)
+        self.test.driver.serve_snapshot(snapshot, self.read_only(self.test.OTHER))
+        self.good, self.bad = self.read_only(self.test.GOOD), self.read_only(self.test.BAD[:1])
+        self.args = (snapshot, [*self.bad, *self.good])
+
+    def read_only(self, rows: Any) -> list[kinds.AccessRule]:
+        return self.test.rules((kind, to, 'ro') for kind, to, _ in rows)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assert_locations(answer.export_locations)
+        self.test.assertEqual({rule.id for rule in (*self.bad, *self.good)}, set(answer.rules))
+        self.test.assertEqual({rule.id for rule in self.bad}, {ident for ident, told in answer.rules.items() if told.error})
+        snapshot, wanted = self.args[0], {(rule.type, rule.to, 'ro') for rule in self.good}
+        self.test.assertEqual(wanted, self.test.in_force_of_snapshot(snapshot))
+        self.test.driver.serve_snapshot(snapshot, [])
+        self.test.assertEqual(set(), self.test.in_force_of_snapshot(snapshot))
+        self.test.driver.delete_snapshot(snapshot)
+        self.test.assertRaises(errors.Final, self.call)
+        self.test.assertEqual('first', self.test.read(self.share))
 
 
 class Clone(_Keeps):
@@ -270,7 +318,7 @@ class Revert(_Keeps):
 
 
 CASES = (CreateShare, DeleteShare, UpdateAccess, EnsureShares, ExtendShare, ShrinkShare, ShrinkFullShare, CreateSnapshot,
-         DeleteSnapshot, Clone, Revert)
+         CreateGroupSnapshot, DeleteSnapshot, ServeSnapshot, Clone, Revert)
 
 
 def unknown() -> str:

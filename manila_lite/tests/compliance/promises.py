@@ -53,6 +53,18 @@ class Promises:
         self.assertEqual('first', self.read(share))
         self.assertEqual(set(self.GOOD), self.in_force(share))
 
+    def test_snapshot_is_served_again_after_a_loss(self):
+        self.needs(interface.MountsSnapshots)
+        share = self.made_share(rules=self.GOOD)
+        snapshot = self.made_snapshot(share)
+        rules = [dataclasses.replace(rule, level='ro') for rule in self.rules(self.GOOD)]
+        before = self.driver.serve_snapshot(snapshot, rules)
+        self.lose_power()
+        self.ensured(share, self.GOOD)
+        self.assertEqual(before, self.driver.serve_snapshot(snapshot, rules))
+        self.assertEqual({(kind, to, 'ro') for kind, to, _ in self.GOOD}, self.in_force_of_snapshot(snapshot))
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+
     def test_rules_of_a_share_that_is_not_there(self):
         self.assertRaises(errors.Final, self.driver.update_access, self._unknown_share(), self.rules(self.GOOD))
 

@@ -43,6 +43,28 @@ class GivesUpAtABadRule(DummyDriver):
         return results
 
 
+class KeepsWhoMounts(DummyDriver):
+    def serve_snapshot(self, snapshot, rules):
+        old = self.store.snapshot(snapshot.id).rules
+        served = super().serve_snapshot(snapshot, rules)
+        record = self.store.snapshot(snapshot.id)
+        record.rules = {**old, **record.rules}
+        self.store.snapshots.put(record)
+        return served
+
+
+class ServesOnlyOnce(DummyDriver):
+    def serve_snapshot(self, snapshot, rules):
+        record = self.store.snapshot(snapshot.id)
+        if not (record.exported or record.rules) and 'served' in record.content:
+            return kinds.ServedSnapshot()
+        served = super().serve_snapshot(snapshot, rules)
+        record = self.store.snapshot(snapshot.id)
+        record.content += ' served'
+        self.store.snapshots.put(record)
+        return served
+
+
 class EnsuresByCreating(DummyDriver):
     def ensure_shares(self, targets):
         for target in targets:
@@ -197,6 +219,8 @@ PLANTS = (
     (CountsDeletes, cases.DeleteShare, 'test_twice'),
     (AddsRules, cases.UpdateAccess, 'test_once'),
     (GivesUpAtABadRule, cases.UpdateAccess, 'test_once'),
+    (KeepsWhoMounts, cases.ServeSnapshot, 'test_once'),
+    (ServesOnlyOnce, None, 'test_snapshot_is_served_again_after_a_loss'),
     (EnsuresByCreating, cases.EnsureShares, 'test_once'),
     (EnsuresWithoutRules, cases.EnsureShares, 'test_once'),
     (EnsuresByCreating, None, 'test_what_is_missing_is_told_and_not_made'),

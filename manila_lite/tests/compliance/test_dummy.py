@@ -12,6 +12,7 @@ from manila_lite.tests.compliance import (
     managing,
     migrations,
     promises,
+    replication,
     server_promises,
     servers,
     share_migrations,
@@ -39,6 +40,10 @@ class DummyBinding(base.Binding):
 
     def in_force(self, share):
         record = self.driver.store.held(share.id)
+        return {tuple(rule) for rule in record.rules.values()} if record and record.exported else set()
+
+    def in_force_of_snapshot(self, snapshot):
+        record = self.driver.store.snapshots.get(snapshot.id)
         return {tuple(rule) for rule in record.rules.values()} if record and record.exported else set()
 
     def lose_power(self):
@@ -149,4 +154,8 @@ class DummyShareMigrationBinding(share_migrations.MovesShares, DummyBinding):
 
 
 class DummyShareMigrationsTest(share_migrations.EveryShareMigrationCall, DummyShareMigrationBinding):
+    pass
+
+
+class DummyReplicationTest(replication.EveryReplicationCall, replication.Follows, DummyBinding):
     pass

@@ -15,7 +15,7 @@ from pathlib import Path
 import fixtures
 
 from manila_lite import errors
-from manila_lite.drivers.linux import peers
+from manila_lite.drivers.linux import btrfs, peers
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.run import CommandFailed
 from manila_lite.tests.compliance import (
@@ -24,6 +24,7 @@ from manila_lite.tests.compliance import (
     managing,
     migrations,
     promises,
+    replication,
     server_promises,
     servers,
     share_migrations,
@@ -105,6 +106,10 @@ class LinuxBinding(base.Binding):
         clients = nfs._call('DisplayExport', 'q', [number], position=4)
         return {('ip', entry[0].removesuffix('/32').removesuffix('/128'), _LEVELS[entry[-2] & _LEVEL_BITS])
                 for entry in clients}
+
+    def in_force_of_snapshot(self, snapshot):
+        """It is exported as a share is, by its own id."""
+        return self.in_force(dataclasses.replace(snapshot.share, id=snapshot.id))
 
     def lose_power(self):
         """A reboot, and one file of two that a disk check moved away."""
@@ -265,6 +270,35 @@ class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrati
 class LinuxShareMigrationBinding(LinuxOrigin, share_migrations.MovesShares, LinuxBinding):
     def origin_options(self):
         return super().origin_options() | {'linux_nfs_port': '12049'}
+
+
+class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
+    def origin_options(self):
+        return super().origin_options() | {'linux_nfs_port': '12049'}
+
+    def is_fenced(self, share):
+        return btrfs.is_read_only(self.driver.parts[0].share(share.id))
+
+
+class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBinding):
+    # The others are part of these: each sets up two backends.
+    scenarios = [row for row in replication.EveryReplicationCall.scenarios if row[0] in ('Demote', 'Promote')]
+    test_once = test_again_after_a_restart = None
+
+
+class LinuxReplicationPromisesTest(LinuxReplicationBinding):
+    def test_one_that_was_to_be_replaced_is_ensured(self):
+        replica = self.a_replica()
+        self.driver.create_replica(replica)
+        with peers.Talk(peers.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
+            talk.ask('freeze', share=replica.active.id)
+        with self.at_origin():
+            self.assertTrue(self.is_fenced(replica.active))
+            self.assertIn('replica', ' '.join(self.ensured(replica.active).repaired))
+            self.assertFalse(self.is_fenced(replica.active))
+            self.write(replica.active, 'goes on')
+        self.assertEqual('in_sync', self.driver.update_replica(replica).state)
+        self.assertEqual('goes on', self.read(replica.share))
 
 
 class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxShareMigrationBinding):

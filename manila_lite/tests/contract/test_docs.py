@@ -34,6 +34,7 @@ class Build(testtools.TestCase):
     def named():
         return {
             'api': [f'{op.method} {op.path}' for op in OPS] + [op.action for op in OPS if op.action],
+            'proofs': [f'{op.method} {op.path}' for op in OPS],
             'configuration': [option.dest for _, options in opts.list_opts() for option in options],
             'policies': [rule.name for rule in policies.list_rules()],
             'metrics': [family.name for family, _ in (*metrics.families(), *collector.families())],

@@ -14,7 +14,7 @@ from manila_lite.scheduler import service as scheduler
 class RedoTest(testtools.TestCase):
 
     def test_every_transient_status_has_an_end(self):
-        ended_with_the_server = {states.SHARE[verb].during for verb in ('server_migrate', 'migrate')}
+        ended_with_the_server = {states.SHARE[verb].during for verb in ('server_migrate', 'migrate', 'promote')}
         second = {states.SHARE['receive'].during}
         ended_with_the_backend = {states.SHARE['ensure'].during}
         self.assertEqual(states.SHARE.transient - ended_with_the_server - ended_with_the_backend - second,

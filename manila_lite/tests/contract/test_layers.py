@@ -21,6 +21,8 @@ PLANTS = (
     ('rooms', 'worker.py', 'from manila_lite.actions import shares'),
     ('rooms', 'network/slip.py', 'from manila_lite.db import engine'),
     ('rooms', 'common/__init__.py', ''),
+    ('siblings', 'siblings/compute/calls.py', 'from manila_lite.actions import shares'),
+    ('strangers', 'siblings/compute/calls.py', 'from manila_lite.siblings import dataproc'),
     ('drivers-used', 'operations.py', 'from manila_lite.drivers.dummy import driver'),
     ('drivers-see', 'drivers/dummy/slip.py', 'from manila_lite import policies'),
     ('actions', 'cmd/slip.py', 'from manila_lite.actions import shares'),
@@ -35,7 +37,9 @@ MODULES = (
     'manager/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
     'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py',
     'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds.py',
-    'extra_specs.py', 'metrics.py', 'trace.py',
+    'key_manager.py', 'extra_specs.py', 'metrics.py', 'trace.py',
+    'api/v2/__init__.py', 'drivers/linux/__init__.py', 'drivers/linux/run.py', 'drivers/linux/daemon.py',
+    'siblings/__init__.py', 'siblings/compute/__init__.py', 'siblings/dataproc/__init__.py',
     'tests/__init__.py', '__init__.py',
 )
 

@@ -71,7 +71,7 @@ networks:
   - {id: six, cidr: 'fd00::/64'}
 """
 _BACKEND = ('[{name}]\ndriver = dummy\ndummy_pool_size_gb = 100000\ndummy_knobs = {knobs}\n'
-            'migration_driver_continue_update_interval = 0.1\n')
+            'migration_driver_continue_update_interval = 0.1\ndummy_replication_domain = matrix\n')
 _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
             'dummy_writable_migration = false\n')
 _PATIENCE = 60.0

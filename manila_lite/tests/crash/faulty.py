@@ -16,7 +16,7 @@ FAULTY = sorted(method for method in METHODS - {'setup', 'report'} if hasattr(Du
 
 def _projects(args: tuple[Any, ...]) -> list[str]:
     first = args[0]
-    if isinstance(first, kinds.Snapshot):
+    if isinstance(first, kinds.Snapshot | kinds.Replica):
         return [first.share.project_id]
     if isinstance(first, kinds.ServerMigration | kinds.ShareMigration):
         return [first.source.project_id]

@@ -31,6 +31,7 @@ class Cell:
         self.deployment = deployment
         self.project = project
         self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = ''
+        self.group_type = self.group = self.replica = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request that must work."""
@@ -38,9 +39,9 @@ class Cell:
 
     def settled(self, table: str, status: str = 'available') -> None:
         """All resources of the project of that kind have this status."""
-        path = {'share': '/shares/detail', 'snapshot': '/snapshots/detail'}[table]
+        path, key = f'/{table}s/detail', f'{table}s'.replace('-', '_')
         self.deployment.eventually(
-            lambda: {row['status'] for row in self.ok('GET', path)[path.split('/')[1]]} == {status},
+            lambda: {row['status'] for row in self.ok('GET', path)[key]} == {status},
             f'{table} of {self.project} is {status}')
 
     def make_share(self, **more: Any) -> str:
@@ -64,6 +65,76 @@ class Cell:
         self.grant()
         self.deployment.eventually(
             lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule')
+
+    def with_group_type(self) -> None:
+        """There is a share group type."""
+        self.group_type = self.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': self.project, 'share_types': ['default']}})['share_group_type']['id']
+
+    def make_group(self) -> None:
+        """A group was asked for."""
+        self.group = self.ok('POST', '/share-groups', {'share_group': {
+            'share_group_type_id': self.group_type}})['share_group']['id']
+
+    def with_group(self) -> None:
+        """There is a share group."""
+        self.with_group_type()
+        self.make_group()
+        self.settled('share-group')
+
+    def with_grouped_share(self) -> None:
+        """There is a group with a share in it."""
+        self.with_group()
+        self.share = self.make_share(share_group_id=self.group)
+        self.settled('share')
+
+    def take_of_group(self) -> None:
+        """A group snapshot was asked for."""
+        self.snapshot = self.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
+            'share_group_id': self.group}})['share_group_snapshot']['id']
+
+    def with_group_snapshot(self) -> None:
+        """There is a snapshot of a group with a share in it."""
+        self.with_grouped_share()
+        self.take_of_group()
+        self.settled('share-group-snapshot')
+
+    def with_replicable_share(self) -> None:
+        """There is a share that can have replicas, which clients mount."""
+        self.deployment.ok('POST', '/types', {'share_type': {'name': f'replicable-{self.project}', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'replication_type': 'readable'}}}, self.project)
+        self.share = self.make_share(share_type=f'replicable-{self.project}')
+        self.settled('share')
+
+    def make_replica(self) -> None:
+        """A replica was asked for."""
+        self.replica = self.ok('POST', '/share-replicas', {'share_replica': {'share_id': self.share}})['share_replica']['id']
+
+    def with_replica(self) -> None:
+        """There is a share with a replica that holds what it holds."""
+        self.with_replicable_share()
+        self.make_replica()
+        self.deployment.eventually(
+            lambda: self.ok('GET', f'/share-replicas/{self.replica}')['share_replica']['replica_state'] == 'in_sync', 'replica')
+
+    def with_replica_of_nothing(self) -> None:
+        """There is a replica in error that no backend has."""
+        self.with_replicable_share()
+        self.replica = f'{self.project}-replica'
+        with self.deployment.engine.begin() as conn:
+            kind = conn.execute(sa.select(models.share_instances.c.share_type_id).where(
+                models.share_instances.c.share_id == self.share)).scalar()
+            conn.execute(models.share_instances.insert().values(
+                id=self.replica, share_id=self.share, status='error', access_rules_status='active', share_type_id=kind,
+                is_aside=True, replica_state='error'))
+            conn.execute(models.messages.insert().values(
+                id=f'{self.project}-message', project_id=self.project, resource_id=self.replica,
+                resource_type='SHARE_REPLICA', action_id='001', detail_id='014', message_level='ERROR',
+                created_at=timeutils.utcnow(), expires_at=timeutils.utcnow() + datetime.timedelta(days=1)))
+
+    def act_on_replica(self, action: str) -> Any:
+        """Something was asked of the replica."""
+        return self.ok('POST', f'/share-replicas/{self.replica}/action', {action: None})
 
     def without_backend(self) -> None:
         """There is a share in error that no backend has."""
@@ -254,6 +325,11 @@ class Cell:
         self.rule = self.act('allow_access', {
             'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})['access']['id']
 
+    def let_mount(self) -> None:
+        """A rule for the snapshot was asked for."""
+        self.ok('POST', f'/snapshots/{self.snapshot}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': '10.0.0.1'}})
+
 
 def _nothing(cell: Cell) -> None:
     """Nothing needs to be there."""
@@ -318,11 +394,34 @@ SUBJECTS = (
             _here('share.revert'), 'share', 'available', 'revert_to_snapshot', size=2),
     Subject('take a snapshot', Cell.with_share, Cell.take, _here('snapshot.create'), 'snapshot', 'available',
             'create_snapshot', makes=True),
+    Subject('let mount a snapshot', Cell.with_snapshot, Cell.let_mount, _here('snapshot.serve'), 'snapshot_rule', 'active',
+            'serve_snapshot', makes=True),
     Subject('delete a snapshot', Cell.with_snapshot, lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'),
             _here('snapshot.delete'), 'snapshot', 'gone', 'delete_snapshot'),
     Subject('grant access', Cell.with_share, Cell.grant, _here('access.sync'), 'rule', 'active', 'update_access', makes=True),
     Subject('deny access', Cell.with_rule, lambda cell: cell.act('deny_access', {'access_id': cell.rule}),
             _here('access.sync'), 'rule', 'gone', 'update_access'),
+    Subject('create a share group', Cell.with_group_type, Cell.make_group,
+            (Way('scheduler', 'share_group.create', passed_on=True), Way('share', 'share_group.create')),
+            'group', 'available', makes=True),
+    Subject('delete a share group', Cell.with_group, lambda cell: cell.ok('DELETE', f'/share-groups/{cell.group}'),
+            (Way('scheduler', 'share_group.delete'),), 'group', 'gone'),
+    Subject('take a group snapshot', Cell.with_grouped_share, Cell.take_of_group, _here('share_group_snapshot.create'),
+            'group_snapshot', 'available', 'create_group_snapshot', makes=True, method_step=1),
+    Subject('create a replica', Cell.with_replicable_share, Cell.make_replica,
+            (Way('scheduler', 'replica.create', passed_on=True), Way('share', 'replica.create')),
+            'replica', 'available', 'create_replica', makes=True, method_step=1),
+    Subject('bring a replica up to date', Cell.with_replica, lambda cell: cell.act_on_replica('resync'),
+            _here('replica.update'), 'replica', 'available', 'update_replica'),
+    Subject('tell a replica of rules', Cell.with_replica, Cell.grant, _here('replica.access'), 'rule', 'active', makes=True),
+    # The one that was active takes its place: the replica is one no more.
+    Subject('promote a replica', Cell.with_replica, lambda cell: cell.act_on_replica('promote'), _here('replica.promote'),
+            'replica', 'gone', 'promote_replica', method_step=1),
+    Subject('delete a replica', Cell.with_replica, lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
+            _here('replica.delete'), 'replica', 'gone', 'delete_replica'),
+    Subject('delete a replica of no backend', Cell.with_replica_of_nothing,
+            lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'), (Way('scheduler', 'replica.delete'),),
+            'replica', 'gone'),
     # Far from the other that gives room back: of a backend, one transaction that waits holds up the next.
     Subject('delete a snapshot unseen', Cell.with_snapshot, lambda cell: cell.delete_unseen(f'/snapshots/{cell.snapshot}'),
             _here('snapshot.deferred_delete'), 'snapshot', 'gone', 'delete_snapshot', tells=False),
@@ -361,6 +460,9 @@ SUBJECTS = (
             (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.release')),
             'share', 'available', 'share_migration_complete', method_step=5, size=2,
             also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
+    Subject('delete a group snapshot', Cell.with_group_snapshot,
+            lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'), _here('share_group_snapshot.delete'),
+            'group_snapshot', 'gone', 'delete_snapshot', method_step=1),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),

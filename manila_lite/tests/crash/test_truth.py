@@ -105,8 +105,7 @@ class Truth(testtools.TestCase):
 
     def test_quota(self):
         rows = truth.read(self.engine)['p']
-        self.assertEqual({'shares': 1, 'gigabytes': 1, 'share_networks': 0, 'snapshots': 0, 'snapshot_gigabytes': 0},
-                         rows.usage())
+        self.assertEqual({'shares': 1, 'gigabytes': 1}, {name: used for name, used in rows.usage().items() if used})
 
         def said(shares):
             usage = {name: {'in_use': 0, 'reserved': 0} for name in rows.usage()}

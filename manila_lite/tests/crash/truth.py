@@ -35,8 +35,16 @@ class Rows:
     shares: list[Any] = dataclasses.field(default_factory=list)
     #: Second instances of shares: where one goes to, or what it left.
     places: list[Any] = dataclasses.field(default_factory=list)
+    #: Replicas that are not the active ones of their shares.
+    replicas: list[Any] = dataclasses.field(default_factory=list)
     snapshots: list[Any] = dataclasses.field(default_factory=list)
     rules: list[Any] = dataclasses.field(default_factory=list)
+    #: Who may mount snapshots.
+    snapshot_rules: list[Any] = dataclasses.field(default_factory=list)
+    groups: list[Any] = dataclasses.field(default_factory=list)
+    group_snapshots: list[Any] = dataclasses.field(default_factory=list)
+    #: What group snapshots have of shares, with the status of the group snapshot.
+    members: list[Any] = dataclasses.field(default_factory=list)
     networks: list[Any] = dataclasses.field(default_factory=list)
     subnets: list[Any] = dataclasses.field(default_factory=list)
     servers: list[Any] = dataclasses.field(default_factory=list)
@@ -45,12 +53,15 @@ class Rows:
 
     def of(self, noun: str) -> dict[str, str]:
         """Return the states of the project's resources of that kind, by id."""
-        return {row.id: row.state if noun == 'rule' else row.status for row in getattr(self, f'{noun}s')}
+        return {row.id: row.state if noun.endswith('rule') else row.status for row in getattr(self, f'{noun}s')}
 
     def unsettled(self) -> Iterator[str]:
         """Yield what is not at its end."""
-        for noun, machine in (('share', states.SHARE), ('place', states.SHARE), ('snapshot', states.SNAPSHOT),
-                              ('rule', states.ACCESS), ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER)):
+        for noun, machine in (('share', states.SHARE), ('place', states.SHARE), ('replica', states.SHARE),
+                              ('snapshot', states.SNAPSHOT),
+                              ('rule', states.ACCESS), ('snapshot_rule', states.SNAPSHOT_ACCESS),
+                              ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER),
+                              ('group', states.SHARE_GROUP), ('group_snapshot', states.SHARE_GROUP_SNAPSHOT)):
             for ident, state in self.of(noun).items():
                 if state in machine.transient | _QUEUED:
                     yield f'{noun} {ident} is {state}'
@@ -72,9 +83,25 @@ class Rows:
     def usage(self) -> dict[str, int]:
         """Return what the project uses, counted here."""
         shares, snapshots = ([row for row in rows if not row.is_going] for rows in (self.shares, self.snapshots))
+        by_id = {row.id: row for row in shares if row.replication_type}
+        sizes = [row.size for row in by_id.values()] + [by_id[row.share_id].size for row in self.replicas]
         return {'shares': len(shares), 'gigabytes': sum(row.size for row in shares),
-                'share_networks': len(self.networks), 'snapshots': len(snapshots),
-                'snapshot_gigabytes': sum(row.size for row in snapshots)}
+                'share_networks': len(self.networks), 'snapshots': len(snapshots), 'share_groups': len(self.groups),
+                'share_group_snapshots': len(self.group_snapshots),
+                'snapshot_gigabytes': sum(row.size for row in snapshots),
+                'share_replicas': len(sizes), 'replica_gigabytes': sum(sizes)}
+
+
+_members, _group_snapshots = models.share_group_snapshot_members, models.share_group_snapshots
+#: What is read as it stands, each row with its project.
+_PLAIN = {
+    'operations': sa.select(models.operations), 'messages': sa.select(models.messages),
+    'snapshots': sa.select(models.snapshots),
+    'snapshot_rules': sa.select(models.snapshot_access_rules, models.snapshots.c.project_id).join(models.snapshots),
+    'groups': sa.select(models.share_groups), 'group_snapshots': sa.select(_group_snapshots),
+    'members': sa.select(_members, _group_snapshots.c.status, _group_snapshots.c.project_id).join(
+        _group_snapshots, _group_snapshots.c.id == _members.c.share_group_snapshot_id),
+}
 
 
 def read(engine: sa.Engine) -> dict[str, Rows]:
@@ -91,9 +118,7 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
             found[row.project_id].shares.append(row)
         for row in conn.execute(sa.select(instances, shares.c.project_id).join(
                 shares, shares.c.id == instances.c.share_id).where(instances.c.is_aside)):
-            found[row.project_id].places.append(row)
-        for row in conn.execute(sa.select(models.snapshots)):
-            found[row.project_id].snapshots.append(row)
+            (found[row.project_id].places if row.replica_state is None else found[row.project_id].replicas).append(row)
         for row in conn.execute(sa.select(rules, shares.c.project_id).join(shares, shares.c.id == rules.c.share_id)):
             found[row.project_id].rules.append(row)
         networks, subnets, servers = models.share_networks, models.share_network_subnets, models.share_servers
@@ -112,8 +137,8 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
                 mapped.scalar_subquery().label('places'), used.scalar_subquery().label('services')).join(
                 networks, networks.c.id == servers.c.share_network_id)):
             found[row.project_id].servers.append(row)
-        for name, table in (('operations', models.operations), ('messages', models.messages)):
-            for row in conn.execute(sa.select(table)):
+        for name, query in _PLAIN.items():
+            for row in conn.execute(query):
                 getattr(found[row.project_id or ''], name).append(row)
     return found
 
@@ -141,6 +166,8 @@ class Backends:
             if rule.state == 'active':
                 rules[rule.share_id].add(rule.id)
         moving = rows.half_moved()
+        for replica in rows.replicas:
+            yield from self._replica(replica, rules[replica.share_id])
         for share in rows.shares:
             yield from self._share(share, rules[share.id], moving)
         homes = {share.id: _home(share.host) for share in rows.shares}
@@ -149,11 +176,34 @@ class Backends:
             home = {homes.get(snapshot.share_id, '')}
             if snapshot.status == 'available' and not home <= held <= home | moving:
                 yield f'lost: snapshot {snapshot.id} is available, and on the backends {sorted(held)} instead of {sorted(home)}'
+            elif snapshot.status == 'available' and self._is_mounted_by_others(snapshot, home, rows.snapshot_rules):
+                yield f'wrong: snapshot {snapshot.id} is mounted by others than its rules say'
             elif held - home - moving:
                 yield f'orphan: snapshot {snapshot.id} is on the backends {sorted(held - home)} as well'
 
+        yield from self._of_groups(rows, homes)
         for server in rows.servers:
             yield from self._server(server)
+
+    def _of_groups(self, rows: Rows, homes: dict[str, str]) -> Iterator[str]:
+        for member in rows.members:
+            held, home = set(self.snapshots.get(member.id, ())), homes.get(member.share_id, '')
+            if member.status == 'available' and held != {home}:
+                yield f'lost: member {member.id} of a group snapshot is on the backends {sorted(held)} instead of {home}'
+
+    def _is_mounted_by_others(self, snapshot: Any, home: set[str], rules: list[Any]) -> bool:
+        mine = {rule.id: rule.state for rule in rules if rule.snapshot_id == snapshot.id}
+        there = {rule for name in home if name for rule in self.snapshots[snapshot.id][name].rules}
+        return set(mine.values()) <= {'active'} and there != set(mine)
+
+    def _replica(self, replica: Any, active: set[str]) -> Iterator[str]:
+        held, home = self.shares.get(replica.id, {}), _home(replica.host)
+        if set(held) - {home}:
+            yield f'orphan: replica {replica.id} of {home or "no backend"} is on {sorted(set(held) - {home})} as well'
+        elif replica.status == 'available' and (home not in held or held[home].role != 'replica'):
+            yield f'lost: replica {replica.id} is available, and there is none on its backend {home}'
+        elif replica.status == 'available' and replica.access_rules_status == 'active' and set(held[home].rules) != active:
+            yield f'wrong: replica {replica.id} has the rules {sorted(active)}, and {sorted(held[home].rules)} at its backend'
 
     def _server(self, server: Any) -> Iterator[str]:
         held, home = self.servers.get(server.id, {}), _home(server.host)
@@ -188,9 +238,10 @@ class Backends:
     def orphans(self, found: dict[str, Rows]) -> Iterator[tuple[str, str]]:
         """Yield (project, what) for everything that a backend holds and no row tells of."""
         known = {share.instance_id for rows in found.values() for share in rows.shares}
-        known |= {place.id for rows in found.values() for place in rows.places}
+        known |= {place.id for rows in found.values() for place in (*rows.places, *rows.replicas)}
         known |= {snapshot.id for rows in found.values() for snapshot in rows.snapshots}
         known |= {server.id for rows in found.values() for server in rows.servers}
+        known |= {member.id for rows in found.values() for member in rows.members}
         owners = {ident: project for project, rows in found.items() for op in rows.operations
                   for ident in (op.serial, op.resource_id)}
         for noun, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers)):
@@ -214,10 +265,13 @@ def quota(deployment: Any, project: str, rows: Rows) -> Iterator[str]:
 def untold(rows: Rows) -> Iterator[str]:
     """Yield failures that the owner was not told of."""
     told = {row.resource_id for row in rows.messages}
-    for noun in ('share', 'snapshot'):
+    for noun in ('share', 'replica', 'snapshot', 'group', 'group_snapshot'):
         for ident, state in rows.of(noun).items():
             if state in FAILURES and ident not in told:
                 yield f'untold: {noun} {ident} is {state}, and no message tells why'
     for rule in rows.rules:
         if rule.state in FAILURES and rule.share_id not in told:
             yield f'untold: rule {rule.id} is {rule.state}, and no message of its share tells why'
+    for rule in rows.snapshot_rules:
+        if rule.state in FAILURES and rule.snapshot_id not in told:
+            yield f'untold: rule {rule.id} is {rule.state}, and no message of its snapshot tells why'

@@ -8,7 +8,7 @@ import time
 import sqlalchemy as sa
 
 from manila_lite.db import types
-from manila_lite.tests.factories import networks
+from manila_lite.tests.factories import groups, networks, replicas
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
@@ -30,6 +30,10 @@ LISTS = [
     ('/share-networks/detail?cidr=10.10.0.0/24', 'share_networks'), ('/share-networks/detail?all_tenants=1', 'share_networks'),
     ('/security-services', 'security_services'), ('/security-services/detail', 'security_services'),
     ('/operations', 'operations'), ('/operations?state=done', 'operations'), ('/operations?all_projects=1', 'operations'),
+    ('/share-groups', 'share_groups'), ('/share-groups/detail', 'share_groups'),
+    ('/share-group-snapshots', 'share_group_snapshots'), ('/share-group-snapshots/detail', 'share_group_snapshots'),
+    ('/share-group-types', 'share_group_types'),
+    ('/share-replicas', 'share_replicas'), ('/share-replicas/detail', 'share_replicas'),
     ('/share-servers', 'share_servers'), ('/share-servers?project_id=lists', 'share_servers'),
 ]
 #: Versions that show the most and the oldest.
@@ -99,6 +103,8 @@ class Budgets(base.ServiceTest):
             with self.service.services.db.writer() as conn:
                 made = factory.make(conn, add, type_id=kind, project='lists')
                 networks.make(conn, add, project='lists')
+                groups.make(conn, [share for share, _ in made], type_id=kind, project='lists')
+                replicas.replicable(conn, [share for share, _ in made])
             for path, key in [*LISTS, (f'/share-access-rules?share_id={made[0][0]}', 'access_list')]:
                 for version in VERSIONS:
                     self._count(costs, path.partition('=')[0], path, key, version)

@@ -12,12 +12,16 @@ from pathlib import Path
 
 import testscenarios
 import testtools
+from keystoneauth1 import loading
 from oslo_config import cfg
 
 from manila_lite import conf as options
 from manila_lite import policies
 from manila_lite.cmd import settings
 from manila_lite.cmd.manage import COMMANDS
+from manila_lite.siblings.compute import conf as compute
+from manila_lite.siblings.compute.drivers import qemu_options
+from manila_lite.siblings.dataproc import conf as dataproc
 from manila_lite.tests import forks, process
 
 DOC = Path(__file__).resolve().parents[3] / 'doc' / 'source'
@@ -25,9 +29,15 @@ UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
 
 _CLI = [page.stem for page in (DOC / 'user').glob('*.rst') if '$ openstack' in page.read_text()]
 _PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
+_CFG = re.compile(r'.. code-block:: cfg\n\n((?:(?:   .*)?\n)+)')
 _INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
+#: Units of those whose mounts, servers and guests outlive them.
+_MOUNTING = {'manila-share', 'mlite-compute-agent'}
+#: Pages with the configuration of a sibling, and what registers its options, those of its drivers with them.
+_SIBLINGS = {'compute-service.rst': (compute.register_opts, {'compute_qemu': qemu_options.OPTIONS}),
+             'data-processing-service.rst': (dataproc.register_opts, {})}
 #: Settings of a unit that make a mount namespace.
 _OWN_MOUNTS = {'PrivateTmp', 'PrivateDevices', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'ProtectControlGroups',
                'ProtectKernelTunables', 'ProtectKernelModules', 'ProtectKernelLogs'}
@@ -102,6 +112,23 @@ class Named(testtools.TestCase):
         conf.set_override('enabled_share_backends', drivers)
         return [str(doubt) for doubt in settings.doubts(conf)]
 
+    def test_options_of_siblings_exist(self):
+        for name, (register, more) in _SIBLINGS.items():
+            block, = _CFG.findall((DOC / 'admin' / name).read_text())
+            conf = options.register(cfg.ConfigOpts())
+            register(conf)
+            conf.register_opts(loading.get_auth_plugin_conf_options('password'), group='share_service')
+            for group, opts in more.items():
+                conf.register_opts(opts, group=group)
+            path = Path(self.useFixture(process.fixtures.TempDir()).path) / 'x.conf'
+            path.write_text('\n'.join(line.removeprefix('   ') for line in block.splitlines()))
+            conf([f'--config-file={path}'], project='manila_lite')
+            sections = {}
+            cfg.ConfigParser(str(path), sections).parse()
+            self.assertEqual([], [(group, key) for group, said in sections.items() for key in said
+                                  if key not in (conf if group == 'DEFAULT' else conf[group])], name)
+            self.assertLess(4, len(sections))
+
     @staticmethod
     def section(path, name):
         sections = {}
@@ -123,15 +150,16 @@ class Named(testtools.TestCase):
         scripts = {point.name for point in metadata.entry_points(group='console_scripts')
                    if point.value.startswith('manila_lite.')}
         units = sorted(UNITS.glob('*.service'))
-        self.assertEqual(['manila-api', 'manila-scheduler', 'manila-share'], [unit.stem for unit in units])
+        self.assertEqual(['manila-api', 'manila-scheduler', 'manila-share', 'mlite-compute-agent', 'mlite-compute-api',
+                          'mlite-dataproc-api', 'mlite-dataproc-engine'], [unit.stem for unit in units])
         for unit in units:
             text = unit.read_text()
             self.assertIn(unit.stem, scripts)
             self.assertRegex(text, rf'(?m)^ExecStart=\S+/{unit.stem} --config-file \S+$')
-            self.assertEqual(unit.stem == 'manila-share', 'KillMode=process' in text)
+            self.assertEqual(unit.stem in _MOUNTING, 'KillMode=process' in text)
             settings_of = {line.partition('=')[0] for line in text.splitlines() if not line.startswith('#')}
             # Mounts of its own are right for those who mount nothing, and would end file access where shares are served.
-            self.assertEqual(set() if unit.stem == 'manila-share' else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
+            self.assertEqual(set() if unit.stem in _MOUNTING else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
             self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)
 
     def test_log_files_are_rotated_while_they_are_written(self):

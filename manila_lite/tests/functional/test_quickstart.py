@@ -14,6 +14,7 @@ import fixtures
 import testtools
 import yaml
 
+from manila_lite.tests.services import nodes, virtiofs_guest
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.keystone import Keystone
 
@@ -153,6 +154,34 @@ class Moving(WithRoot):
                  for when in ('Before', 'After')}
         self.assertNotEqual(found['Before'], found['After'], said)
         self.assertEqual([], traces(self.state))
+
+
+class Siblings(WithRoot):
+    """Services that use shares, with guests."""
+
+    def walk(self, lacks, *words):
+        """Return what a walk says, which leaves nothing."""
+        if lacks:
+            self.skipTest(f'guests need {lacks}')
+        self.addCleanup(self.run_tool, '--down')
+        said = self.run_tool(*words)
+        self.assertIn('It works.', said)
+        self.assertEqual([], traces(self.state))
+        return said
+
+    def test_virtual_machine(self):
+        said = self.walk(virtiofs_guest.missing(), '--vm')
+        for part in ('"tag": "data"', 'data: inactive', 'access rule for 127.0.0.1, the host: active',
+                     'the guest sees: data /mnt/data virtiofs', 'the guest sees: hello from an NFS client',
+                     "::1 reads hello.txt through NFS: 'hello from the guest'", 'access rules left: ::1'):
+            self.assertIn(part, said)
+
+    def test_cluster(self):
+        said = self.walk(nodes.missing(), '--cluster')
+        for part in ("it reads: 'hello from 10.77.1.", 'Read-only file system', 'access rules left: 0',
+                     'mounts left on the node: 0'):
+            self.assertIn(part, said)
+        self.assertRegex(said, r'it has: .*/srv/data nfs rw,.*_netdev')
 
 
 class DualStack(WithRoot):

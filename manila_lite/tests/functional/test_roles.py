@@ -23,8 +23,7 @@ PERSONAS = {
 #: Those who may do nothing: without a role, and with one that means nothing here.
 NOBODY = {'nobody': ('first', 'none'), 'auditor': ('first', 'auditor,members,administrator,admin_api')}
 #: Where there is nothing to read in this world.
-NOTHING = {'/extensions/{alias}': 404, '/shares/{share_id}/migration-progress': 400,
-           '/snapshot-instances/{snapshot_instance_id}/export-locations/{export_location_id}': 404}
+NOTHING = {'/extensions/{alias}': 404, '/share-group-types/default': 404, '/shares/{share_id}/migration-progress': 400}
 UNKNOWN = '00000000-0000-4000-8000-000000000000'
 _LINE = re.compile(r'(?P<method>[A-Z]+) (?P<path>/[^ ?]+)(\?(?P<query>\S+))?( (?P<action>\w+))?( (?P<body>{.*}))?')
 

@@ -2,7 +2,7 @@
 """One of everything, owned by one project, and bodies that fit: what tests that walk the contract send."""
 
 from manila_lite.api.contract import fields
-from manila_lite.tests.factories import networks
+from manila_lite.tests.factories import networks, replicas
 
 #: Values that a schema alone does not tell, by field.
 _VALUES = {'size': 1, 'new_size': 2, 'share_proto': 'NFS', 'status': 'error', 'access_type': 'ip', 'access_to': '10.0.0.8',
@@ -30,14 +30,18 @@ def make(service, admin, owner, mark='first'):
         'share_id': share['id'],
         'snapshot_id': snapshot['id'],
         'snapshot_instance_id': _instance(admin, snapshot)['id'],
+        'snapshot_export_location_id': _snapshot_export(owner, snapshot)['id'],
         'access_id': rule['id'],
         'resource_lock_id': _lock(owner, rule, mark)['id'],
         'export_location_id': export['id'],
         'transfer_id': _transfer(owner, mark)['id'],
         'share_instance_id': admin.ok('GET', f'{path}/instances')['share_instances'][0]['id'],
         'message_id': _message(owner)['id'],
+        'qos_type_id': _qos_type(admin, mark)['id'],
         'type_id': _private_type(admin, share['project_id'], mark)['id'],
         **_network(owner, mark),
+        **_replica(service, owner, mark),
+        **_group(admin, owner, share['project_id'], mark),
         'share_server_id': _server(service, share['project_id']),
         'operation_id': owner.ok('GET', f'/operations?resource_id={share["id"]}')['operations'][0]['id'],
         'quota_project_id': share['project_id'],
@@ -99,6 +103,13 @@ def _snapshot(owner, share, mark):
     return owner.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
 
 
+def _snapshot_export(owner, snapshot):
+    """Where the snapshot mounts; somebody may."""
+    path = f'/snapshots/{snapshot["id"]}'
+    owner.ok('POST', f'{path}/action', {'allow_access': {'access_type': 'user', 'access_to': snapshot['name']}})
+    return owner.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations'][0]
+
+
 def _instance(admin, snapshot):
     return admin.ok('GET', f'/snapshot-instances?snapshot_id={snapshot["id"]}')['snapshot_instances'][0]
 
@@ -122,6 +133,10 @@ def _message(owner):
     return owner.ok('GET', '/messages')['messages'][0]
 
 
+def _qos_type(admin, mark):
+    return admin.ok('POST', '/qos-types', {'qos_type': {'name': mark, 'description': mark, 'specs': {'key': mark}}})['qos_type']
+
+
 def _private_type(admin, project, mark):
     made = admin.ok('POST', '/types', {'share_type': {
         'name': f'private-{mark}', 'share_type_access:is_public': False, 'extra_specs': {
@@ -140,6 +155,33 @@ def _network(owner, mark):
     other = owner.ok('POST', '/security-services', {'security_service': values})['security_service']
     return {'share_network_id': network['id'], 'share_network_subnet_id': subnet['share_network_subnet']['id'],
             'security_service_id': service['id'], 'current_service_id': service['id'], 'new_service_id': other['id']}
+
+
+def _group(admin, owner, project, mark):
+    named = {'name': mark, 'description': mark}
+    kind, plain = (admin.ok('POST', '/share-group-types', {'share_group_type': {
+        'name': f'{name}-{mark}', 'is_public': False, 'share_types': ['default'],
+        'group_specs': specs}})['share_group_type']['id']
+        for name, specs in (('private', {'key': mark}), ('plain', {})))     # no pool has what the first one asks for
+    for ident in (kind, plain):
+        admin.ok('POST', f'/share-group-types/{ident}/action', {'addProjectAccess': {'project': project}})
+    group = owner.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': plain, **named}})['share_group']['id']
+    owner.wait(f'/share-groups/{group}', 'share_group', 'available')
+    owner.share(share_group_id=group, name=mark)
+    snapshot = owner.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group, **named}})
+    snapshot = snapshot['share_group_snapshot']['id']
+    owner.wait(f'/share-group-snapshots/{snapshot}', 'share_group_snapshot', 'available')
+    return {'share_group_type_id': kind, 'share_group_id': group, 'share_group_snapshot_id': snapshot,
+            'source_share_group_snapshot_id': snapshot}
+
+
+def _replica(service, owner, mark):
+    share = owner.share(name=mark)
+    with service.services.db.writer() as conn:
+        [ident] = replicas.replicable(conn, [share['id']])
+    owner.ok('POST', f'/share-replicas/{ident}/metadata', {'metadata': {'key': mark}})
+    [export, *_] = owner.ok('GET', f'/share-replicas/{ident}/export-locations')['export_locations']
+    return {'share_replica_id': ident, 'replica_export_location_id': export['id']}
 
 
 def _server(service, project):

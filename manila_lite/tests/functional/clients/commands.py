@@ -21,7 +21,7 @@ share limits show --absolute
 
 # Share types.
 share type create first False --description d --snapshot-support True --create-share-from-snapshot-support True \
-    --revert-to-snapshot-support True --extra-specs vendor:a=b
+    --revert-to-snapshot-support True --mount-snapshot-support True --extra-specs vendor:a=b
 share type create served True --snapshot-support True
 share type create hidden False --public False
 share type list --all --extra-specs
@@ -32,6 +32,12 @@ share type access create hidden $PROJECT
 share type access list hidden
 share type access delete hidden $PROJECT
 share type delete hidden
+share qos type create gold --description d --spec peak_iops=300
+share qos type list --name~ ol --sort-key name --limit 2 ~ peak_iops
+share qos type set gold --description e --spec maxbps=1000
+share qos type unset gold --spec peak_iops
+share qos type show gold ~ maxbps
+share qos type delete gold
 
 # Shares.
 ONE = share create NFS 1 --name one --share-type first --description d --property a=b \
@@ -87,14 +93,52 @@ share snapshot set s --name t --status available --property c=d
 share snapshot unset t --property c --description
 share revert t --wait
 share snapshot export location list t
+SNAPSHOT_EXPORT = share snapshot export location list t
+share snapshot export location show t $SNAPSHOT_EXPORT
+READS = share snapshot access create t ip 10.0.0.9
+share snapshot access list t ~ active
+share snapshot access delete t $READS
 share snapshot instance list --snapshot $SNAPSHOT --detailed
 COPY = share snapshot instance list --snapshot $SNAPSHOT
 share snapshot instance show $COPY
 share snapshot instance set $COPY --status available
 share snapshot instance export location list $COPY
-share snapshot instance export location show $COPY $COPY ! 404
+share snapshot instance export location show $COPY $SNAPSHOT_EXPORT
 share create NFS 2 --name clone --share-type first --snapshot-id $SNAPSHOT --wait
 share delete clone --wait
+
+# Share groups.
+share group type create grouped first --group-specs consistent_snapshot_support=true --public True
+share group type create closed first --public False
+share group type list --all --group-specs consistent_snapshot_support=true ~ grouped
+share group type show grouped
+share group type set grouped --group-specs vendor:a=b
+share group type unset grouped vendor:a
+share group type access list closed
+share group type access create closed $PROJECT
+share group type access list closed
+share group type access delete closed $PROJECT
+share group type delete closed
+GROUP = share group create --name pack --description d --share-group-type grouped --share-types first --wait
+share group list --all-projects --name~ pac --share-group-type grouped ~ available
+share group show pack
+share group set pack --description e --status available
+share group unset pack --description
+MEMBER = share create NFS 1 --name member --share-type first --share-group pack --wait
+PACKED = share group snapshot create pack --name packed --description d --wait
+share group snapshot list --share-group pack --detailed ~ packed
+share group snapshot show packed
+share group snapshot members list packed ~ 1
+share group snapshot set packed --description e --status available
+share group snapshot unset packed --description
+COPIES = share group create --name copies --source-share-group-snapshot packed --share-group-type grouped --wait
+share group snapshot delete packed --wait
+COPY_OF_MEMBER = share list --share-group copies
+share delete $COPY_OF_MEMBER --share-group copies --wait
+share delete member --share-group pack --wait
+share group delete pack --wait
+share group delete copies --force --wait
+share group type delete grouped
 
 # What the backend has and the service does not know, and the other way round.
 PROVIDER:provider_location = share snapshot show t
@@ -172,6 +216,26 @@ share server abandon $MOVED --wait
 MANAGED = share server adopt test@delta wired $MOVED --wait
 share server delete $MANAGED --wait
 
+# Replicas.
+share type create safe False --snapshot-support True --extra-specs replication_type=readable
+share create NFS 1 --name kept --share-type safe --scheduler-hint only_host=test@alpha#pool1 --wait
+FIRST = share replica list --share kept
+REPLICA = share replica create kept --scheduler-hint only_host=test@beta --property a=b --wait
+share replica list --share kept --property a=b ~ in_sync
+share replica show $REPLICA
+PLACE = share replica export location list $REPLICA
+share replica export location show $REPLICA $PLACE
+share replica set $REPLICA --property c=d
+share replica set $REPLICA --replica-state out_of_sync
+share replica unset $REPLICA --property a
+share replica resync $REPLICA
+share replica show $REPLICA ~ in_sync
+share delete kept ! replicas
+share replica promote $REPLICA --quiesce-wait-time 1 --wait
+share show kept ~ available
+share replica delete $FIRST --wait
+share delete kept --wait
+
 # What went wrong.
 share create NFS 1 --name lost --share-type first --scheduler-hint only_host=test@nowhere#pool1
 share show lost ~ error
@@ -185,13 +249,6 @@ share delete one --wait
 #: Commands that are not served yet: by how they begin, the path that they need. All are of issue 10.
 NOT_SERVED = {
     'share backup': 'GET /share-backups',
-    'share group': 'GET /share-groups',
-    'share group snapshot': 'GET /share-group-snapshots',
-    'share group type': 'GET /share-group-types',
-    'share qos type': 'GET /qos-types',
-    'share replica': 'GET /share-replicas',
-    'share snapshot access': 'POST /snapshots/{snapshot_id}/action allow_access',
-    'share snapshot export location show': 'GET /snapshots/{snapshot_id}/export-locations/{export_location_id}',
 }
 
 #: What lines may use that no command shows.

@@ -13,7 +13,7 @@ from manila_lite.tests.functional import base
 from manila_lite.tests.functional.clients import commands, osc, service
 
 _SERVERS = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-_SHARES = 'migration_driver_continue_update_interval = 0.1\n'
+_SHARES = 'migration_driver_continue_update_interval = 0.1\ndummy_replication_domain = here\n'
 _NO_SUCH = re.compile('HTTP 40[45]|could not be found|No [a-z]+ with a name or ID')
 
 

@@ -29,6 +29,8 @@ class Recorder:
 
 class Sdk(service.ClientTest):
 
+    BACKENDS = service.ClientTest.BACKENDS | {'alpha': 'dummy_replication_domain = here\n'}
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -52,7 +54,7 @@ class Sdk(service.ClientTest):
         one = self.share('one')
         for part in (self.shares, self.metadata, self.access, self.locks, self.snapshots, self.managing, self.endings):
             one = part(self.recorder, one) or one
-        for part in (self.operators, self.quotas, self.types, self.network, self.messages):
+        for part in (self.replicas, self.groups, self.operators, self.quotas, self.types, self.network, self.messages):
             part(self.recorder)
         self.assertEqual(sdk.methods() - sdk.NOT_SERVED, self.recorder.called)
 
@@ -141,6 +143,42 @@ class Sdk(service.ClientTest):
         proxy.delete_share_transfers(proxy.create_share_transfer(share_id=one.id))
         proxy.delete_share(one.id)
         proxy.wait_for_delete(one, interval=0.05, wait=60)
+
+    def groups(self, proxy):
+        kind = proxy._proxy.post('/share-group-types', microversion='2.55', json={'share_group_type': {
+            'name': 'plain', 'share_types': ['default']}}).json()['share_group_type']['id']
+        made = proxy.create_share_group(name='pack', share_group_type_id=kind)
+        self.until(lambda: proxy.get_share_group(made.id), 'available')
+        self.assertEqual((made.id, [made.id]), (proxy.find_share_group('pack').id, [row.id for row in proxy.share_groups()]))
+        self.assertEqual('said', proxy.update_share_group(made.id, description='said').description)
+        snapshot = proxy.create_share_group_snapshot(made.id, name='packed')
+        self.until(lambda: proxy.get_share_group_snapshot(snapshot.id), 'available')
+        self.assertEqual([snapshot.id], [row.id for row in proxy.share_group_snapshots(share_group_id=made.id)])
+        self.assertEqual('said', proxy.update_share_group_snapshot(snapshot.id, description='said').description)
+        self.assertEqual({'share_group_snapshot_members': []}, proxy.share_group_snapshot_members(snapshot.id))
+        proxy.reset_share_group_snapshot_status(snapshot.id, 'available')
+        proxy.delete_share_group_snapshot(snapshot.id)
+        proxy.wait_for_delete(snapshot, interval=0.05, wait=60)
+        proxy.delete_share_group(made.id)
+        proxy.wait_for_delete(made, interval=0.05, wait=60)
+
+    def replicas(self, proxy):
+        proxy.create_share_type('safe', extra_specs={'driver_handles_share_servers': 'False', 'replication_type': 'dr'})
+        share = proxy.create_share(name='kept', size=1, share_protocol='NFS', share_type='safe')
+        proxy.wait_for_status(share, 'available', interval=0.05, wait=60)
+        [active] = proxy.share_replicas(share_id=share.id)
+        # The only one of two backends that replicates has the share already.
+        other = proxy.create_share_replica(share.id, availability_zone='nova')
+        self.until(lambda: proxy.get_share_replica(other.id), 'error')
+        proxy.reset_share_replica_status(other.id, 'available')
+        proxy.reset_share_replica_state(other.id, 'in_sync')
+        self.until(lambda: proxy.get_share_replica(other.id), 'in_sync', 'replica_state')
+        for change in (proxy.resync_share_replica, proxy.promote_share_replica):
+            change(active.id)       # which changes nothing
+        proxy.delete_share_replica(other.id)
+        proxy.wait_for_delete(other, interval=0.05, wait=60)
+        proxy.delete_share(share.id)
+        proxy.wait_for_delete(share, interval=0.05, wait=60)
 
     def operators(self, proxy):
         [service] = proxy.services(host='test@alpha')

@@ -5,16 +5,13 @@ The kernel is Debian's, as tools/guest-kernel unpacked it or as the machine itse
 """
 
 import contextlib
-import os
 import re
-import shutil
 import socket
 import subprocess
-import sys
 import time
-from pathlib import Path
 
-_QEMU = 'qemu-system-x86_64'
+from manila_lite.tests.services import initramfs
+
 _MODULES = ('virtio_pci', 'virtio_net', 'nfsv4')
 _INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev
@@ -33,46 +30,7 @@ while read -r number command; do eval "$command"; echo "END $number $?"; done
 
 def missing():
     """Return what this machine lacks for a guest, or nothing."""
-    path = f'{os.environ["PATH"]}:/usr/sbin:/sbin'
-    lacks = [f'{program} (package {package})' for program, package in (
-        (_QEMU, 'qemu-system-x86'), ('busybox', 'busybox-static')) if not shutil.which(program, path=path)]
-    if not _kernel():
-        lacks.append('a kernel with NFS as a module in /boot and /lib/modules (or from tools/guest-kernel)')
-    if not os.path.exists('/dev/net/tun'):
-        lacks.append('/dev/net/tun')
-    return ', '.join(lacks)
-
-
-def _kernel():
-    """Return the files of a kernel and its modules by name, or nothing if there is none that can be used."""
-    for root in (Path(sys.prefix, 'guest'), Path('/')):
-        for image in sorted((root / 'boot').glob('vmlinuz-*'), reverse=True):
-            modules = {file.stem.replace('-', '_'): file
-                       for file in (root / 'lib/modules' / image.name.removeprefix('vmlinuz-')).rglob('*.ko')}
-            if modules.keys() >= set(_MODULES):
-                return image, modules
-    return None
-
-
-def _in_order(modules, wanted, found):
-    """Add modules to ``found``, each after those that it needs. What is not a file is built in."""
-    for name in wanted:
-        if name in modules and name not in found:
-            told = modules[name].read_bytes().partition(b'\0depends=')[2].partition(b'\0')[0].decode()
-            _in_order(modules, told.replace('-', '_').split(','), found)
-            found[name] = modules[name]
-    return found
-
-
-def _archive(files):
-    """Return a cpio archive (newc) of files; ``files`` maps a path to (mode, content)."""
-    whole = bytearray()
-    for number, (path, (mode, content)) in enumerate([*files.items(), ('TRAILER!!!', (0, b''))], 1):
-        name = path.encode() + b'\0'
-        fields = (number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
-        for part in (b'070701' + b''.join(b'%08x' % field for field in fields) + name, content):
-            whole += part + b'\0' * (-len(part) % 4)
-    return bytes(whole)
+    return initramfs.missing(_MODULES)
 
 
 class Guest:
@@ -80,20 +38,17 @@ class Guest:
 
     def __init__(self, folder, netns, taps):
         self._folder = folder
-        image, modules = _kernel()
-        ordered = _in_order(modules, _MODULES, {})
-        (folder / 'initrd').write_bytes(_archive({
-            'bin': (0o40755, b''), 'bin/busybox': (0o100755, Path(shutil.which('busybox')).read_bytes()),
-            'init': (0o100755, _INIT.format(modules=' '.join(ordered)).encode()),
-            **{f'{name}.ko': (0o100644, file.read_bytes()) for name, file in ordered.items()}}))
+        image, initrd = initramfs.build(_MODULES, _INIT)
+        (folder / 'initrd').write_bytes(initrd)
         nics = [word for number, tap in enumerate(taps) for word in (
             '-netdev', f'tap,id=n{number},ifname={tap},script=no,downscript=no',
             '-device', f'virtio-net-pci,netdev=n{number},mac=52:54:00:00:66:{number:02x},romfile=')]
         self._process = subprocess.Popen(
-            ['nsenter', f'--net=/run/netns/{netns}', _QEMU, '-accel', 'tcg', '-M', 'q35', '-m', '256M', '-nodefaults',
+            ['nsenter', f'--net=/run/netns/{netns}', initramfs.QEMU, '-accel', 'tcg', '-M', 'q35', '-m', '256M', '-nodefaults',
              '-no-reboot', '-display', 'none', '-serial', f'file:{folder / "console"}',
              '-chardev', f'socket,id=shell,path={folder / "shell"},server=on,wait=off', '-serial', 'chardev:shell',
-             '-kernel', str(image), '-initrd', str(folder / 'initrd'), '-append', 'console=ttyS0 quiet panic=-1', *nics],
+             '-kernel', str(image), '-initrd', str(folder / 'initrd'),
+             '-append', 'console=ttyS0 quiet panic=-1 no_timer_check', *nics],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(folder / 'qemu').open('w'))
         self._shell = None
         self._sent = 0

@@ -51,12 +51,14 @@ class Machine:
         self.ports = []
         self.spaces = [self.fabric]
 
-    def driver(self, state='state'):
-        """Return a driver for the backend, as another share manager would make it; or for another backend beside it."""
+    def driver(self, state='state', more=''):
+        """Return a driver for the backend, as another share manager would make it; or for another backend beside it. ``more``:
+        lines of its section.
+        """
         file = self.state / f'{state}.conf'
         file.write_text(
             f'[linux]\ndriver_handles_share_servers = true\nlinux_pool_path = {self.state / state}.img\n'
-            f'linux_pool_size_gb = 4\nlinux_graceless = true\nlinux_fabric_netns = {self.fabric}\n')
+            f'linux_pool_size_gb = 4\nlinux_graceless = true\nlinux_fabric_netns = {self.fabric}\n{more}')
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[str(file)])
         return load.make('linux', 'linux', 'test@linux', conf, self.state / state)
@@ -130,6 +132,9 @@ class MachineTest(testtools.TestCase):
 class ServerTest(testtools.TestCase):
     """One backend with one server in two subnets, and two clients in each, for the class."""
 
+    #: Further lines of its section.
+    OPTIONS = ''
+
     grant, works, refused = base.LinuxTest.grant, base.LinuxTest.works, base.LinuxTest.refused
 
     @classmethod
@@ -139,7 +144,7 @@ class ServerTest(testtools.TestCase):
             raise unittest.SkipTest(f'real storage needs {lacks}')
         cls.machine = Machine()
         cls.addClassCleanup(cls.machine.clear)
-        cls.driver = cls.machine.driver()
+        cls.driver = cls.machine.driver(more=cls.OPTIONS)
         cls.addClassCleanup(lambda: cls.driver.teardown(remove_data=True))
         cls.driver.setup()
         cls.server = cls.machine.server('four', 'six')
@@ -147,9 +152,9 @@ class ServerTest(testtools.TestCase):
         for name, subnet, host in (('one4', 'four', 101), ('two4', 'four', 102), ('one6', 'six', 101), ('two6', 'six', 102)):
             cls.machine.client(name, subnet, host)
 
-    def share(self, server=None):
+    def share(self, server=None, **more):
         """Return a new share, with its export locations."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server)
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server, **more)
         self.locations = self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share

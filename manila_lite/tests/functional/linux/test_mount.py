@@ -6,42 +6,33 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import unittest
 from pathlib import Path
 
 from manila_lite.drivers.linux import btrfs
+from manila_lite.siblings import nfs
+from manila_lite.tests import process
 from manila_lite.tests.functional.linux import base
 
 
-def _lacks():
+def lacks():
     """Return what a mount in user space needs and is not here, or nothing."""
     wanted = {'/dev/fuse': Path('/dev/fuse').exists(), 'fusermount3 (package fuse3)': shutil.which('fusermount3'),
               'mfusepy (from PyPI)': importlib.util.find_spec('mfusepy')}
     return ', '.join(what for what, found in wanted.items() if not found)
 
 
-@unittest.skipIf(_lacks(), f'a mount in user space needs {_lacks()}')
+@unittest.skipIf(lacks(), f'a mount in user space needs {lacks()}')
 class Mounted(base.ShareTest):
     """The share is mounted by the host "one", and cp, cat and dd work on it as the rules and the size allow."""
 
     def setUp(self):
         super().setUp()
         self.place = self.state / f'mnt-{self.made.id}'
-        self.place.mkdir()
         self.grant(self.made, (self.fabric.v6('one'), 'rw'))
-        served = subprocess.Popen([
-            sys.executable, '-m', 'manila_lite.tests.nfs_mount', '--netns', self.fabric.name('one'),
-            self.fabric.v6('nas'), f'/shares/{self.made.id}', str(self.place)])
-        self.addCleanup(self._unmount, served)
-        end = time.monotonic() + 20
-        while not os.path.ismount(self.place) and served.poll() is None and time.monotonic() < end:
-            time.sleep(0.02)
-        self.assertTrue(os.path.ismount(self.place))
-
-    def _unmount(self, served):
-        subprocess.run(['umount', '--lazy', str(self.place)], check=False, capture_output=True, timeout=30)
-        served.wait(30)
+        mounter = nfs.NfsMounter(nfs.LocalExecutor(self.fabric.name('one')), way='fuse', python=sys.executable)
+        self.addCleanup(mounter.unmount, str(self.place), lazy=True)
+        mounter.mount(f'[{self.fabric.v6("nas")}]:/shares/{self.made.id}', str(self.place))
 
     def _fails(self, *words):
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, 'LC_ALL': 'C'})
@@ -64,3 +55,15 @@ class Mounted(base.ShareTest):
         self.assertIn('Read-only file system', self._fails('cp', str(source / 'text'), f'{self.place}/more'))
         self.grant(self.made)
         self.assertIn('Permission denied', self._fails('cat', f'{self.place}/tree/text'))
+
+    def test_an_open_file_goes_on_when_the_server_is_started_anew(self):
+        log = self.driver._pool.share(self.made.id) / 'log'
+        # A process of its own has the file open: what starts the server would else wait for it.
+        with (self.place / 'log').open('w') as file:
+            writer = subprocess.Popen(['sh', '-c', 'echo before; read word; echo after'], stdin=subprocess.PIPE, stdout=file)
+        process.until(lambda: log.read_text() == 'before\n', 'the first line is there', str)
+        base.kill(self.driver._nfs._server)
+        self.driver.setup()
+        writer.communicate(b'go\n', timeout=120)
+        self.assertEqual((0, 'before\nafter\n'), (writer.returncode, log.read_text()))
+        self.assertEqual(['log'], os.listdir(self.place))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients on a network see of the linux backend: real btrfs, real NFS-Ganesha, an NFS client at each address."""
 
+import dataclasses
 import os
 import threading
 import time
@@ -175,6 +176,24 @@ class Data(base.ShareTest):
         self.works('one', clone, 'write', 'f', 'mine')
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
 
+    def test_a_snapshot_is_mounted_to_be_read_by_whom_its_own_rules_name(self):
+        self.works('one', self.made, 'write', 'f', 'before')
+        snapshot = self.snapshot(self.made)
+        self.works('one', self.made, 'write', 'f', 'after')
+        rule = kinds.AccessRule('r', 'ip', self.fabric.v4('two'), 'ro')
+        served = self.driver.serve_snapshot(snapshot, [rule])
+        self.assertIn(f':/shares/{snapshot.id}', served.export_locations[0].path)
+        past = dataclasses.replace(self.made, id=snapshot.id)
+        self.assertEqual('before', self.works('two', past, 'read', 'f'))
+        self.refused('ROFS', 'two', past, 'write', 'f', 'other')
+        self.refused('NOENT', 'one', past, 'read', 'f')
+        self.assertEqual('after', self.works('one', self.made, 'read', 'f'))
+        self.driver._outlet.stop()
+        self.driver.setup()     # as after a reboot: what was exported is mounted first
+        self.assertEqual('before', self.works('two', past, 'read', 'f'))
+        self.driver.delete_snapshot(snapshot)
+        self.refused('NOENT', 'two', past, 'read', 'f')
+
 
 class PlainDirectory(base.LinuxTest):
     """Without btrfs: served, but neither limited nor snapshotted, and honest about it."""
@@ -188,6 +207,7 @@ class PlainDirectory(base.LinuxTest):
         self.works('one', share, 'write', 'f', 'plain')
         pool, = self.driver.report()
         for name in ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
+                     'mount_snapshot_support', 'snapshot_inherit_share_access_support',
                      'size_limit_support'):
             self.assertIs(False, pool.capabilities[name])
         self.assertRaises(errors.Final, self.driver.create_snapshot, kinds.Snapshot('s', share, 1))

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients in the subnets of a share network see of its share server: both families, a new subnet, strangers."""
 
-from manila_lite import kinds
+import dataclasses
+import json
+
+from manila_lite import errors, kinds
 from manila_lite.tests.functional.linux import base, server_base
 from manila_lite.tests.nfs_writer import Writer
 
@@ -111,3 +114,43 @@ class Growth(server_base.ServerTest):
         for place in (FOUR, MORE):
             self.works('far', place, share, 'write', 'far', place)
             self.assertEqual(place, self.works('far', place, share, 'read', 'far'))
+
+
+class Limited(server_base.ServerTest):
+    """Each share has a server of its own, and goes as fast as its QoS type says."""
+
+    OPTIONS = 'max_shares_per_share_server = 1\n'
+
+    def rates(self):
+        """Return the bytes per second that the kernel lets through, of each end of each interface of the server."""
+        spaces = (f'manila-{self.server.id}', self.machine.fabric)
+        found = [entry for space in spaces for entry in json.loads(base.command('tc', '-n', space, '-json', 'qdisc', 'show'))]
+        return [entry['options']['rate'] for entry in found if entry['kind'] == 'tbf']
+
+    def promised(self, share, **qos):
+        """Return the share with another promise."""
+        return dataclasses.replace(share, qos=qos)
+
+    def test_what_goes_to_and_from_a_share_is_limited(self):
+        self.assertIs(True, self.driver.report()[0].capabilities['qos'])
+        share = self.share(qos={'maxbps': '4000000', 'maxbpspergib': '3000000'})
+        self.assertEqual([3000000] * 4, self.rates())
+        self.grant(share, (server_base.address('four', 101), 'rw'))
+        self.works('one4', FOUR, share, 'write', 'f', 'slow')
+        target = kinds.EnsureTarget(self.promised(share, maxbps='5000000'))
+        self.assertEqual(('It could transfer more, or less, than it may.',), self.changes(target))
+        self.assertEqual([5000000] * 4, self.rates())
+        self.assertEqual((), self.changes(target))
+        self.changes(kinds.EnsureTarget(self.promised(share)))
+        self.assertEqual([], self.rates())
+
+    def changes(self, target):
+        """Return what had to be mended of the share's limit."""
+        found = self.driver.ensure_shares([target])[target.share.id]
+        self.assertIsNone(found.error)
+        return tuple(word for word in found.repaired if 'transfer' in word)
+
+    def test_what_cannot_be_kept_is_refused(self):
+        for qos in ({'peak_iops': '100'}, {'maxbps': 'much'}, {'maxbps': '1'}):
+            self.assertRaises(errors.Final, self.share, qos=qos)
+        self.assertEqual([], self.rates())

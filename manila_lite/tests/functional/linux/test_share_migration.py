@@ -31,6 +31,8 @@ _WANTED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True
 class Moves(testtools.TestCase):
     """Two backends of one machine, ``alpha`` and ``beta``, each in a namespace of its own; ``plain`` is a directory."""
 
+    BACKEND = _BACKEND
+
     def setUp(self):
         super().setUp()
         if lacks := base.missing():
@@ -42,7 +44,7 @@ class Moves(testtools.TestCase):
         self.fabric.up()
         (self.state / 'folder').mkdir()
         config = _CONFIG + ''.join(
-            _BACKEND.replace('NAME', name).replace('OTHER', other).replace('POOL', pool)
+            self.BACKEND.replace('NAME', name).replace('OTHER', other).replace('POOL', pool)
             .replace('SPACE', self.fabric.name(name)).replace('ADDRESS', self.fabric.v4(name))
             for name, other, pool in (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'),
                                       ('plain', 'alpha', 'folder')))

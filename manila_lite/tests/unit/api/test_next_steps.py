@@ -15,7 +15,10 @@ from manila_lite.db import message_steps, messages
 
 _ROOT = pathlib.Path(manila_lite.__file__).parent
 #: What the worker says to itself, and what ends a process: no answer has these.
-_INSIDE = {'final', 'again', 'lost_claim', 'bad_config', 'no_valid_host', 'refused_shrink', 'command_failed'}
+_INSIDE = {'final', 'again', 'lost_claim', 'bad_config', 'no_valid_host', 'refused_shrink', 'command_failed', 'mount_busy',
+           'mount_failed', 'node_away', 'qemu_refused'}
+#: What a sibling answers in a shape that has no room for a step.
+_BARE = {'INVALID_DATA', 'INVALID_REFERENCE', 'NOT_IMPLEMENTED'}
 #: Their statuses have a step that fits all that is refused so.
 _BY_STATUS = {'conflict', 'already_exists', 'invalid_input', 'entity_missing', 'forbidden', 'unauthorized', 'internal_error',
               'service_unavailable'}
@@ -28,7 +31,7 @@ def reasons():
         if 'tests' not in path.parts:
             for node in ast.walk(ast.parse(path.read_text())):
                 found.update(_of(node))
-    return found - _INSIDE
+    return found - _INSIDE - _BARE
 
 
 def _of(node):
@@ -36,9 +39,13 @@ def _of(node):
         return _texts(node.value)
     if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
         return _texts(node.value)
-    if isinstance(node, ast.Call) and getattr(node.func, 'attr', '') == 'reply' and len(node.args) > 2:
+    if isinstance(node, ast.Call) and _called(node) in ('reply', '_reply') and len(node.args) > 2:
         return _texts(node.args[2])
     return ()
+
+
+def _called(node):
+    return getattr(node.func, 'attr', None) or getattr(node.func, 'id', None)
 
 
 def _texts(node):

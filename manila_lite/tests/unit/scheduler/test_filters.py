@@ -16,12 +16,14 @@ from manila_lite.scheduler.filters import (
     excluded,
     only_host,
     protocol,
+    share_replication,
     up,
 )
 from manila_lite.scheduler.interface import PoolState, Request
 
 POOL = PoolState('h1@b1#p1', 'nova', {'storage_protocol': 'NFS_CIFS', 'driver_handles_share_servers': False,
-                                      'snapshot_support': True, 'replication_domain': 'east'}, 100.0, 50.0)
+                                      'snapshot_support': True, 'replication_domain': 'east',
+                                      'create_share_from_snapshots_of_domain': True}, 100.0, 50.0)
 
 
 def asks(**specs):
@@ -56,6 +58,9 @@ CASES = [
     (availability_zone.AvailabilityZone, asks(availability_zones='nova2,supernova'), {},
      "availability_zones='nova2,supernova', the pool is in 'nova'"),
     (availability_zone.AvailabilityZone, {'availability_zone': 'nova', **asks(availability_zones='x')}, {}, "='x'"),
+    (availability_zone.AvailabilityZone, {'also': ({}, {'availability_zones': 'x'})}, {}, "='x'"),
+    (driver_handles_share_servers.DriverHandlesShareServers, {'also': ({'driver_handles_share_servers': 'True'},)}, {},
+     "driver_handles_share_servers='True'"),
     (driver_handles_share_servers.DriverHandlesShareServers, {}, {}, None),
     (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='false'), {}, None),
     (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='True'), {},
@@ -69,12 +74,16 @@ CASES = [
     (protocol.Protocol, {'proto': 'CEPHFS'}, has(storage_protocol=['NFS', 'CEPHFS']), None),
     (protocol.Protocol, {'proto': 'NFS'}, {'capabilities': {}}, 'storage_protocol None'),
     (capabilities.Capabilities, {}, {}, None),
+    (capabilities.Capabilities, {'also': ({'snapshot_support': 'True'}, {'vendor:key': 'x'})}, {}, None),
+    (capabilities.Capabilities, {**asks(snapshot_support='True'), 'also': ({'a': '2'},)}, {}, "a='2', the pool reports no a"),
     (capabilities.Capabilities, asks(snapshot_support='<is> True'), {}, None),
     (capabilities.Capabilities, asks(snapshot_support='<is> True'), has(snapshot_support=False),
      "the share type asks snapshot_support='<is> True', the pool reports False"),
     (capabilities.Capabilities, asks(capabilities__snapshot_support='False'), {}, "snapshot_support='False'"),
     (capabilities.Capabilities, asks(netapp__thing='x', provisioning__min_share_size='5', availability_zones='q',
-                                     driver_handles_share_servers='True', default_qos_type='gold'), {}, None),
+                                     driver_handles_share_servers='True'), {}, None),
+    (capabilities.Capabilities, asks(default_qos_type='gold'), has(qos=True), None),
+    (capabilities.Capabilities, asks(default_qos_type='gold'), has(qos=False), "qos='<is> True', the pool reports False"),
     (capabilities.Capabilities, asks(b='1', a='2'), {}, "a='2', the pool reports no a"),
     (capabilities.Capabilities, asks(thin_provisioning='<is> True'), {}, 'the pool reports False'),
     (capabilities.Capabilities, asks(thin_provisioning='<is> True'), {'thin_provisioning': True}, None),
@@ -116,7 +125,7 @@ class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
 KINDS = sorted({case[0] for case in CASES}, key=lambda kind: kind.__name__)
 
 # What a static filter may look at; all else of a pool or a request may change without a new answer.
-STATIC_REQUEST = {'size', 'extra_specs', 'proto', 'availability_zone'}
+STATIC_REQUEST = {'size', 'extra_specs', 'proto', 'availability_zone', 'also'}
 STATIC_POOL = {'host', 'availability_zone', 'capabilities', 'thin_provisioning'}
 
 
@@ -182,3 +191,28 @@ class TestReplicationDomain(testtools.TestCase):
         item = create_from_snapshot.CreateFromSnapshot()
         self.assertEqual('east', item.prepare(Request(1, source_host='h1@b1#gone'), pools).source_domain)
         self.assertIsNone(item.prepare(Request(1, source_host='gone@b1#p1'), pools).source_domain)
+
+
+class TestShareReplication(testtools.TestCase):
+
+    ASKS = {'replication_type': 'dr'}
+
+    def refused(self, host, capabilities, **asked):
+        item = share_replication.ShareReplication()
+        pools = [PoolState('a@home#1', capabilities={'replication_domain': 'east'})]
+        request = Request(1, self.ASKS, **asked)
+        self.assertTrue(item.applies(request))
+        return item.check(item.prepare(request, pools), PoolState(host, capabilities=capabilities))
+
+    def test_a_share_needs_a_domain(self):
+        self.assertFalse(share_replication.ShareReplication().applies(Request(1)))
+        self.assertIn('no replication domain', self.refused('a@b#1', {}))
+        self.assertIsNone(self.refused('a@b#1', {'replication_domain': 'west'}))
+
+    def test_a_replica_needs_that_of_the_active_one_and_a_backend_without(self):
+        there = {'active_host': 'a@home#1', 'replica_hosts': frozenset({'a@home', 'a@full'})}
+        east = {'replication_domain': 'east'}
+        self.assertIsNone(self.refused('a@b#1', east, **there))
+        self.assertIn('already', self.refused('a@full#2', east, **there))
+        self.assertIn('west', self.refused('a@b#1', {'replication_domain': 'west'}, **there))
+        self.assertIn('none', self.refused('a@b#1', east, active_host='gone@home#1'))

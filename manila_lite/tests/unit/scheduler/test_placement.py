@@ -122,9 +122,9 @@ class TestCandidates(testtools.TestCase):
                 self.assertEqual([name], names(chooser.place(Request(1, {key: name}), pools)))
 
     def test_replication_domain_reaches_the_filter(self):
-        east = {'replication_domain': 'east'}
+        east = {'replication_domain': 'east', 'create_share_from_snapshots_of_domain': True}
         pools = [pool('a', host='h@one', capabilities=east), pool('b', host='h@two', capabilities=east),
-                 pool('c', host='h@three')]
+                 pool('c', host='h@three'), pool('d', host='h@four', capabilities={'replication_domain': 'east'})]
         result = placing().place(Request(1, source_host='h@one#a'), pools)
         self.assertEqual({'a', 'b'}, set(names(result)))
 

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls of the API, each with the test that proves it."""
+
+from collections.abc import Iterator
+
+import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite.api.contract import OPS
+from manila_lite.tests.functional import proofs
+from reference import rst
+
+
+def lines() -> Iterator[str]:
+    """Yield one table of all calls."""
+    rows = {proofs.label(op): (rst.code(proofs.label(op)), op.since, proofs.proof(op) or 'none') for op in OPS}
+    yield from rst.table(('Call', 'Since', 'Test'), rows.values(), (50, 8, 42))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which key a share is encrypted with. The key itself never comes here: only its id, for the backend."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import share_specs
+from manila_lite.db.types import ShareType
+
+#: What of a share type says that its shares, or their share servers, are encrypted with a key of their owner's.
+_SUPPORT, _OF_SERVERS = 'encryption_support', 'share_server'
+
+
+def key_of(wanted: Mapping[str, Any], kind: ShareType, source: Any = None, group: Any = None) -> str | None:
+    """Return the id of the key that a new share of the type is encrypted with, or nothing.
+
+    One that is made of a snapshot (``source``: snapshot, share) has the key of the share of the snapshot.
+
+    :raises errors.Invalid: the type does not encrypt, or the snapshot is encrypted otherwise.
+    """
+    parents = source[1].encryption_key_ref if source else None
+    ident: str | None = wanted.get('encryption_key_ref') or parents
+    if ident and group:
+        raise errors.Invalid('encryption_key_ref: shares of a group are not encrypted with keys of their own.',
+                             code='encryption_not_supported')
+    if source and ident != parents:
+        raise errors.Invalid('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none, and '
+                             'the new one has to be as it is.', code='encryption_key_differs')
+    how = kind.extra_specs.get(_SUPPORT)
+    if ident and not how:
+        raise errors.Invalid(f'encryption_key_ref: share type {kind.name} does not encrypt ({_SUPPORT}).',
+                             code='encryption_not_supported')
+    if ident and how == _OF_SERVERS and not share_specs.is_true(kind, 'driver_handles_share_servers'):
+        raise errors.Invalid(f'encryption_key_ref: share type {kind.name} encrypts share servers, and makes none.',
+                             code='encryption_not_supported')
+    return ident

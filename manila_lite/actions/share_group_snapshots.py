@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of snapshots of share groups. While one is under way its shares stand still: see ``grouping``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import quotas, share_group_snapshots, share_groups, snapshots, transitions
+from manila_lite.rpc import notices
+
+_LIFE = ('share_group_snapshot.create', 'share_group_snapshot.delete')
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """A group snapshot stands in ``creating`` and will be taken of every share that is in the group now. Returns its row.
+
+    ``wanted``: share_group_id, and any of name and description.
+
+    :raises errors.Conflict: the group or one of its shares is not available, or does no snapshots.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    ident = uuidutils.generate_uuid()
+    with ctx.db.writer() as conn:
+        group = share_groups.get(conn, ctx, wanted['share_group_id'])
+        if not share_groups.hold(conn, group.id, ('available',)):
+            raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
+        if busy := share_groups.snapshot_under_way(conn, group.id):
+            raise errors.WrongState(f'share_group_id: snapshot {busy} of share group {group.id} is being taken or deleted.')
+        found = share_groups.shares_of(conn, group.id)
+        for share in found:
+            _must_be_calm(conn, share)
+        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_group_snapshots': 1})
+        transitions.create(conn, states.SHARE_GROUP_SNAPSHOT, {
+            'id': ident, 'share_group_id': group.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+            'name': wanted.get('name'), 'description': wanted.get('description')})
+        share_group_snapshots.insert_members(conn, [
+            {'id': uuidutils.generate_uuid(), 'share_group_snapshot_id': ident, 'share_id': share.id, 'size': share.size,
+             'share_proto': share.share_proto} for share in found])
+        wake = _begin(conn, ctx, 'create', ident, group)
+        row = share_group_snapshots.get(conn, ctx, ident)
+    wake.send(ctx)
+    notices.emit(ctx, 'share_group_snapshot.create.start', {'share_group_snapshot_id': ident, 'share_group_id': group.id})
+    return row
+
+
+def _must_be_calm(conn: Any, share: Any) -> None:
+    """The share can be snapshotted, and stays as it is until the transaction ends."""
+    if not share.snapshot_support:
+        raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not do snapshots.',
+                              code='snapshots_not_supported')
+    if not snapshots.hold_share(conn, share.instance_id, ('available',)):
+        raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
+
+
+def _begin(conn: Any, ctx: RequestContext, verb: str, ident: str, group: Any) -> operations.Wake:
+    return operations.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', ident, topic='share',
+                            host=group.host, serial=group.id, open_key=f'share_group_snapshot:{ident}')
+
+
+def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+    """The group snapshot has these values (name, description). Returns its row."""
+    with ctx.db.writer() as conn:
+        share_group_snapshots.get(conn, ctx, ident)
+        share_group_snapshots.update(conn, ident, **values)
+        return share_group_snapshots.get(conn, ctx, ident)
+
+
+def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+    """The group snapshot stands in ``deleting`` and will go. Shares that were made from it are their own: they stay.
+
+    :raises errors.WrongState: its status is none to delete from (``force``: any will do), or a share is being made from it.
+    """
+    with ctx.db.writer() as conn:
+        snapshot = share_group_snapshots.get(conn, ctx, ident)
+        group = share_groups.get(conn, ctx.elevated(), snapshot.share_group_id)
+        share_groups.hold(conn, group.id, states.SHARE_GROUP.statuses)
+        if force:
+            rows.drop_of(conn, ident, _LIFE)
+        transitions.begin(conn, states.SHARE_GROUP_SNAPSHOT, 'force_delete' if force else 'delete', ident)
+        if force:
+            rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
+        elif growing := share_group_snapshots.share_in_making(conn, ident):
+            raise errors.WrongState(f'Share {growing} is being made from share group snapshot {ident}; wait for it.')
+        wake = _begin(conn, ctx, 'delete', ident, group)
+    wake.send(ctx)
+    notices.emit(ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': ident})
+
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The group snapshot shows ``status``; work that was open on it ends."""
+    with ctx.db.writer() as conn:
+        share_group_snapshots.get(conn, ctx, ident)
+        rows.drop_of(conn, ident, _LIFE)
+        transitions.reset(conn, states.SHARE_GROUP_SNAPSHOT, ident, status)
+        rows.drop_of(conn, ident, _LIFE)            # and what began until the row was ours

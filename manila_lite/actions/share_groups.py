@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of share groups: check, write the row and its operation in one transaction, wake the worker."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.actions import grouping, share_specs
+from manila_lite.actions import shares as share_actions
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import (
+    quotas,
+    services,
+    share_group_snapshots,
+    share_group_types,
+    share_groups,
+    share_networks,
+    transitions,
+    types,
+)
+from manila_lite.rpc import notices
+
+_LIFE = ('share_group.create', 'share_group.delete')
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """A group stands in ``creating`` and will be placed; with it, of a group snapshot, one share for each of its members.
+    Returns the group's row.
+
+    ``wanted``: any of name, description, share_group_type_id, share_types, share_network_id, availability_zone and
+    source_share_group_snapshot_id.
+
+    :raises errors.Invalid: something does not fit the group type, or the group snapshot.
+    :raises errors.NotFound: a group type, zone, network or group snapshot is not there.
+    :raises errors.Conflict: the group snapshot is not available.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    ident = uuidutils.generate_uuid()
+    with ctx.db.writer() as conn:
+        source = _source(conn, ctx, wanted)
+        kind = _group_type(conn, ctx, wanted, source)
+        chosen = _share_types(conn, ctx, wanted, kind, source)
+        network_id = _network(conn, ctx, wanted, chosen, source)
+        zone = source.availability_zone if source else wanted.get('availability_zone')
+        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_groups': 1})
+        transitions.create(conn, states.SHARE_GROUP, {
+            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+            'description': wanted.get('description'), 'share_group_type_id': kind.id, 'share_network_id': network_id,
+            'availability_zone_id': services.zone_id(conn, zone) if zone else None,
+            'source_share_group_snapshot_id': wanted.get('source_share_group_snapshot_id'),
+            **({name: getattr(source, name) for name in ('host', 'share_server_id', 'consistent_snapshot_support')}
+               if source else {})})
+        share_groups.set_share_types(conn, ident, [share_type.id for share_type in chosen])
+        wakes = [operations.begin(conn, ctx, 'share_group.create', 'share_group', ident, serial=ident,
+                                  topic='share' if source else 'scheduler', host=source.host if source else '',
+                                  open_key=f'share_group:{ident}', data={'zone': zone})]
+        row = share_groups.get(conn, ctx, ident)
+        if source:
+            wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)
+    for wake in wakes:
+        wake.send(ctx)
+    notices.emit(ctx, 'share_group.create.start', {'share_group_id': ident, 'share_group_type_id': kind.id})
+    return row
+
+
+def _source(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """Return the group that the group snapshot is of, which the new group will be like, or nothing."""
+    ident = wanted.get('source_share_group_snapshot_id')
+    if not ident:
+        return None
+    if wanted.get('share_types'):
+        raise errors.Invalid('share_types: those of the group snapshot are taken; give one of the two.')
+    snapshot = share_group_snapshots.get(conn, ctx, ident)
+    if not share_group_snapshots.hold(conn, ident, ('available',)):
+        raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {ident} is {snapshot.status}, not '
+                                'available.')
+    group = share_groups.get(conn, ctx, snapshot.share_group_id)
+    if wanted.get('availability_zone') not in (None, group.availability_zone):
+        raise errors.Invalid(f'availability_zone: the group snapshot is in {group.availability_zone}.')
+    return group
+
+
+def _group_type(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> share_group_types.ShareGroupType:
+    ident = wanted.get('share_group_type_id')
+    if source:
+        if ident not in (None, source.share_group_type_id):
+            raise errors.Invalid(f'share_group_type_id: that of the group snapshot is {source.share_group_type_id}.')
+        return share_group_types.get(conn, ctx.elevated(), source.share_group_type_id)
+    if ident:
+        return share_group_types.get(conn, ctx, ident)
+    name = ctx.conf.default_share_group_type
+    if not name:
+        raise errors.Invalid('share_group_type_id: none was given, and no default share group type is configured.')
+    try:
+        return share_group_types.find(conn, ctx, name)
+    except errors.NotFound:
+        raise errors.Invalid(f'share_group_type_id: the default share group type {name!r} does not exist.') from None
+
+
+def _share_types(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: share_group_types.ShareGroupType,
+                 source: Any) -> list[types.ShareType]:
+    if source:
+        names = share_groups.share_types_of(conn, (source.id,)).get(source.id, [])
+        return [types.get(conn, ctx.elevated(), name) for name in names]
+    names = wanted.get('share_types') or [name for name in (ctx.conf.default_share_type,) if name]
+    if not names:
+        raise errors.Invalid('share_types: none was given, and no default share type is configured.')
+    found = {share_type.id: share_type for share_type in (_share_type(conn, ctx, name) for name in names)}
+    if strange := [ident for ident in found if ident not in kind.share_types]:
+        raise errors.Invalid(f'share_types: share group type {kind.name} has no share type {", ".join(strange)}.')
+    return list(found.values())
+
+
+def _share_type(conn: Any, ctx: RequestContext, name: str) -> types.ShareType:
+    try:
+        return types.find(conn, ctx, name)
+    except errors.NotFound:
+        raise errors.Invalid(f'share_types: there is no share type {name}.') from None
+
+
+def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[types.ShareType],
+             source: Any) -> str | None:
+    """Return the share network of the group, which stays as it is until the transaction ends."""
+    served = {share_specs.is_true(kind, 'driver_handles_share_servers') for kind in chosen}
+    if len(served) > 1:
+        raise errors.Invalid('share_types: all or none of them must make use of share networks '
+                             '(driver_handles_share_servers).')
+    ident = wanted.get('share_network_id')
+    if source and ident not in (None, source.share_network_id):
+        raise errors.Invalid(f'share_network_id: that of the group snapshot is {source.share_network_id}.')
+    ident = source.share_network_id if source else ident
+    if served == {False}:
+        if ident:
+            raise errors.Invalid('share_network_id: the share types make no use of share networks.')
+        return None
+    if not ident:
+        raise errors.Invalid('share_network_id: missing; the share types need a share network.')
+    share_networks.get(conn, ctx, ident)
+    if not share_networks.hold(conn, ident, ('active',)):
+        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
+    return str(ident)
+
+
+def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> list[operations.Wake]:
+    """The new group gets a share of every member of the group snapshot."""
+    wakes = []
+    for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
+        kind = types.get(conn, ctx.elevated(), share.share_type_id)
+        if not share.create_share_from_snapshot_support:
+            raise errors.Invalid(f'source_share_group_snapshot_id: the share type of share {share.id} makes no shares from '
+                                 'snapshots.')
+        spec = share_specs.Spec(member.size, member.share_proto, group.availability_zone, group.availability_zone_id,
+                                group.share_network_id, {}, share_specs.abilities(kind), {})
+        _, wake = share_actions.begin_making(conn, ctx, {'name': share.name, 'description': share.description}, kind, spec,
+                                             group, member.id)
+        wakes.append(wake)
+    return wakes
+
+
+def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+    """The group has these values (name, description). Returns its row."""
+    with ctx.db.writer() as conn:
+        share_groups.get(conn, ctx, ident)
+        share_groups.update(conn, ident, **values)
+        return share_groups.get(conn, ctx, ident)
+
+
+def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+    """The group stands in ``deleting`` and will go; it counts against quota until it is gone.
+
+    :raises errors.WrongState: its status is none to delete from (``force``: any will do).
+    :raises errors.Conflict: it has shares or snapshots.
+    """
+    with ctx.db.writer() as conn:
+        share_groups.get(conn, ctx, ident)
+        if force:
+            rows.drop_of(conn, ident, _LIFE)
+        transitions.begin(conn, states.SHARE_GROUP, 'force_delete' if force else 'delete', ident)
+        if force:
+            rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
+        grouping.must_have_no_shares(conn, ident)
+        wake = operations.begin(conn, ctx, 'share_group.delete', 'share_group', ident, topic='scheduler', serial=ident,
+                                open_key=f'share_group:{ident}')
+    wake.send(ctx)
+    notices.emit(ctx, 'share_group.delete.start', {'share_group_id': ident})
+
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The group shows ``status``; work that was open on it ends."""
+    with ctx.db.writer() as conn:
+        share_groups.get(conn, ctx, ident)
+        rows.drop_of(conn, ident, _LIFE)
+        transitions.reset(conn, states.SHARE_GROUP, ident, status)
+        rows.drop_of(conn, ident, _LIFE)            # and what began until the row was ours

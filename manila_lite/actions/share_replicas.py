@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of share replicas: further instances of a share at other backends, of which one can take its place."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.actions import share_bin
+from manila_lite.context import RequestContext
+from manila_lite.db import (
+    access,
+    pairs,
+    quotas,
+    replicas,
+    services,
+    serving,
+    share_networks,
+    shares,
+    snapshots,
+    transitions,
+    types,
+)
+from manila_lite.db import operations as rows
+from manila_lite.db.models import share_instance_metadata
+from manila_lite.operations import replicating
+from manila_lite.states import Replica
+
+_SHARE = states.SHARE
+#: All that can be under way with a replica, but for being told of rules.
+_LIFE = (replicas.CREATE, replicas.DELETE, replicas.UPDATE, replicas.PROMOTE)
+
+
+# Creating -------------------------------------------------------------------------------------------
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
+    """A replica stands in ``creating`` and will be placed and made. Returns its row and its metadata.
+
+    ``wanted``: share_id, and any of availability_zone, share_network_id, scheduler_hints (only_host), metadata.
+
+    :raises errors.NotFound: there is no such share.
+    :raises errors.Invalid: the share cannot have replicas, or the zone or the network is none for it.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    ident, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, wanted['share_id'], own=True)
+        _must_be_replicable(conn, share)
+        kind = types.get(conn, ctx.elevated(), share.share_type_id)
+        zone_id = _zone(conn, kind, wanted.get('availability_zone'))
+        network_id = _network(conn, ctx, share, wanted.get('share_network_id'), zone_id)
+        quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
+                     {'share_replicas': 1, 'replica_gigabytes': share.size})
+        transitions.create(conn, _SHARE, {
+            'id': ident, 'share_id': share.id, 'share_type_id': share.share_type_id, 'progress': '0%', 'is_aside': True,
+            'replica_state': Replica.OUT_OF_SYNC.value, 'cast_rules_to_readonly': share.replication_type == 'readable',
+            'availability_zone_id': zone_id, 'share_network_id': network_id,
+            'access_rules_status': states.Rules.ACTIVE.value})
+        pairs.insert(conn, share_instance_metadata, ident, metadata)
+        wake = operations.begin(conn, ctx, replicas.CREATE, 'share_replica', ident, topic='scheduler', serial=ident,
+                                open_key=f'replica:{ident}', data={
+                                    'share_id': share.id, 'zone': wanted.get('availability_zone'),
+                                    'only_host': _only_host(ctx, wanted.get('scheduler_hints') or {})})
+        row = replicas.get(conn, ctx, ident)
+    wake.send(ctx)
+    return row, metadata
+
+
+def _must_be_replicable(conn: Any, share: Any) -> None:
+    share_bin.must_be_out(share)
+    if not share.replication_type:
+        raise errors.Invalid(f'share_id: the share type of share {share.id} does not replicate.',
+                             code='replication_not_supported')
+    if share.share_group_id:
+        raise errors.Invalid(f'share_id: share {share.id} is a member of share group {share.share_group_id}.',
+                             code='share_in_group')
+    if not share.host or not snapshots.hold_share(conn, share.instance_id, ('available',)):
+        raise errors.Invalid(f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
+                             code='share_not_available')
+    share_bin.must_still_be_out(conn, share.id)
+
+
+def _zone(conn: Any, kind: types.ShareType, name: str | None) -> str | None:
+    if not name:
+        return None
+    allowed = [zone.strip() for zone in kind.extra_specs.get('availability_zones', '').split(',') if zone.strip()]
+    if allowed and name not in allowed:
+        raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {name}.')
+    try:
+        return services.zone_id(conn, name)
+    except errors.NotFound as none:
+        raise errors.Invalid(f'availability_zone: {none}') from None
+
+
+def _network(conn: Any, ctx: RequestContext, share: Any, wanted: str | None, zone_id: str | None) -> str | None:
+    """Return the share network in which the replica will be served, which stays as it is until the transaction ends."""
+    if not share.share_network_id:
+        if wanted:
+            raise errors.Invalid('share_network_id: the share type makes no use of share networks.')
+        return None
+    ident = wanted or share.share_network_id
+    try:
+        share_networks.get(conn, ctx, ident)
+    except errors.NotFound as none:
+        raise errors.Invalid(f'share_network_id: {none}') from None
+    if not share_networks.hold(conn, ident, ('active',)):
+        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
+    if zone_id and not serving.subnets_for(conn, ident, zone_id):
+        raise errors.Invalid(f'share_network_id: share network {ident} has no subnet in that availability zone.')
+    return str(ident)
+
+
+def _only_host(ctx: RequestContext, hints: Mapping[str, Any]) -> str | None:
+    host: str | None = hints.get('only_host')
+    if host and not ctx.is_admin:
+        raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
+    return host
+
+
+# Promoting and following ----------------------------------------------------------------------------
+
+def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
+    """The replica stands in ``replication_change`` and will be the share. Returns its row, and whether there is anything to
+    do: not if it is the share already. ``wait``: seconds that it may take to catch up first.
+
+    :raises errors.WrongState: replica, share or a snapshot is in no status for that.
+    :raises errors.Forbidden: it is not in sync, and the caller is no administrator.
+    """
+    share_id = _share_of(ctx, ident)
+    with ctx.db.writer() as conn:
+        access.lock(conn, share_id)
+        row = replicas.get(conn, ctx, ident)
+        if not row.is_aside:
+            return row, False
+        if row.status != 'available':
+            raise errors.WrongState(f'Replica {ident} is {row.status}; to be promoted it must be available.')
+        if row.replica_state in (Replica.OUT_OF_SYNC, Replica.ERROR) and not ctx.is_admin:
+            raise errors.Forbidden(f'Replica {ident} is {row.replica_state}: only administrators promote it, since what it '
+                                   'does not hold may be lost.', code='replica_not_in_sync')
+        share = shares.get(conn, ctx.elevated(), row.share_id)
+        share_bin.must_be_out(share)
+        _must_stand_still(conn, share)
+        over = 'hand_over' if share.status == 'available' else 'fail_over'
+        transitions.begin(conn, _SHARE, over, share.instance_id)
+        transitions.begin(conn, _SHARE, 'promote', ident)
+        wake = operations.begin(conn, ctx, replicas.PROMOTE, 'share_replica', ident, topic='share', host=row.host, serial=ident,
+                                open_key=f'replica:{ident}', data={
+                                    'share_id': share.id, 'over': over, 'quiesce': wait,
+                                    'mounted': share.replication_type == 'readable'})
+        row = replicas.get(conn, ctx, ident)
+    wake.send(ctx)
+    return row, True
+
+
+def _must_stand_still(conn: Any, share: Any) -> None:
+    for snapshot in snapshots.unsettled(conn, share.id):
+        if snapshot.status in states.SNAPSHOT.transient:
+            raise errors.WrongState(f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset '
+                                    'it.')
+
+
+def _share_of(ctx: RequestContext, ident: str) -> str:
+    with ctx.db.reader() as conn:
+        return str(replicas.get(conn, ctx, ident).share_id)
+
+
+def resync(ctx: RequestContext, ident: str) -> bool:
+    """The replica will be brought up to date; says no if it is the active one.
+
+    :raises errors.Invalid: it is on no backend.
+    :raises errors.WrongState: it is in no status for that.
+    """
+    share_id = _share_of(ctx, ident)
+    with ctx.db.writer() as conn:
+        access.lock(conn, share_id)
+        row = replicas.get(conn, ctx, ident)
+        if not row.is_aside:
+            return False
+        if not row.host:
+            raise errors.Invalid(f'Replica {ident} has no host: it was never made at a backend.')
+        if row.status not in replicating.FOLLOWING:
+            raise errors.WrongState(f'Replica {ident} is {row.status}; to be brought up to date it must be '
+                                    f'{" or ".join(replicating.FOLLOWING)}.')
+        wake = replicating.resync(conn, ctx, row)
+    wake.send(ctx)
+    return True
+
+
+# Deleting -------------------------------------------------------------------------------------------
+
+def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+    """The replica stands in ``deleting`` and will go; it counts against quota until it is gone. ``force``: in nearly any
+    status, and also if its backend cannot delete it.
+
+    :raises errors.Invalid: it is the active one.
+    :raises errors.WrongState: its status is none to delete from.
+    """
+    share_id = _share_of(ctx, ident)
+    with ctx.db.writer() as conn:
+        access.lock(conn, share_id)
+        row = replicas.get(conn, ctx, ident)
+        if not row.is_aside:
+            raise errors.Invalid(f'Replica {ident} is the active one; promote another one first.', code='active_replica')
+        if force:
+            rows.drop_of(conn, ident, _LIFE)
+        transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', ident)
+        rows.drop_of(conn, ident, (replicas.UPDATE, replicas.ACCESS))
+        wake = operations.begin(conn, ctx, replicas.DELETE, 'share_replica', ident, serial=ident, host=row.host or '',
+                                topic='share' if row.host else 'scheduler', open_key=f'replica:{ident}',
+                                data={'share_id': row.share_id, 'force': force})
+    wake.send(ctx)
+
+
+# By hand --------------------------------------------------------------------------------------------
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The replica, which is not the active one, shows ``status``; work that was open on it ends."""
+    share_id = _share_of(ctx, ident)
+    with ctx.db.writer() as conn:
+        access.lock(conn, share_id)
+        row = replicas.get(conn, ctx, ident)
+        if row.status == _SHARE['promote'].during and row.is_aside:
+            share = shares.get(conn, ctx.elevated(), row.share_id)
+            for op in rows.of(conn, ident, replicas.PROMOTE)[-1:]:
+                transitions.fail(conn, _SHARE, op.data['over'], share.instance_id)
+        rows.drop_of(conn, ident, _LIFE)
+        transitions.reset(conn, _SHARE, ident, status)
+
+
+def reset_replica_state(ctx: RequestContext, ident: str, state: str) -> None:
+    """The replica shows ``state`` until it is brought up to date."""
+    with ctx.db.writer() as conn:
+        replicas.get(conn, ctx, ident)
+        transitions.replica_state(conn, ident, Replica(state))
+
+
+def is_replica(ctx: RequestContext, ident: str) -> bool:
+    """Say whether the share instance is a replica that is not the active one."""
+    with ctx.db.reader() as conn:
+        return replicas.as_share(conn, ident) is not None
+
+
+# Metadata -------------------------------------------------------------------------------------------
+
+def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
+    """Return the replica's metadata."""
+    with ctx.db.reader() as conn:
+        replicas.get(conn, ctx, ident)
+        return pairs.of(conn, share_instance_metadata, ident)
+
+
+def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
+    """The replica has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
+    with ctx.db.writer() as conn:
+        replicas.get(conn, ctx, ident)
+        (pairs.replace if replace else pairs.merge)(conn, share_instance_metadata, ident, values)
+        return pairs.of(conn, share_instance_metadata, ident)
+
+
+def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
+    """The pair is gone.
+
+    :raises errors.NotFound: the replica has no such key.
+    """
+    with ctx.db.writer() as conn:
+        replicas.get(conn, ctx, ident)
+        pairs.remove(conn, share_instance_metadata, ident, key)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of who mounts a snapshot. However many rules are queued at once, the backend is told in one call."""
+
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, states
+from manila_lite.actions import access_to
+from manila_lite.context import RequestContext
+from manila_lite.db import access, shares, snapshot_access, snapshots, transitions
+from manila_lite.operations import snapshot_serving
+
+#: States of a rule that is being taken away already.
+_GOING = frozenset({states.SNAPSHOT_ACCESS['revoke'].during, states.SNAPSHOT_ACCESS['deny'].during})
+#: Statuses in which the rules of a snapshot go with it.
+_ENDING = frozenset({states.SNAPSHOT['delete'].during, states.SNAPSHOT['unmanage'].during})
+
+
+def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool = True) -> Any:
+    """A rule stands in ``queued_to_apply`` and will be in force; it lets read. Returns its row.
+
+    ``wanted``: access_type, access_to.
+
+    :raises errors.Invalid: nobody can be meant, there is such a rule, or the snapshot cannot be mounted.
+    """
+    kind = wanted['access_type']
+    to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
+    with ctx.db.writer() as conn:
+        snapshot, share = _locked(conn, ctx, ident)
+        _must_mount(snapshot, share)
+        if any(access_to.same(kind, to, rule.access_to) for rule in snapshot_access.of_snapshot(conn, ident)
+               if rule.access_type == kind):
+            raise errors.Invalid(f'access_to: snapshot {ident} has an access rule for {kind} {to} already.',
+                                 code='access_rule_exists')
+        rule_id = uuidutils.generate_uuid()
+        transitions.create(conn, states.SNAPSHOT_ACCESS, {
+            'id': rule_id, 'snapshot_id': ident, 'access_type': kind, 'access_to': to})
+        wake = snapshot_serving.begin(conn, ctx, ident, share.host)
+        row = snapshot_access.get(conn, ident, rule_id)
+    wake.send(ctx)
+    return row
+
+
+def _locked(conn: Any, ctx: RequestContext, ident: str) -> tuple[Any, Any]:
+    """Return the snapshot and its share; nobody else changes rules of either until the transaction ends."""
+    access.lock(conn, snapshots.get(conn, ctx, ident).share_id)
+    snapshot = snapshots.get(conn, ctx, ident)
+    return snapshot, shares.get(conn, ctx.elevated(), snapshot.share_id)
+
+
+def _must_mount(snapshot: Any, share: Any) -> None:
+    if not share.mount_snapshot_support:
+        raise errors.Invalid(f'Snapshot {snapshot.id} cannot be mounted: the share type of its share does not say '
+                             'mount_snapshot_support.', code='mount_snapshot_not_supported')
+    if snapshot.status != 'available' or not share.host:
+        raise errors.Invalid(f'Snapshot {snapshot.id} is {snapshot.status}; it can be mounted when it is available.',
+                             code='snapshot_not_available')
+
+
+def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
+    """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in.
+
+    A rule that is being denied already is a success.
+
+    :raises errors.NotFound: the snapshot has no such rule.
+    :raises errors.WrongState: the snapshot is going, and its rules with it.
+    """
+    with ctx.db.writer() as conn:
+        snapshot, share = _locked(conn, ctx, ident)
+        rule = snapshot_access.get(conn, ident, access_id)
+        if rule.state in _GOING:
+            return
+        if snapshot.status in _ENDING:
+            raise errors.WrongState(f'Snapshot {ident} is {snapshot.status}, and its access rules go with it.')
+        transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
+        wake = snapshot_serving.begin(conn, ctx, ident, share.host)
+    wake.send(ctx)

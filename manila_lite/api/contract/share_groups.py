@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls around share groups."""
+
+from manila_lite import errors, states
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.fields import View
+from manila_lite.api.contract.op import PAGE, Body, Field, Many, One
+from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
+from manila_lite.api.contract.share_group_types import group_op as _op
+from manila_lite.api.v2 import share_groups as v2
+from manila_lite.policies import share_groups as rules
+
+_TEXT = {'type': 'string'}
+_CONSISTENT = {'enum': [None, 'pool', 'host']}
+
+GROUP = View('share_group', 'share_groups', (
+    Field('id', ID),
+    Field('name', NAME),
+    Field('created_at', TIME),
+    Field('status', {'type': 'string', 'enum': sorted(states.SHARE_GROUP.statuses)}),
+    Field('description', NAME),
+    Field('project_id', _TEXT),
+    Field('availability_zone', NULL_STRING),
+    Field('share_group_type_id', ID),
+    Field('source_share_group_snapshot_id', NULL_STRING),
+    Field('share_network_id', NULL_STRING),
+    Field('share_types', {'type': 'array', 'items': ID}, read=v2.share_types_of),
+    Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
+    Field('host', NULL_STRING, read=v2.host_of),
+    Field('share_server_id', NULL_STRING, rule=rules.LIST_BY_HOST),
+), 'share-groups')
+SUMMARY = View('share_group', 'share_groups', (Field('id', ID), Field('name', NAME)), 'share-groups')
+
+_NAMES = (Field('name', NAME), Field('description', NAME))
+
+CREATE = (
+    *_NAMES,
+    Field('share_group_type_id', shapes.NULL_UUID),
+    Field('share_types', {'type': ['array', 'null'], 'items': shapes.UUID}),
+    Field('share_network_id', shapes.NULL_UUID),
+    Field('source_share_group_snapshot_id', shapes.NULL_UUID),
+    Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
+)
+
+#: What lists of groups and of group snapshots have in common.
+COMMON_FILTERS = (
+    Field('name', _TEXT),
+    Field('description', _TEXT, since='2.36'),
+    Field('name~', _TEXT, since='2.36'),
+    Field('description~', _TEXT, since='2.36'),
+    Field('status', _TEXT),
+    Field('project_id', _TEXT),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    *PAGE,
+)
+
+FILTERS = (
+    Field('share_group_type_id', _TEXT, aliases=('share_group_type',)),
+    Field('share_network_id', _TEXT, aliases=('share_network',)),
+    Field('source_share_group_snapshot_id', _TEXT),
+    Field('host', _TEXT),
+    Field('share_server_id', _TEXT),
+    *COMMON_FILTERS,
+)
+
+_ONE = '/share-groups/{share_group_id}'
+_ACTION = f'{_ONE}/action'
+_MISSING = errors.Unprocessable
+
+OPS = [
+    _op('GET', '/share-groups', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), query=FILTERS),
+    _op('GET', '/share-groups/detail', v2.detail, rules.GET_ALL, Many(GROUP, paged=True), query=FILTERS),
+    _op('GET', _ONE, v2.show, rules.GET, One(GROUP)),
+    _op('POST', '/share-groups', v2.create, rules.CREATE, One(GROUP), ok=202, once=True,
+        body=Body('share_group', CREATE, missing=_MISSING)),
+    _op('PUT', _ONE, v2.update, rules.UPDATE, One(GROUP), body=Body('share_group', _NAMES, missing=_MISSING)),
+    _op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
+    _op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete'),
+    _op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+]

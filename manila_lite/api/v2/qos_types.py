@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QoS types over HTTP: from the parsed request to an action or a query, and back."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import qos_types as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import models, pairs, qos_types
+
+
+def specs_of(row: Any, req: Request) -> dict[str, str]:
+    """Read the specs, loaded for all rows at once."""
+    return req.related['metadata'].get(row.id, {})
+
+
+def index(req: Request) -> list[Any]:
+    """List QoS types."""
+    with req.ctx.db.reader() as conn:
+        found = qos_types.list_types(conn, req.query, req.page)
+        related.load_pairs(conn, req, models.qos_type_specs, found)
+    return found
+
+
+def show(req: Request) -> Any:
+    """Show one."""
+    with req.ctx.db.reader() as conn:
+        row = qos_types.get(conn, req.params['qos_type_id'])
+        related.load_pairs(conn, req, models.qos_type_specs, [row])
+    return row
+
+
+def create(req: Request) -> Any:
+    """Make one."""
+    row, specs = actions.create(req.ctx, req.body)
+    req.related['metadata'] = {row.id: specs}
+    return row
+
+
+def update(req: Request) -> Any:
+    """Change the description."""
+    row = actions.update(req.ctx, req.params['qos_type_id'], req.body)
+    with req.ctx.db.reader() as conn:
+        related.load_pairs(conn, req, models.qos_type_specs, [row])
+    return row
+
+
+def delete(req: Request) -> None:
+    """Delete one."""
+    actions.delete(req.ctx, req.params['qos_type_id'])
+
+
+# Specs ------------------------------------------------------------------------------------------
+
+def get_specs(req: Request) -> dict[str, str]:
+    """Show the specs."""
+    with req.ctx.db.reader() as conn:
+        return pairs.of(conn, models.qos_type_specs, qos_types.get(conn, req.params['qos_type_id']).id)
+
+
+def set_specs(req: Request) -> dict[str, str]:
+    """Set some specs."""
+    return actions.set_specs(req.ctx, req.params['qos_type_id'], req.body)
+
+
+def get_spec(req: Request) -> dict[str, str]:
+    """Show one spec."""
+    found, key = get_specs(req), req.params['key']
+    if key not in found:
+        raise errors.NotFound.of('QoS spec', key)
+    return {key: found[key]}
+
+
+def set_spec(req: Request) -> dict[str, str]:
+    """Set one spec."""
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'body: must hold exactly the key {key} that the URL names.')
+    return set_specs(req)
+
+
+def delete_spec(req: Request) -> None:
+    """Delete one spec."""
+    actions.delete_spec(req.ctx, req.params['qos_type_id'], req.params['key'])

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of share groups over HTTP: from the parsed request to an action or a query, and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite.actions import share_group_snapshots as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import share_group_snapshots
+from manila_lite.policies import share_group_snapshots as rules
+
+#: What of a member's row is shown as it is.
+_AS_IT_IS = ('id', 'share_group_snapshot_id', 'share_id', 'name', 'project_id', 'size', 'share_proto', 'created_at')
+
+
+def members_of(row: Any, req: Request) -> list[dict[str, Any]]:
+    """Read the members, loaded for all rows at once. Clients know the protocol by two names, and the size too."""
+    return [{**{name: getattr(member, name) for name in _AS_IT_IS}, 'share_protocol': member.share_proto,
+             'share_size': member.size, 'status': row.status} for member in req.related['members'].get(row.id, [])]
+
+
+def _load(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+    req.related['members'] = share_group_snapshots.members_of(conn, [row.id for row in rows])
+
+
+def _loaded(req: Request, row: Any) -> Any:
+    with req.ctx.db.reader() as conn:
+        _load(conn, req, [row])
+    return row
+
+
+def index(req: Request) -> list[Any]:
+    """List ids and names."""
+    return _list(req, detail=False)
+
+
+def detail(req: Request) -> list[Any]:
+    """List group snapshots in full."""
+    return _list(req, detail=True)
+
+
+def _list(req: Request, *, detail: bool) -> list[Any]:
+    filters = dict(req.query)
+    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share group snapshots')
+    with req.ctx.db.reader() as conn:
+        found = share_group_snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
+        if detail:
+            _load(conn, req, found)
+    return found
+
+
+def show(req: Request) -> Any:
+    """Show one group snapshot."""
+    with req.ctx.db.reader() as conn:
+        row = share_group_snapshots.get(conn, req.ctx, req.params['share_group_snapshot_id'])
+        _load(conn, req, [row])
+    return row
+
+
+def members(req: Request) -> list[dict[str, Any]]:
+    """List what the group snapshot has of each share."""
+    return members_of(show(req), req)
+
+
+def create(req: Request) -> Any:
+    """Take a snapshot of a group."""
+    return _loaded(req, actions.create(req.ctx, req.body))
+
+
+def update(req: Request) -> Any:
+    """Change name or description."""
+    return _loaded(req, actions.update(req.ctx, req.params['share_group_snapshot_id'], req.body))
+
+
+def delete(req: Request) -> None:
+    """Delete a group snapshot."""
+    actions.delete(req.ctx, req.params['share_group_snapshot_id'])
+
+
+def force_delete(req: Request) -> None:
+    """Delete a group snapshot in any status."""
+    actions.delete(req.ctx, req.params['share_group_snapshot_id'], force=True)
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['share_group_snapshot_id'], req.body['status'])

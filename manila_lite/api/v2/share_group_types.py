@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share group types over HTTP: from the parsed request to an action or a query, and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import share_group_types as actions
+from manila_lite.api.request import Request
+from manila_lite.db import share_group_types as types
+
+
+def is_default(row: Any, req: Request) -> bool:
+    """Say whether requests that name no group type get this one."""
+    return bool(row.name == req.ctx.conf.default_share_group_type)
+
+
+# Types ------------------------------------------------------------------------------------------
+
+def index(req: Request) -> list[Any]:
+    """List types: the public ones unless asked otherwise; users also see the private ones that they may use."""
+    public = req.query.get('is_public', True) if req.ctx.is_admin else None
+    with req.ctx.db.reader() as conn:
+        return types.list_types(conn, req.ctx, is_public=public, group_specs=req.query.get('group_specs'))
+
+
+def default(req: Request) -> Any:
+    """Show the default type."""
+    name = req.ctx.conf.default_share_group_type
+    if not name:
+        raise errors.NotFound('No default share group type is configured.', code='share_group_type_not_found')
+    with req.ctx.db.reader() as conn:
+        return types.find(conn, req.ctx, name)
+
+
+def show(req: Request) -> Any:
+    """Show one type."""
+    with req.ctx.db.reader() as conn:
+        return types.get(conn, req.ctx, req.params['share_group_type_id'])
+
+
+def create(req: Request) -> Any:
+    """Create a type."""
+    return actions.create(req.ctx, req.body)
+
+
+def delete(req: Request) -> None:
+    """Delete a type."""
+    actions.delete(req.ctx, req.params['share_group_type_id'])
+
+
+# Projects ---------------------------------------------------------------------------------------
+
+def list_access(req: Request) -> list[dict[str, str]]:
+    """List the projects that may use a private type."""
+    ident = req.params['share_group_type_id']
+    with req.ctx.db.reader() as conn:
+        if types.get(conn, req.ctx, ident).is_public:
+            raise errors.NotFound(f'Share group type {ident} is public; it has no list of projects.',
+                                  code='share_group_type_access_not_found')
+        return [{'share_group_type_id': ident, 'project_id': project} for project in types.projects(conn, ident)]
+
+
+def add_access(req: Request) -> None:
+    """Let a project use a private type."""
+    actions.add_project(req.ctx, req.params['share_group_type_id'], req.body['project'])
+
+
+def remove_access(req: Request) -> None:
+    """No longer let a project use a private type."""
+    actions.remove_project(req.ctx, req.params['share_group_type_id'], req.body['project'])
+
+
+# Group specs ------------------------------------------------------------------------------------
+
+def get_specs(req: Request) -> Mapping[str, str]:
+    """Show the group specs."""
+    specs: Mapping[str, str] = show(req).group_specs
+    return specs
+
+
+def set_specs(req: Request) -> Mapping[str, str]:
+    """Set some group specs."""
+    return actions.set_specs(req.ctx, req.params['share_group_type_id'], req.body)
+
+
+def get_spec(req: Request) -> dict[str, str]:
+    """Show one group spec."""
+    found, key = get_specs(req), req.params['key']
+    if key not in found:
+        raise errors.NotFound.of('group spec', key)
+    return {key: found[key]}
+
+
+def set_spec(req: Request) -> Mapping[str, str]:
+    """Set one group spec."""
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'body: must hold exactly the key {key} that the URL names.')
+    return set_specs(req)
+
+
+def delete_spec(req: Request) -> None:
+    """Delete one group spec."""
+    actions.delete_spec(req.ctx, req.params['share_group_type_id'], req.params['key'])

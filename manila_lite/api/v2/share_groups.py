@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share groups over HTTP: from the parsed request to an action or a query, and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import share_groups as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import share_groups
+from manila_lite.policies import share_groups as rules
+
+
+def share_types_of(row: Any, req: Request) -> list[str]:
+    """Read the ids of the group's share types, loaded for all rows at once."""
+    found: list[str] = req.related['share_types'].get(row.id, [])
+    return found
+
+
+def host_of(row: Any, req: Request) -> str | None:
+    """Read where the group is; who may not know finds nothing there."""
+    return row.host if req.may(rules.LIST_BY_HOST) else None
+
+
+def _load(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+    req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
+
+
+def _loaded(req: Request, row: Any) -> Any:
+    with req.ctx.db.reader() as conn:
+        _load(conn, req, [row])
+    return row
+
+
+def index(req: Request) -> list[Any]:
+    """List ids and names."""
+    return _list(req, detail=False)
+
+
+def detail(req: Request) -> list[Any]:
+    """List groups in full."""
+    return _list(req, detail=True)
+
+
+def _list(req: Request, *, detail: bool) -> list[Any]:
+    filters = dict(req.query)
+    for key in ('host', 'share_server_id'):
+        if filters.get(key) is not None and not req.may(rules.LIST_BY_HOST):
+            raise errors.Forbidden(f'{key}: only administrators filter by it.')
+    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share groups')
+    with req.ctx.db.reader() as conn:
+        found = share_groups.list_groups(conn, filters, req.page, project_id=project_id)
+        if detail:
+            _load(conn, req, found)
+    return found
+
+
+def show(req: Request) -> Any:
+    """Show one group."""
+    with req.ctx.db.reader() as conn:
+        row = share_groups.get(conn, req.ctx, req.params['share_group_id'])
+        _load(conn, req, [row])
+    return row
+
+
+def create(req: Request) -> Any:
+    """Create a group."""
+    return _loaded(req, actions.create(req.ctx, req.body))
+
+
+def update(req: Request) -> Any:
+    """Change name or description."""
+    return _loaded(req, actions.update(req.ctx, req.params['share_group_id'], req.body))
+
+
+def delete(req: Request) -> None:
+    """Delete a group."""
+    actions.delete(req.ctx, req.params['share_group_id'])
+
+
+def force_delete(req: Request) -> None:
+    """Delete a group in any status."""
+    actions.delete(req.ctx, req.params['share_group_id'], force=True)
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['share_group_id'], req.body['status'])

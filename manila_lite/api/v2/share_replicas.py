@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share replicas over HTTP."""
+
+from typing import Any
+
+from manila_lite.actions import share_replicas as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import exports as places
+from manila_lite.db import models, replicas, shares
+
+
+def metadata_of(row: Any, req: Request) -> dict[str, str]:
+    """Read a replica's metadata, loaded for all rows at once."""
+    return req.related['metadata'].get(row.id, {})
+
+
+def state_of(row: Any, req: Request) -> str:
+    """Read the state of the replica that an export location is of."""
+    return str(req.related['replica'].replica_state)
+
+
+def zone_of(row: Any, req: Request) -> str | None:
+    """Read the zone of the replica that an export location is of."""
+    zone: str | None = req.related['replica'].availability_zone
+    return zone
+
+
+def index(req: Request) -> list[Any]:
+    """List replicas in short."""
+    with req.ctx.db.reader() as conn:
+        return _list(conn, req)
+
+
+def detail(req: Request) -> list[Any]:
+    """List replicas in full."""
+    with req.ctx.db.reader() as conn:
+        found = _list(conn, req)
+        related.load_pairs(conn, req, models.share_instance_metadata, found)
+    return found
+
+
+def _list(conn: Any, req: Request) -> list[Any]:
+    # An administrator sees those of all projects, as of share instances; clients have no word to ask for it.
+    project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
+    return replicas.list_replicas(conn, req.query, req.page, project_id=project_id)
+
+
+def show(req: Request) -> Any:
+    """Show one replica."""
+    with req.ctx.db.reader() as conn:
+        row = _get(conn, req)
+        related.load_pairs(conn, req, models.share_instance_metadata, [row])
+    return row
+
+
+def _get(conn: Any, req: Request) -> Any:
+    return replicas.get(conn, req.ctx, req.params['share_replica_id'])
+
+
+def create(req: Request) -> Any:
+    """Create a replica."""
+    row, metadata = actions.create(req.ctx, req.body)
+    req.related['metadata'] = {row.id: metadata}
+    return row
+
+
+def delete(req: Request) -> None:
+    """Delete a replica."""
+    actions.delete(req.ctx, req.params['share_replica_id'])
+
+
+def force_delete(req: Request) -> None:
+    """Delete a replica, whatever its backend says."""
+    actions.delete(req.ctx, req.params['share_replica_id'], force=True)
+
+
+def promote(req: Request) -> Any:
+    """Make a replica the active one; 200 says that it is."""
+    row, changes = actions.promote(req.ctx, req.params['share_replica_id'], req.body.get('quiesce_wait_time') or 0)
+    if not changes:
+        req.ok = 200
+    with req.ctx.db.reader() as conn:
+        related.load_pairs(conn, req, models.share_instance_metadata, [row])
+    return row
+
+
+def resync(req: Request) -> None:
+    """Bring a replica up to date; 200 says that it is the active one."""
+    if not actions.resync(req.ctx, req.params['share_replica_id']):
+        req.ok = 200
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['share_replica_id'], req.body['status'])
+
+
+def reset_replica_state(req: Request) -> None:
+    """Set the replica state by hand."""
+    actions.reset_replica_state(req.ctx, req.params['share_replica_id'], req.body['replica_state'])
+
+
+def exports(req: Request) -> list[Any]:
+    """List where a replica mounts."""
+    with req.ctx.db.reader() as conn:
+        row = req.related['replica'] = _get(conn, req)
+        return [place for place in shares.exports(conn, (row.id,)).get(row.id, ())
+                if req.ctx.is_admin or not place.is_admin_only]
+
+
+def export(req: Request) -> Any:
+    """Show one place where a replica mounts."""
+    with req.ctx.db.reader() as conn:
+        row = req.related['replica'] = _get(conn, req)
+        return places.get(conn, row.id, req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))

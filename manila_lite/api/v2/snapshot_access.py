@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Over HTTP: who mounts snapshots, and where they mount."""
+
+from typing import Any
+
+from manila_lite.actions import snapshot_access as actions
+from manila_lite.api import versions
+from manila_lite.api.request import Request
+from manila_lite.db import snapshot_access, snapshot_instances, snapshots
+
+
+def allow(req: Request) -> Any:
+    """Add a rule."""
+    return actions.allow(req.ctx, req.params['snapshot_id'], req.body, ipv6=req.version >= versions.IPV6_RULES)
+
+
+def deny(req: Request) -> None:
+    """Take a rule away."""
+    actions.deny(req.ctx, req.params['snapshot_id'], req.body['access_id'])
+
+
+def index(req: Request) -> list[Any]:
+    """List a snapshot's rules."""
+    with req.ctx.db.reader() as conn:
+        return snapshot_access.of_snapshot(conn, snapshots.get(conn, req.ctx, req.params['snapshot_id']).id)
+
+
+def exports(req: Request) -> list[Any]:
+    """List where a snapshot mounts."""
+    with req.ctx.db.reader() as conn:
+        found = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
+        return snapshot_access.exports(conn, found.id, hidden=bool(req.ctx.is_admin))
+
+
+def export(req: Request) -> Any:
+    """Show one place where a snapshot mounts."""
+    with req.ctx.db.reader() as conn:
+        found = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
+        return snapshot_access.export(conn, found.id, req.params['snapshot_export_location_id'],
+                                      hidden=bool(req.ctx.is_admin))
+
+
+def instance_exports(req: Request) -> list[Any]:
+    """List where a snapshot instance mounts."""
+    with req.ctx.db.reader() as conn:
+        found = snapshot_instances.get(conn, req.params['snapshot_instance_id'])
+        return snapshot_access.exports(conn, found.snapshot_id, hidden=bool(req.ctx.is_admin))
+
+
+def instance_export(req: Request) -> Any:
+    """Show one place where a snapshot instance mounts."""
+    with req.ctx.db.reader() as conn:
+        found = snapshot_instances.get(conn, req.params['snapshot_instance_id'])
+        return snapshot_access.export(conn, found.snapshot_id, req.params['snapshot_export_location_id'],
+                                      hidden=bool(req.ctx.is_admin))

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share groups and their snapshots that show that something is being done with them, each with the operation that does it."""
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import states
+from manila_lite.db import models
+
+_operations = models.operations
+_TABLES = {states.SHARE_GROUP.noun: models.share_groups, states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots}
+
+
+def find(conn: Connection, machine: states.Machine) -> list[Row]:
+    """Return id, project_id, state and ``since`` of those in a transient status, with the operation that will end it."""
+    table = _TABLES[machine.noun]
+    since = sa.func.coalesce(table.c.updated_at, table.c.created_at).label('since')
+    return list(conn.execute(
+        sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), since,
+                  _operations.c.id.label('operation_id'), _operations.c.kind.label('operation_kind'),
+                  _operations.c.state.label('operation_state'))
+        .outerjoin(_operations, sa.and_(_operations.c.resource_id == table.c.id,
+                                        _operations.c.state.in_(('open', 'parked'))))
+        .where(table.c.status.in_(machine.transient)).order_by(table.c.created_at, table.c.id)))

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the dummy replicates the shares of other dummies on the same host: each update brings over all that they hold."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
+
+_IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
+
+
+class DummyReplication(interface.Replicates):
+    """A backend cannot be reached while there is a file ``away`` in its state directory."""
+
+    REPLICATION_TYPES = frozenset({'readable', 'dr'})
+
+    backend: interface.Backend
+    conf: Any
+    store: Store
+    knobs: Knobs
+
+    @knobbed
+    def create_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+        self._must_be_possible(replica)
+        with self.store.locked():
+            if self.store.shares.get(replica.id) is None:
+                self.store.shares.put(dataclasses.replace(self._new(replica.share), role='replica', exported=False))
+        return self._result(replica, self._offer(replica), _OUT_OF_SYNC)
+
+    def _must_be_possible(self, replica: kinds.Replica) -> None:
+        if replica.type not in self.REPLICATION_TYPES:
+            raise errors.Final(f'This backend does not replicate in the way {replica.type}.')
+        if replica.active_host == self.backend.host:
+            raise errors.Final('A replica has to be at another backend than the active one.')
+
+    @knobbed
+    def update_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+        with self.store.locked():
+            record = self.store.share(replica.id)
+            if record.role != 'replica':
+                self.store.shares.put(dataclasses.replace(record, role='replica', exported=False, rules={}))
+        reached = self._pull(replica)
+        return self._result(replica, self._offer(replica), _IN_SYNC if reached else _OUT_OF_SYNC)
+
+    @knobbed
+    def promote_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+        with self.store.locked():
+            done = self.store.share(replica.id).role != 'replica'
+        if not done:
+            self._fence(replica)
+            self._pull(replica)
+        with self.store.locked():
+            record = dataclasses.replace(self.store.share(replica.id), role='')
+            self._enforce(record, replica.rules)
+        return self._result(replica, record, 'active')
+
+    @knobbed
+    def delete_replica(self, replica: kinds.Replica) -> None:
+        with self.store.locked():
+            for snapshot in self._snapshots_of(replica.id):
+                self.store.snapshots.drop(snapshot.id)
+            self.store.shares.drop(replica.id)
+
+    def _home(self, replica: kinds.Replica) -> Store | None:
+        """Return where the active one is, if that can be reached."""
+        home = self.store.neighbour(replica.active_host)
+        return home if home.shares.folder.is_dir() and not (home.root / 'away').exists() else None
+
+    def _fence(self, replica: kinds.Replica) -> None:
+        """Nobody is let in at the active one any more, if it can be reached."""
+        home = self._home(replica)
+        if home is None:
+            return
+        with home.locked():
+            record = home.held(replica.active.id)
+            if record is not None:
+                home.shares.put(dataclasses.replace(record, exported=False, rules={}))
+
+    def _pull(self, replica: kinds.Replica) -> bool:
+        """The replica holds what the active one holds; says no if that cannot be reached."""
+        home = self._home(replica)
+        if home is None:
+            return False
+        with home.locked():
+            active = home.held(replica.active.id)
+            taken = [home.snapshots.get(snapshot.id) for snapshot in replica.snapshots]
+        if active is None:
+            return False
+        with self.store.locked():
+            record = self.store.share(replica.id)
+            self._need_room(record.pool, active.size - record.size)
+            self.store.shares.put(dataclasses.replace(record, content=active.content, used=active.used, size=active.size))
+            self._hold(replica.id, [snapshot for snapshot in taken if snapshot is not None])
+        return True
+
+    def _hold(self, ident: str, taken: Sequence[SnapshotRecord]) -> None:
+        wanted = {snapshot.id for snapshot in taken}
+        for snapshot in self._snapshots_of(ident):
+            if snapshot.id not in wanted:
+                self.store.snapshots.drop(snapshot.id)
+        for snapshot in taken:
+            self.store.snapshots.put(dataclasses.replace(snapshot, share_id=ident, name='', exported=False, rules={}))
+
+    def _snapshots_of(self, ident: str) -> list[SnapshotRecord]:
+        return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == ident]
+
+    def _offer(self, replica: kinds.Replica) -> ShareRecord:
+        """Clients read the replica, if they may. Returns it."""
+        with self.store.locked():
+            record = self.store.share(replica.id)
+            if replica.is_mounted:
+                self._server_of(replica.share)
+                self._enforce(record, [dataclasses.replace(rule, level='ro') for rule in replica.rules])
+            elif record.exported:
+                record.exported, record.rules = False, {}
+                self.store.shares.put(record)
+        return record
+
+    def _result(self, replica: kinds.Replica, record: ShareRecord, state: str) -> kinds.ReplicaResult:
+        with self.store.locked():
+            held = {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in self._snapshots_of(replica.id)}
+        places = tuple(locations.on_server(replica.share.server, record) if replica.share.server
+                       else locations.of_backend(self.conf, record)) if record.exported else ()
+        return kinds.ReplicaResult(state, places, held)
+
+    # What the driver has for all shares.
+    _new: Any
+    _need_room: Any
+    _server_of: Any
+    _enforce: Any

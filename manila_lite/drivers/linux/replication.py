@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas of shares of other linux backends. The data comes as with a migration (``copying.py``), in rounds that bring what is
+new; what came last is the replica.
+
+As long as there is a folder of the copy the share here is a replica. To promote it is to freeze the active one in its pool, so
+that no write is acknowledged any more, to bring the last round, and to let go of the folder.
+"""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.interface import Backend, Replicates
+from manila_lite.drivers.linux import btrfs, moving, peers
+from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.copying import Copy
+from manila_lite.drivers.linux.left import SNAPSHOTS
+from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.drivers.linux.servers import SAFE_ID
+
+LOG = log.getLogger(__name__)
+
+_IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
+#: What it may look like that the active one cannot be reached.
+_AWAY = (errors.Final, CommandFailed, OSError)
+
+
+class LinuxReplication(Replicates):
+    """The part of the driver that keeps replicas."""
+
+    REPLICATION_TYPES = frozenset({'readable', 'dr'})
+
+    backend: Backend
+
+    # Calls ------------------------------------------------------------------------------------
+
+    def create_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+        """An empty share, which the first update fills."""
+        if replica.type not in self.REPLICATION_TYPES or replica.active_host == self.backend.host:
+            raise errors.Final('A replica has to be readable or dr, and at another backend than the active one.')
+        self._vet(replica.share)
+        copy = self._copy_for(replica)
+        with self._alone(replica.id):
+            self._btrfs.create(replica.id, replica.share.size)
+            copy.begin()
+        return self._offered(replica, _OUT_OF_SYNC)
+
+    def update_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+        """A round of the copy came, and is what clients find."""
+        self._need(replica.share)
+        copy = self._copy_for(replica)
+        if not copy.begun:
+            self._give_up(replica, copy)
+        came = self._come(replica, copy)
+        return self._offered(replica, _IN_SYNC if came else _OUT_OF_SYNC)
+
+    def promote_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+        """The active one is frozen, and the last of it came; without it what is here is the share."""
+        self._need(replica.share)
+        copy = self._copy_for(replica)
+        if copy.begun:
+            self._come(replica, copy, freeze=True)
+            received = moving.Received(self._btrfs.root, replica.id)
+            for ident in sorted(received.whole() & {snapshot.id for snapshot in replica.snapshots}):
+                self._btrfs.keep_snapshot(ident, received.at(ident))
+            btrfs.sync(self._btrfs.root)
+        self.update_access(replica.share, replica.rules)
+        self._let_go(copy)
+        held = {snapshot.id: f'/{SNAPSHOTS}/{snapshot.id}' for snapshot in replica.snapshots
+                if self._btrfs.snapshot(snapshot.id).exists()}
+        return kinds.ReplicaResult('active', tuple(self._locations(replica.share)), held)
+
+    def delete_replica(self, replica: kinds.Replica) -> None:
+        """The share is gone as any other, and all that came for it."""
+        self.delete_share(replica.share)
+        self._let_go(self._copy_for(replica))
+
+    # Pieces -----------------------------------------------------------------------------------
+
+    def _copy_for(self, replica: kinds.Replica) -> Copy:
+        taken = [snapshot.id for snapshot in replica.snapshots]
+        for ident in (replica.id, replica.active.id, *taken):
+            if not SAFE_ID.fullmatch(ident):
+                raise errors.Final(f'{ident!r} is no id.')
+        try:
+            command: Sequence[str] = peers.words(replica.active_host, self.backend.conf)
+        except peers.Unknown as unknown:
+            LOG.warning('%s: %s', replica.id, unknown)
+            command = ('false',)
+        return Copy(self._btrfs, command, replica.id, {replica.active.id: taken})
+
+    def _come(self, replica: kinds.Replica, copy: Copy, *, freeze: bool = False) -> bool:
+        """The replica holds what the active one holds, which is frozen before if so wanted; says no if that cannot be reached.
+
+        :raises CommandFailed: it could, and was frozen: then nothing of it may be missing.
+        """
+        frozen = False
+        try:
+            with copy.talk() as talk:
+                if freeze:
+                    talk.ask('freeze', share=replica.active.id)
+                    frozen = True
+                copy.round(talk)
+        except _AWAY as bad:
+            if frozen:
+                raise CommandFailed(f'the last of {replica.active.id} did not come: {bad}') from bad
+            LOG.warning('%s: its active replica at %s cannot be reached: %s', replica.id, replica.active_host, bad)
+            return False
+        received = moving.Received(self._btrfs.root, replica.id)
+        whole = received.whole()
+        rounds = {moving.number_of(replica.active.id, name): name for name in whole}
+        wanted = {snapshot.id for snapshot in replica.snapshots}
+        self._put(replica, received.at(rounds[max(rounds)]))
+        received.forget([name for name in whole - wanted if not moving.number_of(replica.active.id, name)
+                         and not name.startswith('+')])
+        return True
+
+    def _put(self, replica: kinds.Replica, source: Path) -> None:
+        """The share here is a copy of ``source``. For a moment it is not exported."""
+        ident = replica.id
+        outlet = self._outlet_of(replica.share) if replica.is_mounted else None
+        self._btrfs.prepare(ident, source, replica.share.size)
+        with self._alone(ident):
+            if outlet is not None:
+                outlet.withdraw(ident)
+            self._btrfs.swap(ident)
+            self._ensuring.sized(ident, replica.share.size)
+        self._btrfs.purge(ident)
+
+    def _give_up(self, replica: kinds.Replica, copy: Copy) -> None:
+        """It was the active one until now: nobody is let in, and its snapshots come anew, from the one that is."""
+        with self._alone(replica.id):
+            self._forget_export(replica.share)
+            for snapshot in replica.snapshots:
+                self._forget_export(replica.share, snapshot.id)
+                self._btrfs.delete_snapshot(snapshot.id)
+            copy.begin()
+
+    def _offered(self, replica: kinds.Replica, state: str) -> kinds.ReplicaResult:
+        """Clients find the replica, if they may."""
+        places: Sequence[kinds.ExportLocation] = ()
+        if replica.is_mounted:
+            self.update_access(replica.share, [kinds.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in replica.rules])
+            places = self._locations(replica.share)
+        held = moving.Received(self._btrfs.root, replica.id).whole()
+        return kinds.ReplicaResult(state, tuple(places), {
+            snapshot.id: None for snapshot in replica.snapshots if snapshot.id in held})
+
+    def _let_go(self, copy: Copy) -> None:
+        """Nothing of the copy is left here, nor, if it can be reached, where it came from."""
+        if not copy.begun:
+            return
+        with contextlib.suppress(*_AWAY), copy.talk() as talk:
+            copy.clear(talk)
+        copy.clear_here()
+
+    # What the driver has for all shares.
+    _btrfs: BtrfsPool
+    _ensuring: Any
+    _vet: Any
+    _need: Any
+    _alone: Any
+    _outlet_of: Any
+    _forget_export: Any
+    _locations: Callable[[kinds.Share], Sequence[kinds.ExportLocation]]
+    delete_share: Any
+    update_access: Callable[[kinds.Share, Sequence[kinds.AccessRule]], Mapping[str, kinds.RuleResult]]

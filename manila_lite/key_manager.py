@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The key manager of the cloud (Barbican, Vault), reached through castellan, which is loaded only where keys are looked up."""
+
+import importlib
+from typing import Any
+
+from oslo_context import context as oslo_context
+from oslo_log import log
+
+from manila_lite import context, errors
+
+LOG = log.getLogger(__name__)
+
+
+#: By the name of what castellan loads.
+_managers: dict[str, Any] = {}
+
+
+def manager(conf: Any) -> Any:
+    """Return castellan's key manager, which the section ``key_manager`` of the configuration names.
+
+    :raises errors.BadConfig: castellan is not installed, or what it is to load is not there.
+    """
+    try:
+        options, managers = (importlib.import_module(f'castellan.{name}') for name in ('options', 'key_manager'))
+        options.set_defaults(conf)
+        wanted = conf.key_manager.backend
+        if wanted not in _managers:
+            _managers[wanted] = managers.API(conf)
+    except (ImportError, AttributeError) as bad:
+        raise errors.BadConfig(f'[encryption] check_keys: the key manager cannot be loaded ({bad}); pip install '
+                               '"manila-lite[encryption]", see [key_manager]') from None
+    return _managers[wanted]
+
+
+def check(conf: Any) -> None:
+    """Keys can be looked up, if they are to be. Nobody was asked.
+
+    :raises errors.BadConfig: they cannot; one line says why.
+    """
+    if conf.encryption.check_keys:
+        manager(conf)
+
+
+def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
+    """The caller has a key of this id, as far as that is to be checked.
+
+    :raises errors.Invalid: the caller has not.
+    :raises errors.Unavailable: the key manager does not answer, or the wrong one was asked.
+    """
+    if not ctx.conf.encryption.check_keys:
+        return
+    keys = manager(ctx.conf)
+    failures = importlib.import_module('castellan.common.exception')
+    caller = oslo_context.RequestContext(auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id,
+                                         request_id=ctx.request_id, overwrite=False)
+    try:
+        keys.get(caller, ident, metadata_only=True)
+    except (failures.ManagedObjectNotFoundError, failures.Forbidden):
+        raise errors.Invalid(f'encryption_key_ref: there is no key {ident} that you may use.',
+                             code='encryption_key_not_found') from None
+    except Exception as bad:
+        LOG.exception('The key manager could not be asked for key %s', ident)
+        raise errors.Unavailable('The key manager does not answer; try again.') from bad

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas at their backend: they are made, follow the active one, take its place, and go.
+
+What happens to one replica is one operation after the other; the active one's backend has no part in it, and may be dead.
+"""
+
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import context, errors, kinds, states
+from manila_lite.db import access, replicas, services, serving, share_migrations, shares, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager import servers
+from manila_lite.manager.task import as_share, plain
+from manila_lite.operations import Plan, Step, Work, replicating
+from manila_lite.operations.share_migrating import tell_rules
+
+LOG = log.getLogger(__name__)
+
+_SHARE = states.SHARE
+#: Seconds between looks whether a replica that is to be promoted has caught up.
+_LOOK = 1.0
+
+
+# What drivers are told ------------------------------------------------------------------------------
+
+def _row(conn: Connection, work: Work) -> Any:
+    """Return the share with the replica in the place of its instance.
+
+    :raises errors.Final: there is none, or it is the active one by now.
+    """
+    row = replicas.as_share(conn, work.resource_id)
+    if row is None:
+        raise errors.Final(f'Replica {work.resource_id} is gone, or is the active one.')
+    return row
+
+
+def _load(work: Work) -> kinds.Replica:
+    with work.ctx.db.reader() as conn:
+        row = _row(conn, work)
+        active = shares.get(conn, work.ctx.elevated(), row.id)
+        source = as_share(conn, active)
+        state = replicas.get(conn, work.ctx.elevated(), work.resource_id).replica_state
+        rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
+        taken = share_migrations.snapshots_of(conn, row.id)
+        share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
+    return kinds.Replica(share, row.replication_type, state, source, (active.host or '').partition('#')[0], tuple(
+        kinds.Snapshot(found.id, source, found.size, provider_location=found.provider_location) for found in taken),
+        tuple(rules))
+
+
+def _driver(work: Work) -> Any:
+    driver = work.service.driver
+    if kinds.Ability.REPLICATE not in abilities_of(driver):
+        raise errors.Final('The driver of the backend does not replicate.')
+    return driver
+
+
+def _keep(work: Work, result: kinds.ReplicaResult) -> None:
+    work.data['result'] = {'state': states.Replica(result.state).value, 'snapshots': dict(result.snapshots),
+                           'exports': [plain(location) for location in result.export_locations]}
+
+
+def _stands(conn: Connection, work: Work, ident: str) -> None:
+    """The replica is as the backend said."""
+    result = work.data['result']
+    shares.set_exports(conn, ident, [kinds.ExportLocation(**place) for place in result['exports']])
+    transitions.replica_state(conn, ident, states.Replica(result['state']))
+    replicas.hold_snapshots(conn, ident, result['snapshots'])
+
+
+# Making one -----------------------------------------------------------------------------------------
+
+def provide(work: Work) -> None:
+    """The replica has a share server, if it is to be in a share network."""
+    with work.ctx.db.reader() as conn:
+        network_id = _row(conn, work).share_network_id
+    if network_id:
+        servers.serve(work, _row)
+
+
+def make(work: Work) -> None:
+    """The replica is there, and its rules with it."""
+    _keep(work, _driver(work).create_replica(_load(work)))
+
+
+def unmake(work: Work) -> None:
+    """Nothing of the replica is left here. If that fails, to delete the replica is to delete that."""
+    work.service.driver.delete_replica(_load(work))
+
+
+def made(conn: Connection, work: Work) -> None:
+    """The replica is available, and is brought up to date."""
+    access.lock(conn, work.data['share_id'])
+    if replicas.as_share(conn, work.resource_id) is None:
+        return
+    _stands(conn, work, work.resource_id)
+    transitions.finish(conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow())
+    replicating.resync(conn, work.ctx, replicas.get(conn, work.ctx.elevated(), work.resource_id))
+    work.service.report_soon()
+
+
+def not_made(conn: Connection, work: Work, error: Exception) -> None:
+    """The replica is in error, and its owner is told why."""
+    replicating.not_made(conn, work, error)
+    work.service.report_soon()
+
+
+# Following ------------------------------------------------------------------------------------------
+
+def update(work: Work) -> None:
+    """The replica holds what the active one holds, as far as that can be reached."""
+    work.data.pop('result', None)
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        # What was asked for until now goes into this run, and needs no other.
+        work.op = rows.get(conn, work.op.id)
+        row = replicas.as_share(conn, work.resource_id)
+    if row is not None and row.status in replicating.FOLLOWING:
+        _keep(work, _driver(work).update_replica(_load(work)))
+
+
+def updated(conn: Connection, work: Work) -> None:
+    """The replica shows how near it is to the active one; one that was in error is available again."""
+    if 'result' not in work.data or not _follows(conn, work):
+        return
+    _stands(conn, work, work.resource_id)
+    transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
+    transitions.rules_status(conn, work.resource_id, states.Rules.ACTIVE)
+
+
+def _follows(conn: Connection, work: Work) -> bool:
+    access.lock(conn, work.data['share_id'])
+    row = replicas.as_share(conn, work.resource_id)
+    return row is not None and row.status in replicating.FOLLOWING
+
+
+def not_updated(conn: Connection, work: Work, error: Exception) -> None:
+    """The replica is in error, and its owner is told why, once."""
+    if not _follows(conn, work):
+        return
+    transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
+    if transitions.settle(conn, _SHARE, (work.resource_id,), 'available', 'error'):
+        replicating.tell(conn, work, Action.UPDATE, error)
+
+
+def told(work: Work) -> None:
+    """The replica's backend has the rules that the share has, all of them read-only."""
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, work.data['share_id'])
+        work.hold(conn)
+        work.op = rows.get(conn, work.op.id)
+        row = replicas.as_share(conn, work.resource_id)
+        if row is None or row.status not in replicating.FOLLOWING:
+            return
+        share = as_share(conn, row)
+        rules = access.granted(conn, (row.id,), cast=False).get(row.id, [])
+    work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
+
+
+def rules_told(conn: Connection, work: Work) -> None:
+    """The replica shows that its rules are in force."""
+    _show_rules(conn, work, states.Rules.ACTIVE)
+
+
+def rules_not_told(conn: Connection, work: Work, error: Exception) -> None:
+    """The replica shows that they are not, and the owner is told why; the share is none the worse for it."""
+    if _show_rules(conn, work, states.Rules.ERROR):
+        replicating.tell(conn, work, Action.UPDATE_ACCESS_RULES, error)
+
+
+def _show_rules(conn: Connection, work: Work, status: states.Rules) -> bool:
+    follows = _follows(conn, work)
+    if follows:
+        transitions.rules_status(conn, work.resource_id, status)
+    return follows
+
+
+def update_all(services: context.Services, host: str) -> None:
+    """All replicas at the backend will be brought up to date."""
+    ctx = context.admin(services)
+    with ctx.db.reader() as conn:
+        waiting = replicas.waiting(conn, host, replicating.FOLLOWING)
+    for row in waiting:
+        ctx.project_id, ctx.user_id = row.project_id, row.user_id
+        with ctx.db.writer() as conn:
+            access.lock(conn, row.share_id)
+            wake = replicating.resync(conn, ctx, row)
+        wake.send(ctx)
+
+
+# Taking the place of the active one -----------------------------------------------------------------
+
+def quiesce(work: Work) -> None:
+    """The replica is in sync, or was waited for as long as was wanted.
+
+    :raises errors.Again: neither.
+    """
+    until = work.data.setdefault('until', time.time() + work.data['quiesce']) if work.data['quiesce'] else 0.0
+    if time.time() < until and _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
+        raise errors.Again(_LOOK)
+
+
+def promote(work: Work) -> None:
+    """Clients find the share here, and nothing where it was, if that can be reached."""
+    with work.ctx.db.reader() as conn:
+        status = _row(conn, work).status
+    if status != _SHARE['promote'].during:
+        raise errors.Final(f'The promotion of replica {work.resource_id} was stopped: its status is {status}.')
+    result = _driver(work).promote_replica(_load(work))
+    if not result.export_locations:
+        raise errors.ManilaLiteError('The backend did not say where the share is now.')
+    _keep(work, result)
+
+
+def promoted(conn: Connection, work: Work) -> None:
+    """The replica is the share; the one that was is a replica like the others, and all follow."""
+    share_id = work.data['share_id']
+    access.lock(conn, share_id)
+    active, mounted = shares.get(conn, work.ctx.elevated(), share_id), work.data['mounted']
+    # Who works where the share was tells nobody of rules any more; the new backend is told of all of them once more, below.
+    rows.drop_of(conn, share_id, ('access.sync',))
+    transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
+    transitions.finish(conn, _SHARE, 'promote', work.resource_id)
+    shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
+    transitions.replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
+    shares.set_exports(conn, active.instance_id, ())
+    result = work.data['result']
+    shares.set_exports(conn, work.resource_id, [kinds.ExportLocation(**place) for place in result['exports']])
+    shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
+    transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
+    replicating.take_snapshots(conn, work, share_id, result['snapshots'])
+    transitions.rules_status(conn, work.resource_id, states.Rules.SYNCING)
+    tell_rules(conn, work.ctx, share_id, work.op.host)
+    replicating.resync_all(conn, work.ctx, share_id)
+    work.service.report_soon()
+
+
+# Going ----------------------------------------------------------------------------------------------
+
+def delete(work: Work) -> None:
+    """Nothing of the replica is left here."""
+    with work.ctx.db.reader() as conn:
+        if replicas.as_share(conn, work.resource_id) is None:
+            return
+    _driver(work).delete_replica(_load(work))
+
+
+def deleted(conn: Connection, work: Work) -> None:
+    """The replica's row is gone, unless an administrator gave it another status meanwhile."""
+    access.lock(conn, work.data['share_id'])
+    row = replicas.as_share(conn, work.resource_id)
+    if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
+        services.give_back(conn, row.host, row.size)
+        if row.share_server_id:
+            serving.update(conn, row.share_server_id)
+    work.service.report_soon()
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """The replica is in error and can be deleted again; by force it is gone all the same."""
+    if work.data.get('force'):
+        LOG.warning('%s: its backend could not delete it; it was to go by force', work.resource_id)
+        deleted(conn, work)
+    else:
+        replicating.not_deleted(conn, work, error)
+
+
+PLANS = [
+    Plan(replicas.CREATE, (Step(provide), Step(make, unmake)), made, not_made),
+    Plan(replicas.UPDATE, (Step(update),), updated, not_updated),
+    Plan(replicas.ACCESS, (Step(told),), rules_told, rules_not_told),
+    Plan(replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replicating.not_promoted),
+    Plan(replicas.DELETE, (Step(delete),), deleted, not_deleted),
+]

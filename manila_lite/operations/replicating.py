@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes replicas follow their share, and how work on one ends, wherever it was by then.
+
+Who begins work on replicas locked the share's instances (``db.access.lock``) before.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import context, errors, states
+from manila_lite.db import (
+    access,
+    messages,
+    replicas,
+    server_migrations,
+    services,
+    share_migrations,
+    shares,
+    transitions,
+)
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action, Detail
+from manila_lite.operations import ensuring
+from manila_lite.operations.begin import Wake, backend_of, begin_once
+from manila_lite.operations.plans import FAST, Work
+
+#: The statuses of replicas that follow.
+FOLLOWING = ('available', 'error')
+#: What user messages call a replica.
+RESOURCE = 'SHARE_REPLICA'
+_SHARE = states.SHARE
+#: Why shares are ensured after a promotion that came to nothing.
+_WHY = 'promotion'
+
+
+# Following ------------------------------------------------------------------------------------------
+
+def resync(conn: Connection, ctx: context.RequestContext, row: Any) -> Wake:
+    """The replica (a row that is not the active one) will be brought up to date. Returns the wake-up to send."""
+    return begin_once(conn, ctx, replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
+                      open_key=f'{replicas.UPDATE}:{row.id}', data={'share_id': row.share_id})
+
+
+def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
+    """All replicas of the share will be brought up to date with what the active one is."""
+    access.lock(conn, share_id)
+    for row in replicas.others(conn, share_id):
+        if row.host and row.status in FOLLOWING:
+            resync(conn, ctx, row)
+
+
+def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
+    """The replicas that clients mount will have the rules that the share has."""
+    for row in replicas.others(conn, share_id):
+        if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
+            begin_once(conn, ctx, replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
+                       serial=f'access:{row.id}', open_key=f'{replicas.ACCESS}:{row.id}', data={'share_id': share_id})
+            transitions.rules_status(conn, row.id, states.Rules.SYNCING)
+
+
+# How it ends ----------------------------------------------------------------------------------------
+
+def tell(conn: Connection, work: Work, action: Action, error: Exception) -> None:
+    """The owner of the share can read why the work on its replica failed."""
+    named: Any = getattr(error, 'detail', None)
+    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action,
+                    Detail.named(named) if named else Detail.UNKNOWN_ERROR, errors.told(error))
+
+
+def not_made(conn: Connection, work: Work, error: Exception) -> None:
+    """The replica is in error, and its owner is told why."""
+    access.lock(conn, work.data['share_id'])
+    if work.data.get('claimed'):
+        services.give_back(conn, *work.data['claimed'])
+    if replicas.as_share(conn, work.resource_id) is not None:
+        transitions.fail(conn, _SHARE, 'create', work.resource_id)
+        transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
+        action = Action.CREATE if work.op.topic == 'share' else Action.ALLOCATE_HOST
+        tell(conn, work, action, error)
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """The replica is in error and can be deleted again; its owner is told why."""
+    transitions.fail(conn, _SHARE, 'delete', work.resource_id)
+    tell(conn, work, Action.DELETE, error)
+
+
+def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
+    """The active one is what it was, and is made sure of. The replica is in error, and a replica again once it is up to date:
+    nobody knows how far its backend went.
+    """
+    share_id = work.data['share_id']
+    access.lock(conn, share_id)
+    active = shares.get(conn, work.ctx.elevated(), share_id)
+    transitions.fail(conn, _SHARE, 'promote', work.resource_id)
+    transitions.fail(conn, _SHARE, work.data['over'], active.instance_id)
+    for row in replicas.others(conn, share_id):
+        if row.id == work.resource_id and row.status in FOLLOWING:
+            resync(conn, work.ctx, row)
+    if active.host:
+        ensuring.ask_once(conn, work.ctx, backend_of(active.host), _WHY, [active.instance_id])
+    tell(conn, work, Action.PROMOTE, error)
+
+
+def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[str, str | None]) -> None:
+    """The share's snapshots are where the replica, which is the active one now, has them; one that it has not is in error."""
+    server_migrations.set_provider_locations(conn, held)
+    replicas.hold_snapshots(conn, work.resource_id, {})
+    lost = {row.id: row.project_id for row in share_migrations.snapshots_of(conn, share_id)
+            if row.id not in held and row.status == 'available'}
+    if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
+        messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
+                             'The replica that was promoted does not hold the snapshot.')

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A place for share groups: a pool that every share type of the group, and its group type, would accept."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, extra_specs, states
+from manila_lite.db import messages, pairs, serving, share_groups, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.models import share_group_type_specs, share_type_extra_specs
+from manila_lite.operations import Plan, Step, Work, backend_of
+from manila_lite.rpc import notices
+from manila_lite.scheduler.interface import PoolState, Request
+
+LOG = log.getLogger(__name__)
+
+#: What group types ask for, and what pools call it.
+_ASKED, _REPORTED = 'consistent_snapshot_support', 'sg_consistent_snapshot_support'
+
+
+def place_of(group: Any) -> str | None:
+    """Return where a group's shares must go: its pool where a pool is what is snapshotted at one moment, else its backend."""
+    if group is None or group.host is None:
+        return None
+    return str(group.host) if group.consistent_snapshot_support == 'pool' else backend_of(group.host)
+
+
+def plans(choose: Callable[[Connection, Any, Request], PoolState]) -> list[Plan]:
+    """Return the plans; ``choose`` finds the best pool for a request."""
+    def place(work: Work) -> None:
+        """The group has a pool, and the operation goes to its backend.
+
+        :raises errors.NoValidHost: no pool will do.
+        """
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            group = share_groups.by_id(conn, work.resource_id)
+            if group is None:
+                raise errors.Final(f'Share group {work.resource_id} is gone.')
+            chosen = choose(conn, work.service, _request(conn, work, group))
+            share_groups.update(conn, group.id, host=chosen.host, availability_zone_id=chosen.availability_zone_id,
+                                consistent_snapshot_support=chosen.capabilities.get(_REPORTED) or None)
+            work.send = ('share', chosen.host)
+            LOG.info('%s: share group, placed on %s', group.id, chosen.host)
+    return [Plan('share_group.create', (Step(place),), _no_end, not_placed),
+            Plan('share_group.delete', (Step(_nothing),), removed, not_removed)]
+
+
+def _request(conn: Connection, work: Work, group: Any) -> Request:
+    kinds = share_groups.share_types_of(conn, (group.id,)).get(group.id, [])
+    specs = pairs.of_many(conn, share_type_extra_specs, kinds)
+    first, *others = [specs.get(kind, {}) for kind in kinds] or [{}]
+    return Request(
+        size=0, proto='', project_id=group.project_id, extra_specs=first, new_share=False,
+        also=(*others, _of_group_type(pairs.of(conn, share_group_type_specs, group.share_group_type_id))),
+        availability_zone=work.data.get('zone'), excluded=work.data.get('excluded', {}),
+        subnets=serving.subnets_by_zone(conn, group.share_network_id) if group.share_network_id else None)
+
+
+def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
+    """Return group specs as extra specs; whether a snapshot is at one moment is asked by the name that pools have for it."""
+    found = {key: text for key, text in specs.items() if key != _ASKED}
+    asked = specs.get(_ASKED, 'false').strip()
+    if asked in ('host', 'pool'):
+        found[_REPORTED] = asked
+    elif extra_specs.matches(True, asked) or asked.lower() in ('1', 'yes', 'on', 't', 'y'):
+        found[_REPORTED] = '<or> host <or> pool'
+    return found
+
+
+def not_placed(conn: Connection, work: Work, error: Exception) -> None:
+    """The group is in error, and its owner is told which filter refused and why."""
+    transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
+    messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
+                    messages.Detail.named(getattr(error, 'detail', None)), errors.told(error))
+    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.told(error)}, '')
+
+
+def _nothing(work: Work) -> None:
+    """Backends have nothing of a group."""
+
+
+def removed(conn: Connection, work: Work) -> None:
+    """The group's row is gone."""
+    transitions.finish(conn, states.SHARE_GROUP, 'delete', work.resource_id)
+    notices.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
+
+
+def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+    """The group is there and can be deleted again. Its owner is told why."""
+    transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
+    messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
+                    errors.told(error))
+
+
+def _no_end(conn: Connection, work: Work) -> None:
+    """What was passed on ends elsewhere."""

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A place for a replica: another backend of the replication domain."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import errors, states
+from manila_lite.db import pairs, replicas, serving, shares, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.operations import Plan, Step, Work, backend_of, replicating
+from manila_lite.scheduler.interface import PoolState, Request
+
+LOG = log.getLogger(__name__)
+
+
+def plans(choose: Callable[[Connection, Any, Request], PoolState]) -> list[Plan]:
+    """Return the plans; ``choose`` claims the best pool for a request."""
+    def place(work: Work) -> None:
+        """The replica has a pool whose room is claimed, and the operation goes to its backend.
+
+        :raises errors.NoValidHost: no pool will do.
+        :raises errors.Again: others were faster at every pool that would.
+        """
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            request = _request(conn, work)
+            chosen = choose(conn, work.service, request)
+            shares.update_instance(conn, work.resource_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
+                                   availability_zone_id=chosen.availability_zone_id)
+            work.data['claimed'] = [chosen.host, request.size]
+            work.send = ('share', chosen.host)
+            LOG.info('%s: replica of share %s, placed on %s', work.resource_id, work.data['share_id'], chosen.host)
+    return [Plan(replicas.CREATE, (Step(place),), _no_end, replicating.not_made),
+            Plan(replicas.DELETE, (Step(_nothing),), _removed, replicating.not_deleted)]
+
+
+def _request(conn: Connection, work: Work) -> Request:
+    row = replicas.as_share(conn, work.resource_id)
+    if row is None:
+        raise errors.Final(f'Replica {work.resource_id} is gone.')
+    every = replicas.of_share(conn, row.id)
+    network_id = row.share_network_id
+    return Request(
+        size=row.size, proto=row.share_proto, project_id=row.project_id,
+        extra_specs=pairs.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.get('zone'),
+        only_host=work.data.get('only_host'), active_host=next((found.host for found in every if not found.is_aside), None),
+        replica_hosts=frozenset(backend_of(found.host) for found in every if found.host and found.id != row.instance_id),
+        subnets=serving.subnets_by_zone(conn, network_id) if network_id else None)
+
+
+def _nothing(work: Work) -> None:
+    """A replica that never had a backend leaves nothing behind."""
+
+
+def _removed(conn: Connection, work: Work) -> None:
+    """The replica's row is gone."""
+    transitions.finish(conn, states.SHARE, 'delete', work.resource_id)
+
+
+def _no_end(conn: Connection, work: Work) -> None:
+    """What was passed on ends elsewhere."""

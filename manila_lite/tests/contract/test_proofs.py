@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every call of the contract is proved by a test, and the page that says by which is right."""
+
+import testtools
+
+from manila_lite.api.contract import OPS
+from manila_lite.tests.functional import proofs
+
+
+class Proofs(testtools.TestCase):
+
+    def test_each_call_has_one(self):
+        missing = sorted({proofs.label(op) for op in OPS if proofs.proof(op) is None})
+        self.assertEqual([], missing,
+                         'give them a request in tests/functional/gabbits, or a line in tests/functional/proofs.py')
+
+    def test_what_is_named_has_it(self):
+        files = {proofs.label(op): (op, proofs.proof(op)) for op in OPS}
+        self.assertEqual([], [(line, file) for line, (op, file) in files.items()
+                              if file and ':' not in file and not proofs.is_named_in(op, file)])
+
+    def test_most_need_no_name(self):
+        """So that the table of names does not become the proof."""
+        computed = [op for op in OPS if ':' in (proofs.proof(op) or '')]
+        self.assertLess(len(OPS) * 3 // 4, len(computed))

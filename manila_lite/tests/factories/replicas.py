@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that could have replicas."""
+
+import sqlalchemy as sa
+
+from manila_lite import states
+from manila_lite.db import models, transitions
+
+
+def replicable(conn, share_ids, kind='dr'):
+    """The shares could have replicas, and each is its own active one. Returns the ids of these."""
+    shares, instances = models.shares, models.share_instances
+    conn.execute(shares.update().where(shares.c.id.in_(share_ids)).values(replication_type=kind))
+    found = list(conn.execute(sa.select(instances.c.id).where(instances.c.share_id.in_(share_ids))).scalars())
+    for ident in found:
+        transitions.replica_state(conn, ident, states.Replica.ACTIVE)
+    return found

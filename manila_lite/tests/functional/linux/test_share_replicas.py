@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share has a replica at another linux backend, through the API: clients read it, and then it is the share."""
+
+from manila_lite.tests import nfs_client, process
+from manila_lite.tests.functional.linux import test_share_migration
+
+
+class Replicates(test_share_migration.Moves):
+    """As there, in one replication domain. A directory cannot replicate."""
+
+    BACKEND = test_share_migration.Moves.BACKEND + 'linux_replication_domain = here\n'
+    # Those are about migrations.
+    test_moved = test_called_off = None
+
+    def at(self, path):
+        """Return the replica, or the share, that is at a path of the API."""
+        return self.lite.ok('GET', path)[path.split('/')[1].replace('-', '_')[:-1]]
+
+    def read_of(self, replica, *words):
+        """Do something with a replica as a client; returns (worked, what it said)."""
+        found = self.lite.ok('GET', f'/share-replicas/{replica}/export-locations')['export_locations'][0]['path']
+        address, _, path = found.partition(':')
+        return nfs_client.call(address, path, *words, netns=self.fabric.name('one'))
+
+    def in_sync(self, replica):
+        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'in_sync', field='replica_state', patience=60)
+
+    def resync(self, replica):
+        self.lite.ok('POST', f'/share-replicas/{replica}/action', {'resync': None})
+
+    def test_read_and_promoted(self):
+        self.lite.ok('POST', '/types', {'share_type': {'name': 'safe', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'replication_type': 'readable'}}})
+        share = self.make('alpha', share_type='safe')
+        self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
+        self.works(share, 'write', 'f', 'before')
+        snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        replica = self.lite.ok('POST', '/share-replicas', {'share_replica': {'share_id': share}})['share_replica']['id']
+        self.in_sync(replica)
+        [old] = [row['id'] for row in self.lite.ok('GET', f'/share-replicas?share_id={share}')['share_replicas']
+                 if row['replica_state'] == 'active']
+        self.assertEqual('test@beta#pool', self.at(f'/share-replicas/{replica}')['host'])
+        self.assertEqual((True, 'before'), self.read_of(replica, 'read', 'f'))
+        self.assertFalse(self.read_of(replica, 'write', 'f', 'not here')[0])
+        self.works(share, 'write', 'f', 'hello')
+        self.resync(replica)
+        process.until(lambda: self.read_of(replica, 'read', 'f') == (True, 'hello'), 'it follows', self.lite.tail, 60)
+        self.works(share, 'write', 'f', 'the last word')
+        self.lite.ok('POST', f'/share-replicas/{replica}/action', {'promote': None})
+        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'active', field='replica_state', patience=60)
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
+        self.assertEqual('test@beta#pool', self.at(f'/shares/{share}')['host'])
+        self.assertEqual('the last word', self.works(share, 'read', 'f'))
+        self.works(share, 'write', 'f', 'at the new place')
+        self.assertEqual('before', (self.state / 'lib' / 'beta' / 'pool' / 'snapshots' / snapshot / 'f').read_text())
+        self.in_sync(old)
+        self.resync(old)
+        process.until(lambda: self.read_of(old, 'read', 'f') == (True, 'at the new place'), 'it follows', self.lite.tail, 60)
+        self.lite.ok('DELETE', f'/share-replicas/{old}')
+        process.until(lambda: not self.held('alpha'), 'nothing is left there', self.lite.tail, 60)
+        self.assertEqual('at the new place', self.works(share, 'read', 'f'))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which test proves which call of the contract: computed from the files of requests, and for the rest named here.
+
+A request proves a call if the call is what it asks for, and it must be answered with success. What takes a backend's work to
+show is in a module of tests, which must name the call.
+"""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from manila_lite.api.contract.op import Op
+
+_HERE = Path(__file__).parent
+_METHODS = ('GET', 'POST', 'PUT', 'DELETE')
+#: What stands for the id that an earlier request was answered with.
+_EARLIER = re.compile(r"\$HISTORY\['[^']*'\]\.\$RESPONSE\['.*?'\]|\$RESPONSE\['.*?'\]|\$HISTORY\['[^']*'\]\.\$HEADERS\['.*?'\]")
+
+#: How the line of a call begins (method, path, action), and the module of functional tests that has it.
+NAMED = (
+    ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),      # there are none: it is not found
+    ('DELETE /share-servers/{share_server_id}', 'test_share_servers.py'),
+    ('GET /shares/{share_id}/migration-progress', 'test_share_migration.py'),
+    ('POST /share-networks/{share_network_id}/action add_security_service_check', 'test_security_services_in_use.py'),
+    ('POST /share-servers/manage', 'test_managed_share_servers.py'),
+    ('POST /share-servers/{share_server_id}/action migration_', 'test_server_migration.py'),
+    ('POST /shares/{share_id}/action migrat', 'test_share_migration.py'),
+    ('POST /shares/{share_id}/action unmanage', 'test_managed_shares.py'),
+    ('POST /snapshots/manage', 'test_managed_shares.py'),
+    *((f'{method} /share-group', 'test_share_groups.py') for method in _METHODS),
+    ('GET /share-replicas/{share_replica_id}/export-locations', 'test_share_replicas.py'),
+    *((f'{method} /share-replicas', 'test_share_replica_calls.py') for method in _METHODS),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sent:
+    """One request of a file that must be answered with success."""
+
+    file: str
+    name: str
+    method: str
+    path: str
+    action: str | None
+
+
+def label(op: Op) -> str:
+    """Return the line of a call."""
+    return f'{op.method} {op.path} {op.action or ""}'.strip()
+
+
+@functools.cache
+def _requests() -> tuple[_Sent, ...]:
+    return tuple(sent for file in sorted((_HERE / 'gabbits').glob('*.yaml')) for sent in _of_file(file))
+
+
+def _of_file(file: Path) -> Iterator[_Sent]:
+    document = yaml.safe_load(file.read_text())
+    for test in document['tests']:
+        request: dict[str, Any] = {**document.get('defaults', {}), **test}
+        method = next((name for name in _METHODS if name in request), None)
+        if method is None or not str(request.get('status', 200)).startswith(('2', '3')):
+            continue
+        path = _EARLIER.sub('X', request[method]).partition('?')[0]
+        data = request.get('data')
+        yield _Sent(f'gabbits/{file.name}', test['name'], method, path,
+                    next(iter(data), None) if path.endswith('/action') and isinstance(data, dict) else None)
+
+
+def _fits(op: Op, sent: _Sent) -> bool:
+    if sent.method != op.method or sent.action not in {op.action, op.old_action, op.action and f'os-{op.action}'}:
+        return False
+    return any(re.fullmatch(r'/v2(/[^/]+)?' + re.sub(r'\\\{\w+\\\}', '[^/]+', re.escape(path)), sent.path)
+               for path in (op.path, op.old_path) if path)
+
+
+def proof(op: Op) -> str | None:
+    """Return the file with the test that proves the call, and of a file of requests the request; nothing if there is none."""
+    for sent in _requests():
+        if _fits(op, sent):
+            return f'{sent.file}: {sent.name}'
+    return next((file for begin, file in NAMED if label(op).startswith(begin)), None)
+
+
+def is_named_in(op: Op, file: str) -> bool:
+    """Say whether a file names the call: its action, or else what comes last in its path."""
+    word = op.action or re.sub(r'/?\{\w+\}', '', op.path).rpartition('/')[2]
+    return word in (_HERE / file).read_text()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that are encrypted with a key of their owner's: which key, that it exists, and that the backend is told."""
+
+from castellan.common.objects import symmetric_key
+from oslo_context import context
+from oslo_utils import uuidutils
+
+from manila_lite import errors, key_manager
+from manila_lite.tests.functional import base, served
+
+_DHSS = 'driver_handles_share_servers'
+#: Castellan's own, which keeps keys in memory.
+_KEYS = '[key_manager]\nbackend = castellan.tests.unit.key_manager.mock_key_manager.MockKeyManager\n'
+
+
+class Keys(base.ServiceTest):
+    """One backend that encrypts, and one that does not."""
+
+    BACKENDS = {'alpha': '', 'beta': 'dummy_capabilities = encryption_support:none'}
+    EXTRA = f'[encryption]\ncheck_keys = true\n{_KEYS}[quota]\nencryption_keys = 2\n'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, specs in (('safe', {'encryption_support': 'share', 'snapshot_support': 'True',
+                                      'create_share_from_snapshot_support': 'True'}), ('plain', {}),
+                            ('servers', {'encryption_support': 'share_server'})):
+            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {_DHSS: 'False', **specs}}})
+
+    def key(self):
+        """Return the id of a key that is there."""
+        return key_manager.manager(self.service.conf).store(
+            context.RequestContext(overwrite=False), symmetric_key.SymmetricKey('AES', 256, b'x' * 32))
+
+    def refused(self, caller, reason, **values):
+        status, document, _ = caller.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', **values}})
+        [found] = document.values()
+        self.assertEqual(reason, found['reason'], document)
+        return status
+
+    def test_the_backend_is_told(self):
+        caller, key = self.caller('told'), self.key()
+        share = caller.share(share_type='safe', encryption_key_ref=key)
+        self.assertEqual(key, share['encryption_key_ref'])
+        found = self.admin.ok('GET', f'/shares/{share["id"]}')['share']
+        self.assertEqual('test@alpha#pool1', found['host'])
+        instance = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']
+        self.assertEqual(key, self.service.managers['alpha'].driver.store.share(instance).key)
+        self.assertEqual([share['id']], [row['id'] for row in caller.ok(
+            'GET', f'/shares?encryption_key_ref={key}')['shares']])
+        self.assertEqual([], caller.ok('GET', f'/shares?encryption_key_ref={uuidutils.generate_uuid()}')['shares'])
+        old = caller.ok('GET', f'/shares/{share["id"]}', version='2.89')['share']
+        self.assertNotIn('encryption_key_ref', old)
+
+    def test_a_key_that_is_not_there(self):
+        status = self.refused(self.caller(), 'encryption_key_not_found', share_type='safe',
+                              encryption_key_ref=uuidutils.generate_uuid())
+        self.assertEqual(400, status)
+
+    def test_what_is_no_id(self):
+        self.assertEqual(400, self.refused(self.caller(), 'invalid_input', share_type='safe', encryption_key_ref='secret'))
+
+    def test_types_that_do_not_encrypt_so(self):
+        key = self.key()
+        for name in ('plain', 'servers'):
+            self.refused(self.caller(), 'encryption_not_supported', share_type=name, encryption_key_ref=key)
+
+    def test_a_share_from_a_snapshot_has_the_same_key(self):
+        caller, key = self.caller('same'), self.key()
+        share = caller.share(share_type='safe', encryption_key_ref=key)
+        made = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        caller.wait(f'/snapshots/{made}', 'snapshot', 'available')
+        self.assertEqual(key, caller.share(snapshot_id=made)['encryption_key_ref'])
+        self.refused(caller, 'encryption_key_differs', snapshot_id=made, encryption_key_ref=self.key())
+
+    def test_quota_counts_a_key_once(self):
+        caller, keys = self.caller('counted'), [self.key() for _ in range(3)]
+        for key in (keys[0], keys[0], keys[1]):
+            caller.share(share_type='safe', encryption_key_ref=key)
+        used = caller.ok('GET', '/quota-sets/counted/detail')['quota_set']['encryption_keys']
+        self.assertEqual((2, 2), (used['in_use'], used['limit']))
+        self.assertEqual(413, self.refused(caller, 'over_quota_encryption_keys', share_type='safe', encryption_key_ref=keys[2]))
+        caller.share(share_type='safe', encryption_key_ref=keys[1])
+
+
+class Servers(served.ServedTest):
+    """A backend whose share servers are encrypted, and hold more than one share."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true'}
+
+    def test_a_server_has_one_key(self):
+        """Whoever has another, or none, is on another server; nobody looks keys up if that is not wanted."""
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'sealed', 'extra_specs': {
+            _DHSS: 'True', 'encryption_support': 'share_server'}}})
+        network, keys = self.network(), [uuidutils.generate_uuid() for _ in range(2)]
+        wanted = (keys[0], keys[1], None, keys[0], None)
+        shares = [self.user.share(share_type='sealed', share_network_id=network, **({'encryption_key_ref': key} if key else {}))
+                  for key in wanted]
+        on = [self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id'] for share in shares]
+        self.assertEqual((on[3], on[4], 3), (on[0], on[2], len(set(on))))
+        for key, ident in zip(wanted, on, strict=True):
+            self.assertEqual(key, self.admin.ok('GET', f'/share-servers/{ident}')['share_server']['encryption_key_ref'])
+        found = self.admin.ok('GET', f'/share-servers?encryption_key_ref={keys[1]}')['share_servers']
+        self.assertEqual([on[1]], [server['id'] for server in found])
+
+
+class Unreachable(base.ServiceTest):
+    """What does the asking is there, and who should answer is not."""
+
+    EXTRA = '[encryption]\ncheck_keys = true\n[key_manager]\nbackend = vault\n[vault]\nvault_url = http://127.0.0.1:9\n'
+
+    def test_it_is_said(self):
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'safe', 'extra_specs': {
+            _DHSS: 'False', 'encryption_support': 'share'}}})
+        status, document, _ = self.caller().call('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'share_type': 'safe', 'encryption_key_ref': uuidutils.generate_uuid()}})
+        self.assertEqual((503, 'service_unavailable'), (status, document['serviceUnavailable']['reason']), document)
+        self.caller().share(share_type='safe')
+
+    def test_a_key_manager_that_cannot_be_loaded_is_told_before_anything_starts(self):
+        self.service.conf.set_override('backend', 'no.such.Manager', 'key_manager')
+        self.addCleanup(self.service.conf.clear_override, 'backend', 'key_manager')
+        wrong = self.assertRaises(errors.BadConfig, key_manager.check, self.service.conf)
+        self.assertIn("No module named 'no'", str(wrong))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What QoS types promise gets to backends that keep it, and shares to no others."""
+
+from manila_lite.tests.functional import base
+
+_DHSS = {'driver_handles_share_servers': 'False'}
+
+
+class Qos(base.ServiceTest):
+    """One backend that keeps promises, and one that does not."""
+
+    BACKENDS = {'alpha': 'dummy_pool_size_gb = 10', 'beta': 'dummy_capabilities = qos:false'}
+
+    def qos(self, name, **specs):
+        made = self.admin.ok('POST', '/qos-types', {'qos_type': {'name': name, 'specs': specs}})['qos_type']
+        return made['id']
+
+    def kind(self, name, **specs):
+        self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {**_DHSS, **specs}}})
+        return name
+
+    def promised(self, share):
+        """Return what the backend was told."""
+        found = self.admin.ok('GET', f'/shares/{share}')['share']
+        self.assertEqual('test@alpha#pool1', found['host'])
+        instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
+        return self.service.managers['alpha'].driver.store.share(instance).qos
+
+    def test_a_share_gets_what_its_type_names_by_name_or_id(self):
+        ident = self.qos('gold', maxbps='1000')
+        for number, named in enumerate(('gold', ident)):
+            share = self.caller().share(share_type=self.kind(f'quick-{number}', default_qos_type=named))
+            self.assertEqual({'maxbps': '1000'}, self.promised(share['id']))
+
+    def test_what_changes_is_told_when_the_share_is_ensured(self):
+        ident = self.qos('silver', maxbps='1000')
+        share = self.caller().share(share_type=self.kind('slow', default_qos_type='silver'))['id']
+        self.admin.ok('POST', f'/qos-types/{ident}/specs', {'specs': {'maxbps': '2000'}})
+        self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
+        base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told', 60)
+
+    def test_no_backend_that_does_not_keep_it(self):
+        """Not even the one that alone has room."""
+        self.qos('bronze', maxbps='1')
+        share = self.caller().share(share_type=self.kind('large', default_qos_type='bronze'), size=20, wait='error')
+        [message] = self.caller().ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        self.assertIn('after CapabilitiesFilter 1', message['user_message'])
+        plain = self.caller().share(share_type=self.kind('plain'), size=20)['id']
+        self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{plain}')['share']['host'])

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share has replicas at other backends: they follow it, and one takes its place, also when its backend is dead."""
+
+import contextlib
+
+from manila_lite.tests.functional import base
+
+_BACKEND = 'dummy_replication_domain = far\nbackend_availability_zone = {}\n'
+_ELSEWHERE = 'dummy_replication_domain = other\nbackend_availability_zone = zone-d\n'
+
+
+class Replicating(base.ServiceTest):
+    """Short ways to make and move replicas."""
+
+    BACKENDS = {'alpha': _BACKEND.format('zone-a'), 'beta': _BACKEND.format('zone-b'),
+                'gamma': _BACKEND.format('zone-c') + 'replica_state_update_interval = 1\n', 'delta': _ELSEWHERE}
+    EXTRA = '[quota]\nshare_replicas = -1\nreplica_gigabytes = -1\nshares = -1\ngigabytes = -1\n'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name in ('dr', 'readable'):
+            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
+                'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
+                'replication_type': name}}})
+
+    def setUp(self):
+        super().setUp()
+        for name in self.BACKENDS:
+            self.addCleanup(self.service.knob, name, '')
+
+    def make(self, kind='dr', caller=None, **more):
+        """Return a share of 2 GiB on alpha."""
+        return (caller or self.admin).share(size=2, share_type=kind, availability_zone='zone-a', **more)
+
+    def replicate(self, share, zone='zone-b', caller=None, **more):
+        """Return a new replica, up to date."""
+        made = (caller or self.admin).ok('POST', '/share-replicas', {'share_replica': {
+            'share_id': share['id'], 'availability_zone': zone, **more}})['share_replica']
+        return self.is_in_sync(made)
+
+    def is_in_sync(self, replica):
+        self.admin.wait(self.path(replica), 'share_replica', 'in_sync', field='replica_state')
+        return self.admin.wait(self.path(replica), 'share_replica', 'available')
+
+    @staticmethod
+    def path(replica, more=''):
+        return f'/share-replicas/{replica["id"]}{more}'
+
+    def act(self, replica, action, body=None, caller=None, **more):
+        return (caller or self.admin).call('POST', self.path(replica, '/action'), {action: body}, **more)[0]
+
+    def replicas(self, share, caller=None, **more):
+        found = (caller or self.admin).ok('GET', f'/share-replicas/detail?share_id={share["id"]}', **more)['share_replicas']
+        return {row['id']: row for row in found}
+
+    def active(self, share):
+        """Return the active replica, once there is one and the share is available."""
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        [found] = [row for row in self.replicas(share).values() if row['replica_state'] == 'active']
+        return found
+
+    def shown(self, share, **more):
+        return self.admin.ok('GET', f'/shares/{share["id"]}', **more)['share']
+
+    def store(self, backend):
+        return self.service.managers[backend].driver.store
+
+    def holds(self, replica, content):
+        """Say whether the replica has the content."""
+        return self.driver(replica).read(replica['id']) == content
+
+    def driver(self, replica):
+        return self.service.managers[replica['host'].partition('@')[2].partition('#')[0]].driver
+
+    @contextlib.contextmanager
+    def away(self, backend):
+        """Nobody can reach the backend."""
+        mark = self.store(backend).root / 'away'
+        mark.touch()
+        try:
+            yield
+        finally:
+            mark.unlink()
+
+    def grant(self, share, to='10.1.0.0/20', **more):
+        self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': to}, **more)
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+
+    def rules(self, replica):
+        """Return to whom the replica is open at its backend, and how."""
+        record = self.driver(replica).store.share(replica['id'])
+        return record.exported, sorted((to, level) for _type, to, level in record.rules.values())
+
+    def take(self, share):
+        """Return the id of a new snapshot."""
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
+        return snapshot['id']
+
+    def drop(self, share):
+        """Share and replicas are gone."""
+        for ident, row in self.replicas(share).items():
+            if row['replica_state'] != 'active':
+                self.admin.ok('DELETE', f'/share-replicas/{ident}')
+                self.admin.wait(f'/share-replicas/{ident}', 'share_replica', 'gone')
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+
+class Following(Replicating):
+
+    def test_a_replica_follows_its_share(self):
+        share = self.make()
+        [active] = self.replicas(share).values()
+        self.assertEqual(('active', 'zone-a', False), (
+            active['replica_state'], active['availability_zone'], self.shown(share)['has_replicas']))
+        self.driver(active).write(active['id'], 'one')
+        replica = self.replicate(share, metadata={'why': 'safety'})
+        self.assertEqual(('zone-b', {'why': 'safety'}, False), (
+            replica['availability_zone'], replica['metadata'], replica['cast_rules_to_readonly']))
+        self.assertTrue(self.holds(replica, 'one'))
+        shown = self.shown(share)
+        self.assertEqual((True, 'dr', 'test@alpha#pool1'), (shown['has_replicas'], shown['replication_type'], shown['host']))
+        self.driver(active).write(active['id'], 'two')
+        self.assertEqual(202, self.act(replica, 'resync'))
+        base.eventually(lambda: self.holds(replica, 'two'), 'it does not follow')
+        self.assertEqual(200, self.act(active, 'resync'))
+        self.assertEqual([], self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations'])
+        self.drop(share)
+        self.assertIsNone(self.driver(replica).store.shares.get(replica['id']))
+
+    def test_rules_are_read_only_where_clients_mount_a_replica(self):
+        share = self.make('readable')
+        self.grant(share)
+        replica = self.replicate(share)
+        self.assertTrue(replica['cast_rules_to_readonly'])
+        self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(replica))
+        self.grant(share, '10.2.0.1')
+        base.eventually(lambda: self.rules(replica)[1] == [('10.1.0.0/20', 'ro'), ('10.2.0.1', 'ro')], 'not told of a rule')
+        for rule in self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']:
+            self.admin.action(share['id'], 'deny_access', {'access_id': rule['id']})
+        base.eventually(lambda: self.rules(replica) == (True, []), 'a rule is in force yet')
+        [place] = [row for row in self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations']
+                   if row['preferred']]
+        self.assertEqual(('in_sync', 'zone-b', replica['id']), (
+            place['replica_state'], place['availability_zone'], place['share_instance_id']))
+        one = self.admin.ok('GET', self.path(replica, f'/export-locations/{place["id"]}'))['export_location']
+        self.assertEqual(place['path'], one['path'])
+        shown = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        self.assertNotIn(place['id'], [row['id'] for row in shown])
+        self.drop(share)
+
+    def test_size_and_snapshots_follow(self):
+        share = self.make()
+        replica = self.replicate(share)
+        self.admin.action(share['id'], 'extend', {'new_size': 3})
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        store = self.driver(replica).store
+        base.eventually(lambda: store.share(replica['id']).size == 3, 'it has not grown')
+        snapshot = self.take(share)
+        base.eventually(lambda: store.snapshots.get(snapshot), 'it has not got the snapshot')
+        path = f'/snapshot-instances/detail?snapshot_id={snapshot}'
+        base.eventually(lambda: len(self.admin.ok('GET', path)['snapshot_instances']) == 2, 'no row of the snapshot there')
+        found = {row['share_instance_id']: row for row in self.admin.ok('GET', path)['snapshot_instances']}
+        self.assertEqual((snapshot, 'available'), (found[replica['id']]['snapshot_id'], found[replica['id']]['status']))
+        one = self.admin.ok('GET', f'/snapshot-instances/{found[replica["id"]]["id"]}')['snapshot_instance']
+        self.assertEqual(replica['id'], one['share_instance_id'])
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        base.eventually(lambda: store.snapshots.get(snapshot) is None, 'it keeps the snapshot')
+        self.drop(share)
+
+    def test_it_is_brought_up_to_date_now_and_then(self):
+        share = self.make()
+        active = self.active(share)
+        replica = self.replicate(share, 'zone-c')       # where that is every second
+        self.driver(active).write(active['id'], 'later')
+        base.eventually(lambda: self.holds(replica, 'later'), 'nobody looked', 60)
+        with self.away('alpha'):
+            self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state', patience=60)
+        self.is_in_sync(replica)
+        self.drop(share)
+
+    def test_one_that_breaks_can_be_mended(self):
+        share = self.make('readable')
+        replica = self.replicate(share)
+        self.service.knob('beta', 'update_replica:fail_final\n')
+        self.act(replica, 'resync')
+        self.admin.wait(self.path(replica), 'share_replica', 'error')
+        self.assertEqual('error', self.admin.ok('GET', self.path(replica))['share_replica']['replica_state'])
+        [message] = self.admin.ok('GET', f'/messages?resource_id={replica["id"]}')['messages']
+        self.assertEqual(('SHARE_REPLICA', '005'), (message['resource_type'], message['action_id']))
+        rule = {'access_type': 'ip', 'access_to': '10.9.0.1'}
+        self.assertEqual(400, self.admin.action(share['id'], 'allow_access', rule, version='2.73')[0])
+        self.assertEqual(200, self.admin.action(share['id'], 'allow_access', rule, version='2.74')[0])
+        self.service.knob('beta', '')
+        self.assertEqual(202, self.act(replica, 'resync'))
+        self.is_in_sync(replica)
+        self.drop(share)
+
+
+class Promoting(Replicating):
+
+    def test_a_replica_takes_the_place_of_the_active_one(self):
+        share = self.make('readable', name='mine')
+        self.grant(share)
+        snapshot = self.take(share)
+        old, replica = self.active(share), self.replicate(share)
+        third = self.replicate(share, 'zone-c')
+        self.driver(old).write(old['id'], 'the last word')
+        self.assertEqual(202, self.act(replica, 'promote', {'quiesce_wait_time': 30}))
+        self.assertEqual(replica['id'], self.active(share)['id'])
+        shown = self.shown(share)
+        self.assertEqual(('test@beta#pool1', 'zone-b', 'mine', True), (
+            shown['host'], shown['availability_zone'], shown['name'], shown['has_replicas']))
+        self.assertTrue(self.holds(replica, 'the last word'))
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+        self.assertEqual((True, [('10.1.0.0/20', 'rw')]), self.rules(replica))
+        for other in (old, third):
+            self.is_in_sync(other)
+            self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(other))
+        self.driver(replica).write(replica['id'], 'a new word')
+        self.act(old, 'resync')
+        base.eventually(lambda: self.holds(old, 'a new word'), 'it does not follow')
+        self.assertEqual(202, self.admin.action(share['id'], 'revert', {'snapshot_id': snapshot})[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.assertTrue(self.holds(replica, ''))
+        self.assertEqual(200, self.act(replica, 'promote'))
+        self.assertEqual(202, self.act(old, 'promote'))
+        self.assertEqual(old['id'], self.active(share)['id'])
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.drop(share)
+
+    def test_the_backend_of_the_active_one_is_dead(self):
+        share = self.make()
+        old, replica = self.active(share), self.replicate(share)
+        self.grant(share)
+        self.driver(old).write(old['id'], 'kept')
+        self.act(replica, 'resync')
+        base.eventually(lambda: self.holds(replica, 'kept'), 'it does not follow')
+        user = self.caller('p')
+        with self.away('alpha'):
+            snapshot = self.take(share)         # which the replica will never see
+            self.driver(old).write(old['id'], 'lost')
+            self.act(replica, 'resync')
+            self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state')
+            self.assertEqual(403, self.act(replica, 'promote', caller=user))
+            self.assertEqual(202, self.act(replica, 'promote'))
+            self.assertEqual(replica['id'], self.active(share)['id'])
+            self.assertTrue(self.holds(replica, 'kept'))
+            self.assertEqual('error', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+            self.assertEqual((True, [('10.1.0.0/20', 'rw')]), self.rules(replica))
+        self.act(old, 'resync')
+        self.is_in_sync(old)
+        self.assertEqual((True, (False, [])), (self.holds(old, 'kept'), self.rules(old)))
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.drop(share)
+
+    def test_half_way_it_is_tried_again(self):
+        share = self.make()
+        old, replica = self.active(share), self.replicate(share)
+        self.service.knob('beta', 'promote_replica:fail_after@once\n')
+        self.assertEqual(202, self.act(replica, 'promote'))
+        self.assertEqual(replica['id'], self.active(share)['id'])
+        self.is_in_sync(old)
+        self.drop(share)
+
+    def test_one_that_cannot_leaves_all_as_it_was(self):
+        share = self.make()
+        old, replica = self.active(share), self.replicate(share)
+        self.grant(share)
+        self.service.knob('beta', 'promote_replica:fail_final_after\n')
+        self.assertEqual(202, self.act(replica, 'promote'))
+        path = f'/messages?resource_id={replica["id"]}'
+        base.eventually(lambda: self.admin.ok('GET', path)['messages'], 'nobody is told')
+        self.assertEqual(['004'], [message['action_id'] for message in self.admin.ok('GET', path)['messages']])
+        self.assertEqual(old['id'], self.active(share)['id'])
+        base.eventually(lambda: self.rules(old) == (True, [('10.1.0.0/20', 'rw')]), 'it is not served')
+        self.is_in_sync(replica)
+        self.assertEqual((False, []), self.rules(replica))
+        self.drop(share)
+
+    def test_a_share_in_error_can_be_replaced(self):
+        share = self.make()
+        old, replica = self.active(share), self.replicate(share)
+        self.admin.action(share['id'], 'reset_status', {'status': 'error'})
+        self.assertEqual(202, self.act(replica, 'promote'))
+        self.assertEqual(replica['id'], self.active(share)['id'])
+        self.is_in_sync(old)
+        self.drop(share)

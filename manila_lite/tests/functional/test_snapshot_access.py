@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who mounts snapshots, all the way to the backend."""
+
+from manila_lite.tests.functional import base
+
+
+class SnapshotAccess(base.ServiceTest):
+    """One dummy backend with a healthy start in every test."""
+
+    BACKENDS = {'alpha': 'dummy_admin_export_ip = 10.9.9.9\ndummy_access_types = ip,user'}
+
+    def setUp(self):
+        super().setUp()
+        self.knobs()
+        self.user = self.caller()
+        self.share = self.user.share()['id']
+
+    def knobs(self, *lines):
+        (self.service.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+
+    @property
+    def store(self):
+        return self.service.managers['alpha'].driver.store
+
+    def snapshot(self, share=None):
+        made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share or self.share}})['snapshot']
+        self.user.wait(f'/snapshots/{made["id"]}', 'snapshot', 'available')
+        return made['id']
+
+    def in_force(self, snapshot):
+        """Return what the backend grants: addresses and levels."""
+        return sorted((to, level) for _type, to, level in self.store.snapshot(snapshot).rules.values())
+
+    def act(self, snapshot, action, body):
+        return self.user.call('POST', f'/snapshots/{snapshot}/action', {action: body})[:2]
+
+    def allow(self, snapshot, to, kind='ip'):
+        status, document = self.act(snapshot, 'allow_access', {'access_type': kind, 'access_to': to})
+        self.assertEqual(202, status, document)
+        return document['snapshot_access']['id']
+
+    def states(self, snapshot):
+        found = self.user.ok('GET', f'/snapshots/{snapshot}/access-list')['snapshot_access_list']
+        return {rule['access_to']: rule['state'] for rule in found}
+
+    def settled(self, snapshot, states):
+        base.eventually(lambda: self.states(snapshot) == states, f'the rules are not {states}', 60)
+
+    def granted(self, snapshot, rules):
+        base.eventually(lambda: self.in_force(snapshot) == rules, f'{rules} are not in force', 60)
+
+    def messages(self, snapshot):
+        return [row['user_message'] for row in self.user.ok('GET', f'/messages?resource_id={snapshot}')['messages']]
+
+    def paths(self, snapshot, caller=None):
+        found = (caller or self.user).ok('GET', f'/snapshots/{snapshot}/export-locations')
+        return [place['path'] for place in found['share_snapshot_export_locations']]
+
+    def test_a_rule_comes_into_force_and_goes(self):
+        snapshot = self.snapshot()
+        rule = self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'10.0.0.5': 'active'})
+        self.assertEqual([('10.0.0.5', 'ro')], self.in_force(snapshot))
+        self.assertEqual(202, self.act(snapshot, 'deny_access', {'access_id': rule})[0])
+        self.settled(snapshot, {})
+        self.assertEqual([], self.in_force(snapshot))
+
+    def test_rules_queued_while_the_backend_is_at_work_are_not_lost(self):
+        snapshot = self.snapshot()
+        self.knobs('serve_snapshot:hang')
+        wanted = [f'10.0.1.{number}' for number in range(1, 9)]
+        for to in wanted:
+            self.allow(snapshot, to)
+        self.knobs()
+        self.settled(snapshot, dict.fromkeys(wanted, 'active'))
+        self.assertEqual([(to, 'ro') for to in wanted], self.in_force(snapshot))
+
+    def test_a_rule_that_the_backend_refuses_is_in_error_and_its_owner_told(self):
+        snapshot = self.snapshot()
+        self.allow(snapshot, 'somebody', 'cert')
+        self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'somebody': 'error', '10.0.0.5': 'active'})
+        self.assertEqual([('10.0.0.5', 'ro')], self.in_force(snapshot))
+        self.assertIn('cert somebody', self.messages(snapshot)[0])
+
+    def test_a_backend_that_fails_for_good(self):
+        snapshot = self.snapshot()
+        self.knobs('serve_snapshot:fail_final')
+        rule = self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'10.0.0.5': 'error'})
+        self.assertIn('serve_snapshot cannot be done', self.messages(snapshot)[0])
+        self.knobs()
+        self.act(snapshot, 'deny_access', {'access_id': rule})
+        self.settled(snapshot, {})
+
+    def test_where_it_mounts(self):
+        """Only administrators see the address that is for them."""
+        snapshot = self.snapshot()
+        self.assertEqual([f'10.0.0.1:/shares/{snapshot}', f'[fd00::1]:/shares/{snapshot}'], self.paths(snapshot))
+        self.assertEqual(f'10.9.9.9:/shares/{snapshot}', self.paths(snapshot, self.admin)[-1])
+
+    def test_a_snapshot_that_goes_takes_its_rules_with_it(self):
+        snapshot = self.snapshot()
+        self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'10.0.0.5': 'active'})
+        self.user.ok('DELETE', f'/snapshots/{snapshot}')
+        self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.assertIsNone(self.store.snapshots.get(snapshot))
+
+    def test_what_a_reboot_lost_is_there_again_when_the_share_was_ensured(self):
+        snapshot = self.snapshot()
+        self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'10.0.0.5': 'active'})
+        self.service.managers['alpha'].driver.lose_exports()
+        self.assertEqual([], self.in_force(snapshot))
+        self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
+        self.granted(snapshot, [('10.0.0.5', 'ro')])
+
+    def test_a_share_whose_type_does_not_say_so(self):
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'plain', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
+        snapshot = self.snapshot(self.user.share(share_type='plain')['id'])
+        self.assertEqual([], self.paths(snapshot))
+        self.assertFalse(self.store.snapshot(snapshot).exported)
+        status, document = self.act(snapshot, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5'})
+        self.assertEqual((400, 'mount_snapshot_not_supported'), (status, document['badRequest']['reason']))
+
+    def test_the_rules_of_a_share_hold_for_its_snapshots_if_its_type_says_so(self):
+        """Read-only, beside the snapshot's own, from its first moment to the last of the rule."""
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'inheriting', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True',
+            'snapshot_inherit_share_access_support': 'True'}}})
+        share = self.user.share(share_type='inheriting')
+        self.assertIs(True, share['snapshot_inherit_share_access_support'])
+        rule = self.user.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})[1]['access']['id']
+        self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
+        snapshot = self.snapshot(share['id'])
+        self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
+        self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'10.0.0.5': 'active'})
+        other = self.user.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[0]
+        self.assertEqual(200, other)
+        self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.7', 'ro'), ('10.0.0.8', 'ro')])
+        self.assertEqual(202, self.user.action(share['id'], 'deny_access', {'access_id': rule})[0])
+        self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.8', 'ro')])
+        self.assertEqual({'10.0.0.5': 'active'}, self.states(snapshot))
