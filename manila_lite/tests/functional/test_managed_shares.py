@@ -314,7 +314,10 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertEqual([listed | {'status': 'error'}],
                          self.admin.ok('GET', f'{path}&status=error')['snapshot_instances'])
         exports = f'/snapshot-instances/{listed["id"]}/export-locations'
-        self.assertEqual([], self.admin.ok('GET', exports)['share_snapshot_export_locations'])
+        there, here = ([(place['id'], place['path']) for place in self.admin.ok('GET', at)['share_snapshot_export_locations']]
+                       for at in (f'/snapshots/{snapshot["id"]}/export-locations', exports))
+        self.assertEqual(there, here)
+        self.assertNotEqual([], here)
         self.assertEqual(404, self.admin.call('GET', f'{exports}/{NOBODY}')[0])
         self.assertEqual(404, self.admin.call('GET', f'/snapshot-instances/{NOBODY}')[0])
         self.assertEqual(404, self.admin.call('GET', '/snapshot-instances', version='2.18')[0])
