@@ -34,7 +34,7 @@ def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[W
     return found
 
 
-def killed(deployment: Deployment) -> list[Story]:
+def killed(deployment: Deployment, few: bool = False) -> list[Story]:
     """The process that is at the place is killed."""
     def strike(wave: Wave) -> None:
         # The API comes last: what it began goes on in the others, and may need what those held.
@@ -42,7 +42,7 @@ def killed(deployment: Deployment) -> list[Story]:
             wave.kill(role)
     # SQLite has one lock for all: who waits with it in hand would stop everybody.
     stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.place.locks]
-    return _waves(deployment, stories, strike)
+    return _waves(deployment, _some(stories, few), strike)
 
 
 #: Of so many places (or faults) of an operation one is tried, where ``few`` are wanted.
@@ -103,7 +103,7 @@ def _messages_of(deployment: Deployment, role: str, column: str) -> list[Story]:
         deployment.orders.wakes(role, '')
     if deployment.orders.touched(role) == count:
         raise AssertionError(f'no message of {role} was seen')
-    return wave.stories
+    return wave.everyone
 
 
 def _senders(role: str, column: str) -> Iterator[Story]:
@@ -165,7 +165,7 @@ def starts(deployment: Deployment) -> list[Story]:
         deployment.orders.give(story.project, **story.orders)
         _start(deployment, wave, story)
         deployment.orders.give(story.project)
-    return wave.stories
+    return wave.everyone
 
 
 def _start_stories() -> Iterator[Story]:
@@ -209,7 +209,7 @@ def ensures(deployment: Deployment) -> list[Story]:
         deployment.orders.give(story.project, **story.orders)
         wave.tell(story)
         deployment.orders.give(story.project)
-    return wave.stories
+    return wave.everyone
 
 
 def _ensure_stories() -> Iterator[Story]:

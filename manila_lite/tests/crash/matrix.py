@@ -85,6 +85,8 @@ class Wave:
         self.deployment = deployment
         self.orders = deployment.orders
         self.stories = list(stories)
+        #: And those that could not even be prepared.
+        self.everyone = self.stories
         self._cells = {story.project: Cell(deployment, story.project) for story in self.stories}
         self._clients = concurrent.futures.ThreadPoolExecutor(len(self.stories) or 1)
         self._start = 0.0
@@ -96,16 +98,25 @@ class Wave:
         strike(self)
         self.judge(self.stories)
         self._clients.shutdown()
-        return self.stories
+        return self.everyone
 
     def prepare(self) -> None:
-        """What must be there before is there."""
+        """What must be there before is there; stories of which it is not are out."""
         with concurrent.futures.ThreadPoolExecutor(8) as hands:
-            list(hands.map(lambda story: story.subject.prepare(self._cells[story.project]), self.stories))
+            there = list(hands.map(self._prepared, self.stories))
+        self.stories = [story for story, ready in zip(self.stories, there, strict=True) if ready]
         found = truth.read(self.deployment.engine)
         for story in self.stories:
             story.before = found[story.project].of(story.subject.noun)
             self.orders.give(story.project, **story.orders)
+
+    def _prepared(self, story: Story) -> bool:
+        try:
+            story.subject.prepare(self._cells[story.project])
+        except AssertionError as late:
+            story.problems.append(f'stuck: before anything was done to it: {late}')
+            story.state = 'unprepared'
+        return not story.state
 
     def ask(self) -> None:
         """Everything was asked for and is where it should be held. Those that hold locks come last, one by one."""
@@ -139,6 +150,7 @@ class Wave:
             time.sleep(0.3)
         for story in waiting:
             story.problems.append(f'stuck: it never came to its place; {before[story.project]}')
+            self.orders.release(story.project)      # if it still comes, it must not stay there, with locks in its hands
 
     def kill(self, role: str) -> None:
         """The processes of the role in which stories are held are killed, and these stories are judged."""

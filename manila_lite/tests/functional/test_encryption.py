@@ -118,6 +118,7 @@ class Unreachable(base.ServiceTest):
         self.caller().share(share_type='safe')
 
     def test_a_key_manager_that_cannot_be_loaded_is_told_before_anything_starts(self):
+        key_manager.check(self.service.conf)        # castellan's options are known after this
         self.service.conf.set_override('backend', 'no.such.Manager', 'key_manager')
         self.addCleanup(self.service.conf.clear_override, 'backend', 'key_manager')
         wrong = self.assertRaises(errors.BadConfig, key_manager.check, self.service.conf)
