@@ -136,7 +136,9 @@ class Service(fixtures.Fixture):
 
     def knob(self, backend, text):
         """The dummy backend behaves as its knobs file says from now on."""
-        (self.state / backend / 'knobs').write_text(text + '\n')
+        draft = self.state / backend / 'knobs.new'
+        draft.write_text(text + '\n')
+        draft.replace(draft.with_suffix(''))        # half of it would be none at all
 
     def context(self, project='p', user='u', roles=('member', 'reader')):
         """Return a caller."""

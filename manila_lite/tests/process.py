@@ -209,7 +209,9 @@ class Parts(Lite):
     def knobs(self, *lines, backend='alpha'):
         """The backend has these faults and no others."""
         (self.state / backend).mkdir(exist_ok=True)
-        (self.state / backend / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+        draft = self.state / backend / 'knobs.new'
+        draft.write_text(''.join(f'{line}\n' for line in lines))
+        draft.replace(draft.with_suffix(''))        # half of it would be none at all
 
     def calls(self, method, backend='alpha'):
         """Return how often the backend was asked for this."""

@@ -17,7 +17,7 @@ from typing import Any
 from manila_lite import errors, operations
 from manila_lite.actions import share_bin
 from manila_lite.drivers import load
-from manila_lite.operations import ensuring, executor, removal, snapshot_serving
+from manila_lite.operations import ensuring, executor, removal, replicating, snapshot_serving
 from manila_lite.rpc import clients
 from manila_lite.tests.crash import places
 from manila_lite.tests.crash.faulty import Faulty
@@ -101,9 +101,9 @@ def _wrap_begin(orders: Orders, role: str) -> None:
             return wake
         return call
 
-    # The second, the third and the last begin operations for others, and so have a name of their own for it.
+    # Modules beside the first that begin operations for others have a name of their own for it.
     for module, name in ((operations, 'begin'), (removal, 'begin'), (ensuring, 'begin'), (operations, 'begin_once'),
-                         (snapshot_serving, 'begin_once')):
+                         (replicating, 'begin_once'), (snapshot_serving, 'begin_once')):
         setattr(module, name, wrapped(getattr(module, name)))
 
 

@@ -125,7 +125,9 @@ class OneProcess(testtools.TestCase):
         (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\n')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.scraped_until('operations_open', 1, kind='share.create', age='under_1m')
-        (self.lite.state / 'alpha' / 'knobs').write_text('create_share:fail\n')
+        draft = self.lite.state / 'alpha' / 'knobs.new'
+        draft.write_text('create_share:fail\n')
+        draft.replace(draft.with_suffix(''))        # without any for a moment, the share would be made
         self.lite.wait(f'/shares/{share}', 'share', 'error', patience=60)
         seen = self.scraped_until('operations_ended_total', 1, kind='share.create', outcome='failed')
         self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))
