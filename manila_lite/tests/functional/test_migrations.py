@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migrations make the schema that the code expects, from every revision, whatever stands in the tables."""
 
+import itertools
 from pathlib import Path
 
 import fixtures
@@ -97,22 +98,29 @@ class Schema(MigrationTest):
 class DirtyData(MigrationTest):
     """From every revision, with rows that nobody expected. A revision that means to change rows says so in CHANGES."""
 
-    def upgraded(self, revision, copies):
-        """Return the rows before and after an upgrade to the newest revision, and how many statements that took."""
+    def polluted(self, revision, copies):
+        """Return a database at a revision, with so many rows of everything."""
         db = self.database()
         migrate.upgrade(db, revision)
         dirty.pollute(db.engine, copies)
-        before = dirty.content(db.engine)
+        return db
+
+    def cost(self, revision, to, copies):
+        """Return how many statements an upgrade takes."""
+        db = self.polluted(revision, copies)
         statements = []
         sa.event.listen(db.engine, 'before_cursor_execute', lambda *args: statements.append(args[2]))
-        migrate.upgrade(db)
-        self.assertEqual([], self.differences(db))
-        return before, dirty.content(db.engine), len(statements)
+        migrate.upgrade(db, to)
+        return len(statements)
 
     def test_rows_are_kept(self):
         revisions = migrate.revisions(self.db)
         for number, revision in enumerate(revisions):
-            expected, after, _ = self.upgraded(revision, 2)
+            db = self.polluted(revision, 2)
+            expected = dirty.content(db.engine)
+            migrate.upgrade(db)
+            self.assertEqual([], self.differences(db))
+            after = dirty.content(db.engine)
             self.assertTrue(all(len(rows) >= 2 for rows in expected.values()), expected)
             for later in revisions[number + 1:]:
                 expected = CHANGES.get(later, lambda rows: rows)(expected)
@@ -122,8 +130,8 @@ class DirtyData(MigrationTest):
 
     def test_work_does_not_grow_with_the_rows(self):
         """Statements work on sets: as many for fifteen rows as for three."""
-        for revision in migrate.revisions(self.db):
-            self.assertEqual(self.upgraded(revision, 1)[2], self.upgraded(revision, 5)[2], f'from {revision}')
+        for revision, to in itertools.pairwise(migrate.revisions(self.db)):
+            self.assertEqual(self.cost(revision, to, 1), self.cost(revision, to, 5), f'from {revision}')
 
 
 def _sorted(rows):
