@@ -21,12 +21,18 @@ _MODES = {DROPPED: 'drop', DOUBLED: 'double'}
 _ABREAST = 90
 
 
+def abreast(stories: Iterable[Story]) -> Iterator[list[Story]]:
+    """Yield the stories, as many at a time as wait side by side."""
+    left = iter(stories)
+    while wave := list(itertools.islice(left, _ABREAST)):
+        yield wave
+
+
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
            mend: Callable[[], None] = lambda: None) -> list[Story]:
     """Bring the stories about, so many at a time, each lot followed by ``mend``; returns them with their ends."""
-    left = iter(stories)
     found: list[Story] = []
-    while wave := list(itertools.islice(left, _ABREAST)):
+    for wave in abreast(stories):
         try:
             found += Wave(deployment, wave).run(strike)
         finally:
@@ -42,14 +48,14 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
             wave.kill(role)
     # SQLite has one lock for all: who waits with it in hand would stop everybody.
     stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.place.locks]
-    return _waves(deployment, _some(stories, few), strike)
+    return _waves(deployment, some(stories, few), strike)
 
 
 #: Of so many places (or faults) of an operation one is tried, where ``few`` are wanted.
 _FEW = 3
 
 
-def _some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
+def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
     """Yield the stories, or a few of each operation: not the same of each."""
     for number, (_, mine) in enumerate(itertools.groupby(stories, lambda story: story.subject.name)):
         every = list(mine)
@@ -65,7 +71,7 @@ def cut(deployment: Deployment, few: bool = False) -> list[Story]:
         if not deployment.cut():
             raise AssertionError('there was no connection to cut')
         wave.release()
-    return _waves(deployment, _some(at_places(CUT), few), strike)
+    return _waves(deployment, some(at_places(CUT), few), strike)
 
 
 def broker(deployment: Deployment, few: bool = False) -> list[Story]:
@@ -77,7 +83,7 @@ def broker(deployment: Deployment, few: bool = False) -> list[Story]:
     def strike(wave: Wave) -> None:
         running.abort()
         wave.release()
-    return _waves(deployment, _some(at_places(BROKER), few), strike, running.start)
+    return _waves(deployment, some(at_places(BROKER), few), strike, running.start)
 
 
 def messages(deployment: Deployment) -> list[Story]:
@@ -126,7 +132,7 @@ _HARMLESS = ('raises once', *faulty.HANGS)
 
 def driver(deployment: Deployment, few: bool = False) -> list[Story]:
     """The driver raises, hangs and is killed, and answers in part or nonsense, in each method that operations call."""
-    return _waves(deployment, _some(_driver_stories(), few), lambda wave: wave.kill('share'))
+    return _waves(deployment, some(_driver_stories(), few), lambda wave: wave.kill('share'))
 
 
 def _driver_stories() -> Iterator[Story]:
