@@ -52,7 +52,7 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
 
 
 #: Of so many places (or faults) of an operation one is tried, where ``few`` are wanted.
-_FEW = 3
+_FEW = 6
 
 
 def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:

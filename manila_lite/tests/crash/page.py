@@ -38,7 +38,7 @@ the usage of the quota is what there is; who asked can read why it failed. Made 
     tools/crash-matrix --quick      # only killed processes; nothing is written
     tools/crash-matrix --database mariadb       # nothing is written
 
-``./tools/test`` runs every third cell of each operation (``MANILA_LITE_TEST_MATRIX=all`` runs all), and fails when this page is
+``./tools/test`` runs every sixth cell of each operation (``MANILA_LITE_TEST_MATRIX=all`` runs all), and fails when this page is
 not of a clean run of all of them. The places are computed from the plans that are registered; an operation without a row in
 ``manila_lite/tests/crash/subjects.py`` fails there. A process is killed with ``SIGKILL`` and started again by the launcher of
 its command; it is brought to its place by a wrapper in the tests, and the product knows nothing of it.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cells of the matrix, and that none is missing.
 
-To be quick, every third place of each operation is tried, and every third fault of its driver: all of them with
+To be quick, every sixth place of each operation is tried, and every sixth fault of its driver: all of them with
 ``MANILA_LITE_TEST_MATRIX=all``, and by ``tools/crash-matrix``, whose page must tell of a clean run.
 """
 

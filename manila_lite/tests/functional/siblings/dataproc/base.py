@@ -12,9 +12,9 @@ from oslo_config import cfg
 from oslo_messaging._metrics import client as metrics
 from oslo_messaging._tracing import client as tracing
 
-from manila_lite.db import migrate
 from manila_lite.siblings.dataproc import cmd, models
 from manila_lite.siblings.dataproc.engine import Engine
+from manila_lite.tests.fixtures import newest_schema
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 from manila_lite.tests.services import places
@@ -78,8 +78,7 @@ class Dataproc(fixtures.Fixture):
         self.services = cmd.SIBLING.services(self.conf)
         self.addCleanup(self.services.db.dispose)
         self.addCleanup(self.services.bus.close, 1)
-        models.metadata.create_all(self.services.db.engine)
-        migrate.stamp(self.services.db, 'head')
+        newest_schema(self.services.db, models.metadata)
         self.app = webtest.TestApp(cmd.SIBLING.wsgi(self.services))
         self.engine = None
         if self._engine:
