@@ -21,22 +21,18 @@ _MODES = {DROPPED: 'drop', DOUBLED: 'double'}
 _ABREAST = 90
 
 
-def abreast(stories: Iterable[Story]) -> Iterator[list[Story]]:
-    """Yield the stories, as many at a time as wait side by side."""
-    left = iter(stories)
-    while wave := list(itertools.islice(left, _ABREAST)):
-        yield wave
-
-
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
            mend: Callable[[], None] = lambda: None) -> list[Story]:
     """Bring the stories about, so many at a time, each lot followed by ``mend``; returns them with their ends."""
     found: list[Story] = []
-    for wave in abreast(stories):
+    left = list(stories)
+    while left:
+        wave = Wave(deployment, left[:_ABREAST])
         try:
-            found += Wave(deployment, wave).run(strike)
+            found += wave.run(strike)
         finally:
             mend()
+        left = left[_ABREAST:] + wave.once_more()
     return found
 
 

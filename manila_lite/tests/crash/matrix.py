@@ -87,6 +87,8 @@ class Wave:
         self.stories = list(stories)
         #: And those that could not even be prepared.
         self.everyone = self.stories
+        #: Those that waited for what another held, who was held himself.
+        self._behind: list[Story] = []
         self._cells = {story.project: Cell(deployment, story.project) for story in self.stories}
         self._clients = concurrent.futures.ThreadPoolExecutor(len(self.stories) or 1)
         self._start = 0.0
@@ -98,7 +100,11 @@ class Wave:
         strike(self)
         self.judge(self.stories)
         self._clients.shutdown()
-        return self.everyone
+        return [story for story in self.everyone if story not in self._behind]
+
+    def once_more(self) -> list[Story]:
+        """Return, as they were before they ran, the stories that could not come to their places for other stories."""
+        return [dataclasses.replace(story, state='', seconds=0.0, problems=[]) for story in self._behind]
 
     def prepare(self) -> None:
         """What must be there before is there; stories of which it is not are out."""
@@ -128,16 +134,18 @@ class Wave:
         self._held(story for story in self.stories if story not in locking)
         for story in locking:
             self._begin(story)
-            self._held([story])
+            self._held([story], behind=story is not locking[0])
 
     def _begin(self, story: Story) -> None:
         story.begun = self._clients.submit(story.subject.begin, self._cells[story.project])
 
-    def _held(self, stories: Iterable[Story]) -> None:
-        """Each story that is to be held is at its place, or it is said of it that it never came there."""
+    def _held(self, stories: Iterable[Story], *, behind: bool = False) -> None:
+        """Each story that is to be held is at its place, or it is said of it that it never came there. One that may be
+        ``behind`` others, who hold locks, is not waited for so long, and is to be told once more.
+        """
         waiting = [story for story in stories if story.held]
         began = time.monotonic()
-        end = began + _ON_THE_WAY
+        end = began + (PATIENCE if behind else _ON_THE_WAY)
         before: Any = None
         while waiting := [story for story in waiting if not self.orders.holder(story.project)]:
             found = truth.read(self.deployment.engine)
@@ -149,7 +157,10 @@ class Wave:
             self.deployment.lives()
             time.sleep(0.3)
         for story in waiting:
-            story.problems.append(f'stuck: it never came to its place; {before[story.project]}')
+            if behind:
+                self._behind.append(story)
+            else:
+                story.problems.append(f'stuck: it never came to its place; {before[story.project]}')
             self.orders.release(story.project)      # if it still comes, it must not stay there, with locks in its hands
 
     def kill(self, role: str) -> None:

@@ -355,8 +355,7 @@ class Subject:
 
     ``makes``: the resource is new. ``asks``: the request is answered only when backends were asked, and before that
     nothing is begun. ``method``: what the driver is called for, in step ``method_step``. ``tells`` off: that it failed is
-    the answer, and no message repeats it. ``also``: other methods that it calls on the way. ``gives_back``: its end gives room
-    back to a pool, whose row is locked until that is committed.
+    the answer, and no message repeats it. ``also``: other methods that it calls on the way.
     """
 
     name: str
@@ -372,7 +371,6 @@ class Subject:
     method_step: int = 0
     tells: bool = True
     also: tuple[str, ...] = ()
-    gives_back: bool = False
 
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
@@ -420,7 +418,7 @@ SUBJECTS = (
     Subject('promote a replica', Cell.with_replica, lambda cell: cell.act_on_replica('promote'), _here('replica.promote'),
             'replica', 'gone', 'promote_replica', method_step=1),
     Subject('delete a replica', Cell.with_replica, lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
-            _here('replica.delete'), 'replica', 'gone', 'delete_replica', gives_back=True),
+            _here('replica.delete'), 'replica', 'gone', 'delete_replica'),
     Subject('delete a replica of no backend', Cell.with_replica_of_nothing,
             lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'), (Way('scheduler', 'replica.delete'),),
             'replica', 'gone'),
@@ -442,11 +440,10 @@ SUBJECTS = (
             asks=True),
     Subject('tell of the metadata of a subnet', Cell.with_server, Cell.change_metadata,
             _here('share_server.push_metadata'), 'server', 'active', 'update_share_network_subnet_from_metadata'),
-    # Far from the others that give room back: of a backend, one transaction that waits holds up the next.
     Subject('delete a snapshot unseen', Cell.with_snapshot, lambda cell: cell.delete_unseen(f'/snapshots/{cell.snapshot}'),
             _here('snapshot.deferred_delete'), 'snapshot', 'gone', 'delete_snapshot', tells=False),
     Subject('delete a share unseen', Cell.with_rule, lambda cell: cell.delete_unseen(f'/shares/{cell.share}'),
-            _here('share.deferred_delete'), 'share', 'gone', 'delete_share', tells=False, gives_back=True),
+            _here('share.deferred_delete'), 'share', 'gone', 'delete_share', tells=False),
     Subject('ask whether a server can move', Cell.with_server, Cell.ask_to_move,
             (Way('scheduler', 'share_server.migration_check', passed_on=True), Way('share', 'share_server.migration_check')),
             'server', 'active', 'share_server_migration_check_compatibility', asks=True, tells=False),
@@ -481,7 +478,7 @@ SUBJECTS = (
     Subject('unmanage a snapshot', Cell.with_snapshot, Cell.unmanage_snapshot, _here('snapshot.unmanage'), 'snapshot', 'gone',
             'unmanage_snapshot'),
     Subject('delete a share', Cell.with_rule, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
-            _here('share.delete'), 'share', 'gone', 'delete_share', gives_back=True),
+            _here('share.delete'), 'share', 'gone', 'delete_share'),
 )
 
 

@@ -13,7 +13,7 @@ import testtools
 
 from manila_lite.tests.crash import columns, page, places, truth
 from manila_lite.tests.crash.deployment import Deployment, Servers
-from manila_lite.tests.crash.matrix import Story, at_places
+from manila_lite.tests.crash.matrix import Story
 from manila_lite.tests.crash.subjects import SUBJECTS, covered
 
 _STORIES = dict(columns.COLUMNS)
@@ -35,14 +35,6 @@ class Complete(testtools.TestCase):
                 for step, _ in enumerate(places.PLANS[way.role][way.kind].steps):
                     for what in (places.BEFORE, places.AFTER, places.RAISED):
                         self.assertIn(places.name(way.role, way.kind, what, step), keys)
-
-    def test_nobody_waits_for_another_who_is_held(self):
-        """Of one pool's row: who holds it while it is held would hold up the next of the same wave."""
-        for few in (False, True):
-            for wave in columns.abreast(columns.some(at_places(columns.KILLED), few)):
-                holding = [story.title() for story in wave
-                           if story.subject.gives_back and story.place.what == places.DONE and story.role == 'share']
-                self.assertLessEqual(len(holding), 1, holding)
 
     def test_the_page_is_not_stale(self):
         """Each row of the tables is on the page, under its operation, and the page is of a clean run."""
