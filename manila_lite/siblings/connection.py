@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the share service is reached: the login of ``[share_service]``, and what its answers mean to us."""
+"""How a service is reached: the login of its option group, and what its answers mean to us."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from keystoneauth1.identity import base as identity
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.siblings.conf import GROUP
+from manila_lite.siblings.conf import COMPUTE_GROUP, GROUP
 
 LOG = log.getLogger(__name__)
 
@@ -22,11 +23,32 @@ _MEANS: dict[int, type[errors.ManilaLiteError]] = {
 #: What a service user that cannot even ask is refused with; trying again may help once the operator has looked.
 _OURS = (errors.Unauthorized, errors.NotAcceptable)
 
-#: Codes of ``errors.Unavailable``.
-AWAY, MISSING = 'share_service_unavailable', 'share_service_missing'
 
-#: Our API's root tells its versions; below this there is nothing to discover.
-_VERSION = re.compile(r'/v2/*$')
+
+@dataclasses.dataclass(frozen=True)
+class Service:
+    """A service. ``sdk`` is what openstacksdk calls it; ``version``: of its API, as it stands in paths. ``away`` and
+    ``missing`` are codes of ``errors.Unavailable``, ``not_found`` that of a refusal which has none.
+    """
+
+    group: str
+    sdk: str
+    name: str
+    version: str
+    away: str
+    missing: str
+    not_found: str
+
+
+SHARES = Service(GROUP, 'shared_file_system', 'share service', 'v2', 'share_service_unavailable', 'share_service_missing',
+                 'share_not_found')
+COMPUTE = Service(COMPUTE_GROUP, 'compute', 'compute service', 'v2.1', 'compute_service_unavailable',
+                  'compute_service_missing', 'server_not_found')
+#: Codes of ``errors.Unavailable``.
+AWAY, MISSING = SHARES.away, SHARES.missing
+
+#: The root of our APIs tells its versions; below this there is nothing to discover.
+_VERSION = re.compile(r'/v2(\.1)?/*$')
 
 #: Options of the group that openstacksdk knows by the same names, with the service's type before them.
 _OF_SERVICE = ('connect_retries', 'connect_retry_delay', 'status_code_retries', 'status_code_retry_delay',
@@ -36,9 +58,10 @@ _OF_SERVICE = ('connect_retries', 'connect_retry_delay', 'status_code_retries', 
 class Connection:
     """A connection with the service user's login; nobody is asked anything before the first call."""
 
-    def __init__(self, conf: Any):
-        self._session = _session(conf)
-        self._config = _config(conf)
+    def __init__(self, conf: Any, service: Service = SHARES):
+        self._service = service
+        self._session = _session(conf, service.group)
+        self._config = _config(conf, service)
         self._sdk: Any = None
 
     def ask(self, method: str, path: str, *, who: Mapping[str, str] | None, version: str, **more: Any) -> Any:
@@ -52,17 +75,17 @@ class Connection:
             answer = self._calls().request(path, method, microversion=version, **more)
         except Exception as bad:
             self._sdk = None    # a catalog that lacked the service would be remembered
-            raise _away(bad) from bad
+            raise _away(bad, self._service) from bad
         if answer.status_code >= 400:
-            raise _refused(answer, ours=who is None)
+            raise _refused(answer, self._service, ours=who is None)
         return answer.json() if answer.content else None
 
     def most(self) -> tuple[int, ...]:
-        """Return the highest microversion that the share service serves."""
+        """Return the highest microversion that the service serves."""
         try:
             data = self._calls().get_endpoint_data()
         except Exception as bad:
-            raise _away(bad) from bad
+            raise _away(bad, self._service) from bad
         return tuple(data.max_microversion or (0,)) if data else (0,)
 
     def _service_token(self) -> dict[str, str]:
@@ -79,68 +102,69 @@ class Connection:
 
             region = cloud_region.from_session(self._session, app_name='manila_lite', **self._config)
             sdk = self._sdk = openstack.connection.Connection(config=region)
-        return sdk.shared_file_system
+        return getattr(sdk, self._service.sdk)
 
 
-def _session(conf: Any) -> Any:
-    _register_login(conf)
+def _session(conf: Any, group: str) -> Any:
+    _register_login(conf, group)
     try:
-        auth = loading.load_auth_from_conf_options(conf, GROUP)
+        auth = loading.load_auth_from_conf_options(conf, group)
     except keystone_exceptions.AuthPluginException as bad:
-        raise errors.BadConfig(f'[{GROUP}] auth_type = {conf[GROUP].auth_type}: {" ".join(str(bad).split())}') from None
+        raise errors.BadConfig(f'[{group}] auth_type = {conf[group].auth_type}: {" ".join(str(bad).split())}') from None
     if auth is None:
-        raise errors.BadConfig(f'[{GROUP}] auth_type: missing; how the share service is reached, for instance "password", or '
+        raise errors.BadConfig(f'[{group}] auth_type: missing; how the service is reached, for instance "password", or '
                                '"admin_token" where there is no Keystone')
-    return loading.load_session_from_conf_options(conf, GROUP, auth=auth)
+    return loading.load_session_from_conf_options(conf, group, auth=auth)
 
 
-def _register_login(conf: Any) -> None:
+def _register_login(conf: Any, group: str) -> None:
     """The kind of login can be read from the section that ``auth_section`` names."""
-    section = conf[GROUP].auth_section
+    section = conf[group].auth_section
     if section and 'auth_type' not in conf[section]:
         conf.register_opt(next(option for option in loading.get_auth_common_conf_options() if option.dest == 'auth_type'),
                           group=section)
 
 
-def _config(conf: Any) -> dict[str, Any]:
-    ours, prefix = conf[GROUP], 'shared_file_system_'
+def _config(conf: Any, service: Service) -> dict[str, Any]:
+    ours, prefix = conf[service.group], f'{service.sdk}_'
     config = {prefix + name: ours[name] for name in _OF_SERVICE if ours[name] is not None}
     config[f'{prefix}interface'] = ours.valid_interfaces
-    config[f'{prefix}api_version'] = '2'
-    where = ours.endpoint_override or _endpoint(conf)
+    config[f'{prefix}api_version'] = service.version.removeprefix('v')
+    where = ours.endpoint_override or _endpoint(conf, service.group)
     if where:
-        config[f'{prefix}endpoint_override'] = _VERSION.sub('', where) + '/v2'
+        config[f'{prefix}endpoint_override'] = _VERSION.sub('', where) + f'/{service.version}'
     return config
 
 
-def _endpoint(conf: Any) -> str | None:
+def _endpoint(conf: Any, group: str) -> str | None:
     """Return the endpoint that logins without a catalog have."""
-    section = conf[conf[GROUP].auth_section or GROUP]
+    section = conf[conf[group].auth_section or group]
     return section.endpoint if 'endpoint' in section else None
 
 
-def _away(bad: Exception) -> errors.Unavailable:
+def _away(bad: Exception, service: Service) -> errors.Unavailable:
     names = {cls.__name__ for cls in type(bad).__mro__}
-    LOG.warning('Share service: %s: %s', type(bad).__name__, ' '.join(str(bad).split()))
+    LOG.warning('The %s: %s: %s', service.name, type(bad).__name__, ' '.join(str(bad).split()))
     if names & {'EndpointNotFound', 'ServiceDisabledException', 'EmptyCatalog'}:
-        return errors.Unavailable('The catalog has no endpoint of a share service (type shared-file-system).', code=MISSING)
-    return errors.Unavailable('The share service cannot be asked. The log says why, for the operator.', code=AWAY)
+        return errors.Unavailable(f'The catalog has no endpoint of a {service.name} (type {service.sdk.replace("_", "-")}).',
+                                  code=service.missing)
+    return errors.Unavailable(f'The {service.name} cannot be asked. The log says why, for the operator.', code=service.away)
 
 
-def _refused(answer: Any, *, ours: bool) -> errors.ManilaLiteError:
+def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteError:
     fault = _fault(answer)
     kind = _MEANS.get(answer.status_code)
     message = ' '.join(str(fault.get('message') or '').split())
     if kind is None or not fault or (ours and kind in _OURS):
-        LOG.warning('Share service: %s to %s %s: %s', answer.status_code, answer.request.method, answer.request.url,
+        LOG.warning('The %s: %s to %s %s: %s', service.name, answer.status_code, answer.request.method, answer.request.url,
                     message or answer.text[:200])
-        return errors.Unavailable('The share service does not answer as it should. The log says how, for the operator.',
-                                  code=AWAY)
-    return kind(message, code=fault.get('reason') or ('share_not_found' if kind is errors.NotFound else kind.code))
+        return errors.Unavailable(f'The {service.name} does not answer as it should. The log says how, for the operator.',
+                                  code=service.away)
+    return kind(message, code=fault.get('reason') or (service.not_found if kind is errors.NotFound else kind.code))
 
 
 def _fault(answer: Any) -> dict[str, Any]:
-    """Return what the share service says went wrong, or nothing where that was not the share service."""
+    """Return what the service says went wrong, or nothing where that was not the service."""
     try:
         (fault,) = answer.json().values()
         return fault if isinstance(fault, dict) and 'message' in fault else {}

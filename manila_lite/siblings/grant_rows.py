@@ -53,7 +53,6 @@ def table(metadata: sa.MetaData, name: str = 'share_grants') -> sa.Table:
         sa.Column('updated_at', sa.DateTime),
         sa.UniqueConstraint('share_id', 'access_type', 'access_to', name=f'uniq_{name}_target'),
         sa.Index(f'ix_{name}_host', 'host'),
-        mysql_engine='InnoDB', mysql_charset='utf8mb4',
     )
 
 

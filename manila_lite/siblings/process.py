@@ -56,7 +56,7 @@ class Sibling:
         made = setup.services(conf, self.rules, self.migrations)
         return Services(made.conf, made.db, made.bus, made.enforcer, Shares(conf))
 
-    def wsgi(self, services: context.Services) -> Callable:
+    def wsgi(self, services: context.Services) -> Callable[..., Any]:
         """Return the API as an application."""
         return app.make(services, self.api, most=services.conf[self.name].max_request_body_size)
 

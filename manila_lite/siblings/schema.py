@@ -117,6 +117,5 @@ def create_grants() -> None:
         sa.Column('created_at', sa.DateTime, nullable=False),
         sa.Column('updated_at', sa.DateTime),
         sa.PrimaryKeyConstraint('id', name='pk_share_grants'),
-        sa.UniqueConstraint('share_id', 'access_type', 'access_to', name='uniq_share_grants_target'),
-        mysql_engine='InnoDB', mysql_charset='utf8mb4')
+        sa.UniqueConstraint('share_id', 'access_type', 'access_to', name='uniq_share_grants_target'))
     op.create_index('ix_share_grants_host', 'share_grants', ['host'])

@@ -11,7 +11,7 @@ from manila_lite import errors, operations
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as work
 from manila_lite.db import transitions
-from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute import networks, store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 TOPIC = 'compute'
@@ -30,22 +30,39 @@ _DEFAULTS: dict[str, Any] = {'memory': 512, 'vcpus': 1, 'disk': 0, 'image': None
 def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
     """Return the new server, which is being built on the host with the fewest.
 
-    :raises errors.Conflict: no host lives. :raises errors.OverQuota: the project has as many as it may have.
+    :raises errors.Conflict: no host lives, or has the networks; an address is in use, or none is free.
+    :raises errors.OverQuota: the project has as many as it may have.
     """
     spec = _spec(ctx, body)
+    nets = networks.wanted(body.get('networks'), networks.load(ctx.conf.compute.networks_file)) if 'networks' in body else []
     with ctx.db.writer() as conn:
         if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
             raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, and may have no more.')
-        host = store.best_host(conn, ctx.conf.service_down_time)
+        host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets})
         if host is None:
             raise errors.Conflict('No host is there to build the server on.', code='no_valid_host')
         ident = uuidutils.generate_uuid()
         transitions.create(conn, SERVER, {'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
                                           'name': body['name'], 'host': host, 'spec': spec})
+        if nets:
+            nics = [_nic(conn, ident, *one) for one in nets]
+            store.note_server(conn, ident, spec=spec | {'nics': nics})
         row = store.server(conn, ident)
         wake = _work(conn, ctx, row, 'create', {})
     wake.send(ctx)
     return row
+
+
+def _nic(conn: Any, ident: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
+    """Return an interface with an address that nobody else has, and that is the server's with this transaction."""
+    # A second try: what is taken may be the address of the link layer, which is drawn anew.
+    for address in network.free(store.taken(conn, network.id)) if wanted is None else (wanted, wanted):
+        mac = networks.mac()
+        if store.take(conn, ident, network.id, address, mac):
+            return network.nic(address, mac)
+    if wanted is None:
+        raise errors.Conflict(f'networks: no address of {network.id} is free.', code='no_free_address')
+    raise errors.Conflict(f'networks: {wanted} is in use on {network.id}.', code='address_in_use')
 
 
 def _spec(ctx: RequestContext, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Agent:
         can = self.host.driver.capabilities()
         with self.services.db.writer() as conn:
             store.report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
-                         protocols=sorted(can.protocols), address=self.host.address)
+                         protocols=sorted(can.protocols), networks=sorted(can.networks), address=self.host.address)
 
     def reconcile(self) -> None:
         """The host is as the database says, or soon will be."""

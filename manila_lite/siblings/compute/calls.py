@@ -8,7 +8,7 @@ from manila_lite import errors
 from manila_lite.api.contract.fields import Field, View
 from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import actions, attaching, policies, store
+from manila_lite.siblings.compute import actions, attaching, networks, policies, store
 from manila_lite.siblings.compute.states import SHOWN
 
 #: Most events that are shown of a server.
@@ -56,6 +56,11 @@ def index(req: Request) -> list[Any]:
 def show(req: Request) -> Any:
     """Return a server."""
     return _row(req)
+
+
+def ips(req: Request) -> Any:
+    """Return the addresses of a server."""
+    return networks.shown(_row(req).spec.get('nics', ()), whole=False)
 
 
 def create(req: Request) -> Any:

@@ -12,6 +12,8 @@ COMPUTE = [
     cfg.StrOpt('images', help='Directory of the disk images, kernels and initial RAM disks that servers may boot from, and '
                               'of the images made of servers. By default images below state.'),
     cfg.StrOpt('state', help='Directory for what belongs to the servers of this host. By default compute below state_path.'),
+    cfg.StrOpt('networks_file', help='YAML file of the networks that servers can be on: a list "networks" of id and cidr, and, '
+                                     'if they differ from the defaults, name, gateway, mtu and ranges. Default: no networks.'),
     cfg.StrOpt('my_shared_fs_storage_ip', help='Address from which this host mounts shares, so the one that access rules let '
                                                'in. By default the address of its route to the outside.'),
     cfg.FloatOpt('attach_timeout', default=60.0, min=1.0, help='Seconds for which an attachment waits for a share service '

@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import Always
 from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
-from manila_lite.siblings.compute import calls, policies
+from manila_lite.siblings.compute import calls, networks, policies
 from manila_lite.siblings.compute.states import SHOWN
 
 #: The microversion that has shares of servers.
@@ -91,7 +91,8 @@ SERVER = calls.view('server', 'servers', (
     Field('OS-EXT-AZ:availability_zone', shapes.ID, read=Always(_ZONE)),
     Field('OS-EXT-SRV-ATTR:host', shapes.ID, read='host', rule=policies.ATTRIBUTES),
     Field('fault', {'type': ['object', 'null']}, read=_fault),
-    Field('addresses', _OBJECT, read=Always({})), Field('accessIPv4', shapes.ID, read=Always('')),
+    Field('addresses', _OBJECT, read=lambda row, req: networks.shown(row.spec.get('nics', ()))),
+    Field('accessIPv4', shapes.ID, read=Always('')),
     Field('accessIPv6', shapes.ID, read=Always('')), Field('config_drive', shapes.ID, read=Always('True')),
     Field('key_name', _NULL, read=Always(None)), Field('progress', shapes.COUNT, read=Always(0)),
     # Not Nova's.
@@ -112,6 +113,7 @@ _NEW = Body('server', (
     Field('cmdline', {'type': 'string', 'maxLength': 2048, 'pattern': '^[ -~]*$'}),
     Field('shared_memory', shapes.BOOLEAN),
     Field('metadata', shapes.METADATA),
+    Field('networks', networks.SCHEMA),
     Field('user_data', {'type': 'string', 'maxLength': 65535, 'pattern': '^[A-Za-z0-9+/=\n]*$'}),
 ))
 _LIST = (*PAGE, Field('name', {'type': 'string'}), Field('status', {'type': 'string'}),
@@ -136,6 +138,7 @@ _SERVERS = [
     Op('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True), query=_LIST),
     Op('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
     Op('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
+    Op('GET', f'{_SERVER}/ips', calls.ips, 'os_compute_api:ips:index', view=Plain(_OBJECT, 'addresses')),
     Op('DELETE', _SERVER, calls.delete, _RULE % 'delete', ok=204),
     _action('os-start', calls.start, _RULE % 'start'),
     _action('os-stop', calls.stop, _RULE % 'stop'),

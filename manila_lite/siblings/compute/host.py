@@ -11,7 +11,7 @@ from oslo_log import log
 from oslo_utils import netutils
 
 from manila_lite.siblings.compute import models, store
-from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Server, Share
+from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Nic, Server, Share
 from manila_lite.siblings.compute.states import ON
 from manila_lite.siblings.grants import Grants
 
@@ -75,7 +75,8 @@ _OPEN = frozenset({'error', 'deleting'})
 
 def server_of(row: Any) -> Server:
     """Return a server as drivers know it."""
-    return Server(row.id, row.project_id, row.name, **row.spec)
+    nics = tuple(Nic(**nic) for nic in row.spec.get('nics', ()))
+    return Server(row.id, row.project_id, row.name, **{**row.spec, 'nics': nics})
 
 
 def share_of(row: Any) -> Share:

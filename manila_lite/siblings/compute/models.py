@@ -3,18 +3,20 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Json, Name, Time, flag, ident, times
+from manila_lite.db.models.base import Id, Json, Name, Time, flag, ident, ref, times
 from manila_lite.siblings import grants, schema
 
 metadata = schema.metadata()
 
-#: What each host says of itself: whether its servers can have shares, and the address that rules must let in.
+#: What each host says of itself: whether its servers can have shares, the address that rules must let in, and the ids of the
+#: networks that its servers can be on.
 hosts = sa.Table(
     'hosts', metadata, sa.Column('host', Name, primary_key=True), *times(),
     flag('virtiofs'),
     flag('shared_memory'),
     sa.Column('protocols', Json, nullable=False),
     sa.Column('address', sa.String(255), nullable=False),
+    sa.Column('networks', Json),
     sa.Column('reported_at', Time, nullable=False),
 )
 
@@ -28,6 +30,17 @@ servers = sa.Table(
     sa.Column('spec', Json, nullable=False),
     sa.Column('fault', sa.Text),
     sa.Column('launched_at', Time),
+)
+
+#: Who has which address. What else a server's interface is stands in its ``spec``, since it never changes.
+server_addresses = sa.Table(
+    'server_addresses', metadata, ident(), *times(),
+    ref('server_id', 'servers.id'),
+    sa.Column('network', Name, nullable=False),
+    sa.Column('address', sa.String(64), nullable=False),
+    sa.Column('mac', sa.String(17), nullable=False),
+    sa.UniqueConstraint('network', 'address'),
+    sa.UniqueConstraint('mac'),
 )
 
 share_attachments = sa.Table(

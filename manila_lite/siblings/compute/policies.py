@@ -18,6 +18,7 @@ RULES = [
     rule(ALL_TENANTS, ADMIN, 'List the servers of all projects.', 'GET /servers'),
     rule(_SERVERS % 'show', READER, 'Show a server.', 'GET /servers/{server_id}'),
     rule(ATTRIBUTES, ADMIN, 'See on which host a server is.', 'GET /servers/{server_id}'),
+    rule('os_compute_api:ips:index', READER, 'List the addresses of a server.', 'GET /servers/{server_id}/ips'),
     rule(_SERVERS % 'create', MEMBER, 'Create a server.', 'POST /servers'),
     rule(_SERVERS % 'delete', MEMBER, 'Delete a server.', 'DELETE /servers/{server_id}'),
     *(rule(_SERVERS % name, MEMBER, text, _ACTION) for name, text in (

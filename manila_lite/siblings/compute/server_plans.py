@@ -156,6 +156,7 @@ def _deleted(conn: Any, work: Work) -> None:
     for row in rows:
         notices.tell(conn, work, 'share_detach.end', row)
     transitions.remove(conn, ATTACHMENT, [row.id for row in rows], 'detaching')
+    store.free(conn, work.resource_id)
     transitions.finish(conn, SERVER, 'delete', work.resource_id)
 
 

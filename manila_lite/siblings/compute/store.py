@@ -19,6 +19,7 @@ from manila_lite.siblings.compute import models
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 _servers = models.servers
+_addresses = models.server_addresses
 _attachments = models.share_attachments
 _hosts = models.hosts
 _services = house.services
@@ -45,14 +46,16 @@ def host(conn: Connection, name: str) -> Row | None:
     return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
 
 
-def best_host(conn: Connection, down_time: float) -> str | None:
-    """Return the living host with the fewest servers, if there is one."""
+def best_host(conn: Connection, down_time: float, networks: Iterable[str] = ()) -> str | None:
+    """Return the living host with the fewest servers, of those that are on all these networks, if there is one."""
+    needed = set(networks)
     count = sa.select(sa.func.count()).where(_servers.c.host == _hosts.c.host).scalar_subquery()
     rows = conn.execute(
-        sa.select(_hosts.c.host, _services.c.heartbeat_at, _services.c.stopped)
+        sa.select(_hosts.c.host, _hosts.c.networks, _services.c.heartbeat_at, _services.c.stopped)
         .join(_services, sa.and_(_services.c.host == _hosts.c.host, _services.c.binary == BINARY))
         .where(_services.c.disabled.is_(False)).order_by(count, _hosts.c.host))
-    return next((row.host for row in rows if is_up(row.heartbeat_at, row.stopped, down_time)), None)
+    return next((row.host for row in rows if is_up(row.heartbeat_at, row.stopped, down_time)
+                 and needed <= set(row.networks or ())), None)
 
 
 # Servers --------------------------------------------------------------------------------------
@@ -80,7 +83,7 @@ _SORTS = {'created_at': _servers.c.created_at}
 
 
 def servers(conn: Connection, page: Page, project_id: str | None = None, name: str | None = None,
-            statuses: Iterable[str] | None = None, host_name: str | None = None) -> list[Row]:
+            statuses: Iterable[str] | None = None) -> list[Row]:
     """Return servers, those whose name holds ``name``, newest first."""
     query = sa.select(_servers)
     if project_id is not None:
@@ -89,8 +92,6 @@ def servers(conn: Connection, page: Page, project_id: str | None = None, name: s
         query = query.where(_servers.c.name.contains(name, autoescape=True))
     if statuses is not None:
         query = query.where(_servers.c.status.in_(tuple(statuses)))
-    if host_name is not None:
-        query = query.where(_servers.c.host == host_name)
     return list(conn.execute(page.apply(query, _SORTS, tie=_servers.c.id)))
 
 
@@ -112,6 +113,22 @@ def still(conn: Connection, server_id: str, status: str) -> bool:
 def note_server(conn: Connection, ident: str, **values: Any) -> None:
     """The server has these values, of which none is its status."""
     conn.execute(_servers.update().where(_servers.c.id == ident).values(**values))
+
+
+def taken(conn: Connection, network: str) -> set[str]:
+    """Return the addresses of a network that servers have."""
+    return set(conn.execute(sa.select(_addresses.c.address).where(_addresses.c.network == network)).scalars())
+
+
+def take(conn: Connection, server_id: str, network: str, address: str, mac: str) -> bool:
+    """The server has the address there, and the one of the link layer; says so, or that one of them is somebody else's."""
+    return insert_ignore(conn, _addresses, {'id': uuidutils.generate_uuid(), 'server_id': server_id, 'network': network,
+                                            'address': address, 'mac': mac})
+
+
+def free(conn: Connection, server_id: str) -> None:
+    """The server has no addresses."""
+    conn.execute(_addresses.delete().where(_addresses.c.server_id == server_id))
 
 
 # Attachments ----------------------------------------------------------------------------------

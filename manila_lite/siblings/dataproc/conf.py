@@ -9,7 +9,8 @@ from manila_lite.siblings.dataproc import node_conf
 
 DATAPROC = [
     *options.http(8386),
-    cfg.StrOpt('infra', default='inventory', help='Entry point of where nodes come from; "inventory" reads a file of them.'),
+    cfg.StrOpt('infra', default='inventory', help='Entry point of where nodes come from: "inventory" reads a file of '
+               'them, "compute" makes servers of the compute service.'),
     cfg.DictOpt('handlers', default={'NFS': 'nfs'}, help='For each protocol of shares the entry point of what mounts it.'),
     cfg.StrOpt('fake_directory', help='Where the infrastructure "fake", which is for tests, keeps its nodes.'),
     cfg.IntOpt('fake_nodes', default=16, min=1, help='How many nodes it has.'),

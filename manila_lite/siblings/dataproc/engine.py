@@ -7,7 +7,7 @@ from typing import Any
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import context
+from manila_lite import context, errors
 from manila_lite.db import operations as rows
 from manila_lite.siblings.dataproc import actions, converge, load, models, states, store
 from manila_lite.siblings.grants import Grants
@@ -67,6 +67,17 @@ class Engine:
         for row in found:
             self._look(ctx, row)
         self.tools.grants.reconcile()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        try:
+            self.tools.infra.sweep(self._taken)
+        except errors.ManilaLiteError as bad:
+            LOG.warning('What the infrastructure made could not be compared with the database; it is looked at again: %s', bad)
+
+    def _taken(self) -> frozenset[str]:
+        with self.services.db.reader() as conn:
+            return store.taken(conn)
 
     def _wants_a_look(self, conn: Any, row: Any) -> bool:
         if rows.is_open(conn, actions.open_key(row.id)):

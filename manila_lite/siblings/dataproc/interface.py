@@ -4,7 +4,7 @@
 import abc
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from manila_lite import errors
@@ -104,6 +104,11 @@ class Infra(abc.ABC):
         """The node is no longer ours; one that was made for us is gone.
 
         :raises errors.Again: not yet.
+        """
+
+    def sweep(self, taken: Callable[[], frozenset[str]]) -> None:
+        """Nothing that was made for us is left but what ``taken`` returns, which is what nodes are called that somebody wants.
+        Asked every now and then. :raises errors.ManilaLiteError: it is looked at again.
         """
 
     @abc.abstractmethod

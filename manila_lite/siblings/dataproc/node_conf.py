@@ -5,6 +5,8 @@ from typing import Any
 
 from oslo_config import cfg
 
+from manila_lite.siblings.conf import COMPUTE_GROUP, COMPUTE_SERVICE
+
 GROUP = 'dataproc_nodes'
 
 NODES = [
@@ -22,6 +24,18 @@ NODES = [
     cfg.StrOpt('inventory_file',
                help='YAML file of existing nodes, for [dataproc] infra = inventory: a list "nodes" of name, address, host_key, '
                     'and if they differ from the defaults port, user, key_file.'),
+    cfg.StrOpt('compute_owner', default='mlite-dataproc',
+               help='What marks servers of [dataproc] infra = compute as this service\'s. Two such services that use one '
+                    'project of the compute service need different ones: each deletes what it marked and does not know.'),
+    cfg.StrOpt('compute_network', help='Id of the network that these servers are on. By default the only one there is.'),
+    cfg.StrOpt('compute_image', help='Image that they boot from, where the cluster names none; it needs cloud-init.'),
+    cfg.StrOpt('compute_kernel', help='Kernel that they boot, where they boot no image, or it has none.'),
+    cfg.StrOpt('compute_initrd', help='Initial RAM disk that goes with the kernel.'),
+    cfg.StrOpt('compute_cmdline', help='Command line of the kernel.'),
+    cfg.IntOpt('compute_vcpus', default=1, min=1,
+               help='Their processors, where the node group has no flavor_id; that is as 2x4096, with the memory behind.'),
+    cfg.IntOpt('compute_memory', default=1024, min=16, help='Their memory in MiB, where the node group has no flavor_id.'),
+    cfg.IntOpt('compute_disk', default=0, min=0, help='Size of their disks in GiB; 0: that of the image.'),
     cfg.StrOpt('nfs_version', default='4.2', help='NFS version that nodes mount with.'),
     cfg.ListOpt('nfs_options', default=[], help='More options of the NFS client, such as "hard" or "nconnect=4".'),
 ]
@@ -29,7 +43,7 @@ NODES = [
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group."""
-    return [(GROUP, NODES)]
+    return [(GROUP, NODES), (COMPUTE_GROUP, COMPUTE_SERVICE)]
 
 
 def register_opts(conf: Any) -> None:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import paramiko
+from cryptography.hazmat.primitives import serialization as keys
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from manila_lite import errors
 from manila_lite.siblings.dataproc.interface import Node, NodeAway, Remote, Result
@@ -149,6 +151,23 @@ def _pin(client: paramiko.SSHClient, node: Node) -> None:
         raise errors.Final(f'{node.name} has no host key that could be pinned.') from bad
     name = node.address if node.port == 22 else f'[{node.address}]:{node.port}'
     client.get_host_keys().add(name, key.get_name(), key)
+
+
+def host_key() -> tuple[str, str]:
+    """Return a new key for a node: the private one, and the public one as it is pinned, both as OpenSSH writes them."""
+    private = ed25519.Ed25519PrivateKey.generate()
+    public = private.public_key().public_bytes(keys.Encoding.OpenSSH, keys.PublicFormat.OpenSSH)
+    return (private.private_bytes(keys.Encoding.PEM, keys.PrivateFormat.OpenSSH, keys.NoEncryption()).decode(),
+            public.decode())
+
+
+def public_key(path: str) -> str:
+    """Return the public half of our key, as a node's ``authorized_keys`` has it.
+
+    :raises errors.Final: there is no key that could be used.
+    """
+    key = _key(path)
+    return f'{key.get_name()} {key.get_base64()}'
 
 
 def _key(path: str) -> paramiko.PKey:

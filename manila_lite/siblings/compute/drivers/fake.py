@@ -32,6 +32,7 @@ class FakeDriver(InstanceDriver):
         cfg.BoolOpt('virtiofs', default=True, help='Whether the host says that it has virtiofs.'),
         cfg.BoolOpt('shared_memory', default=True, help='Whether the host says that guests may share their memory.'),
         cfg.ListOpt('protocols', default=['NFS'], help='Protocols of shares that the host says it can mount.'),
+        cfg.ListOpt('networks', default=[], help='Ids of the networks that the host says its servers can be on.'),
     )
 
     def __init__(self, conf: cfg.ConfigOpts):
@@ -42,7 +43,7 @@ class FakeDriver(InstanceDriver):
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
         own = self.conf[self.GROUP]
-        return Capabilities(own.virtiofs, own.shared_memory, frozenset(own.protocols))
+        return Capabilities(own.virtiofs, own.shared_memory, frozenset(own.protocols), frozenset(own.networks))
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -65,7 +66,8 @@ class FakeDriver(InstanceDriver):
             guest = _guest(known, server)
             if guest['power'] != Power.RUNNING:
                 guest['console'] += f'{server.name}: booting with {server.memory} MiB\n'
-            guest |= {'power': Power.RUNNING, 'shares': {share.tag: self.mount_key(share) for share in shares}}
+            guest |= {'power': Power.RUNNING, 'shares': {share.tag: self.mount_key(share) for share in shares},
+                      'nics': {nic.network: nic.address for nic in server.nics}}
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         """See ``InstanceDriver.power_off``."""

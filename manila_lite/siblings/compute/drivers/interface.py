@@ -16,6 +16,19 @@ from oslo_config import cfg
 
 
 @dataclasses.dataclass(frozen=True)
+class Nic:
+    """An interface of a server: on which network (by its id; ``name`` is what owners call it), and with which address there."""
+
+    network: str
+    name: str
+    address: str
+    mac: str
+    cidr: str
+    gateway: str | None = None
+    mtu: int = 1500
+
+
+@dataclasses.dataclass(frozen=True)
 class Server:
     """A server as its owner asked for it. Files are named as in the directory ``[compute] images``, checked to have no
     directory in them: a disk image, or a kernel with an initrd; both, where a disk goes with a kernel.
@@ -37,6 +50,7 @@ class Server:
     shared_memory: bool = True
     metadata: dict[str, str] = dataclasses.field(default_factory=dict)
     user_data: str | None = None        # base64, as sent
+    nics: tuple[Nic, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +81,12 @@ class Seen:
 
 @dataclasses.dataclass(frozen=True)
 class Capabilities:
-    """What the host can do. ``protocols``: of shares that it can mount."""
+    """What the host can do. ``protocols``: of shares that it can mount; ``networks``: ids of those that servers can be on."""
 
     virtiofs: bool
     shared_memory: bool
     protocols: frozenset[str] = frozenset({'NFS'})
+    networks: frozenset[str] = frozenset()
 
 
 class InstanceDriver(abc.ABC):
@@ -107,8 +122,8 @@ class InstanceDriver(abc.ABC):
     @abc.abstractmethod
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
         """The guest runs, with a virtiofs device for each share, which is mounted already. What of an earlier try of it
-        is left over is cleared away; a guest that runs with these shares stays. Metadata (and the config drive, made
-        anew) list exactly these shares.
+        is left over is cleared away; a guest that runs with these shares stays. Each of its ``nics`` is on its network.
+        Metadata (and the config drive, made anew) list exactly these shares.
         """
 
     @abc.abstractmethod
@@ -188,4 +203,4 @@ class InstanceDriver(abc.ABC):
         """Return what names the mount of a share's export on this host: the same for the same export."""
 
 
-__all__ = ['Capabilities', 'InstanceDriver', 'Power', 'Seen', 'Server', 'Share']
+__all__ = ['Capabilities', 'InstanceDriver', 'Nic', 'Power', 'Seen', 'Server', 'Share']

@@ -69,7 +69,7 @@ class LibvirtDriver(LocalServers):
 
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
-        return Capabilities(virtiofs=self._virtiofs, shared_memory=True)
+        return Capabilities(virtiofs=self._virtiofs, shared_memory=True, networks=frozenset(self._conf.bridges))
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -102,7 +102,8 @@ class LibvirtDriver(LocalServers):
         """See ``InstanceDriver.power_on``."""
         files, links = self.files(server), self._links(server, shares)
         wanted = libvirt_xml.domain(self._conf, _PREFIX + server.id, server, files, self.images,
-                                    [(_inside(links[share.id]), share.tag) for share in shares])
+                                    [(_inside(links[share.id]), share.tag) for share in shares],
+                                    [(self.bridge(nic), nic) for nic in server.nics])
         known = files / 'domain.xml'
         stays = known.exists() and known.read_text() == wanted and not self._broken(server, shares)
         if stays and self._power(server) == Power.RUNNING:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from manila_lite.siblings.compute.drivers.interface import Server
+from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
 
-def domain(conf: Any, name: str, server: Server, files: Files, images: Path, shares: Iterable[tuple[str, str]]) -> str:
-    """Return the XML of a server with shares, given as (directory of the host, tag)."""
+def domain(conf: Any, name: str, server: Server, files: Files, images: Path, shares: Iterable[tuple[str, str]],
+           nics: Iterable[tuple[str, Nic]] = ()) -> str:
+    """Return the XML of a server with shares, given as (directory of the host, tag), and interfaces on bridges."""
     root = ET.Element('domain', type=conf.virt_type)
     for tag, text, more in (('name', name, {}), ('uuid', server.id, {}), ('title', server.name, {}),
                             ('memory', str(server.memory), {'unit': 'MiB'}), ('vcpu', str(server.vcpus), {})):
@@ -32,6 +33,8 @@ def domain(conf: Any, name: str, server: Server, files: Files, images: Path, sha
         card = _add(devices, 'interface', type='network')
         _add(card, 'source', network=conf.network)
         _add(card, 'model', type='virtio')
+    for bridge, nic in nics:
+        _interface(devices, bridge, nic)
     serial = _add(devices, 'serial', type='file')
     _add(serial, 'source', path=str(files.console), append='on')
     _add(serial, 'target', port='0')
@@ -44,6 +47,14 @@ def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: st
     made = ET.SubElement(parent, tag, attributes)
     made.text = text
     return made
+
+
+def _interface(devices: ET.Element, bridge: str, nic: Nic) -> None:
+    card = _add(devices, 'interface', type='bridge')
+    _add(card, 'mac', address=nic.mac)
+    _add(card, 'source', bridge=bridge)
+    _add(card, 'model', type='virtio')
+    _add(card, 'mtu', size=str(nic.mtu))
 
 
 def _boot(parent: ET.Element, conf: Any, server: Server, images: Path) -> None:

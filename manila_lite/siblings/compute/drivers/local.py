@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.siblings.compute.drivers import config_drive, disks, metadata
-from manila_lite.siblings.compute.drivers.interface import Server, Share
+from manila_lite.siblings.compute.drivers.interface import Nic, Server, Share
 from manila_lite.siblings.compute.drivers.mounts import OPTIONS as MOUNTS
 from manila_lite.siblings.compute.drivers.mounts import HostMounts
 
@@ -17,6 +17,9 @@ from manila_lite.siblings.compute.drivers.mounts import HostMounts
 OPTIONS = (
     cfg.FloatOpt('power_off_timeout', default=60.0, min=0, help='Seconds that a guest has to switch itself off.'),
     cfg.IntOpt('console_size', default=1024, min=1, help='KiB of the serial console that are kept of each guest.'),
+    cfg.DictOpt('bridges', default={},
+                help='The bridge of this host for each network of [compute] networks_file that servers here can be on: '
+                     '"data:br-data,backup:br-7".'),
     *MOUNTS,
 )
 
@@ -76,6 +79,13 @@ class LocalServers(HostMounts):
                 raise errors.Final(f'There is no image {name}.')
         if server.image and not files.disk.exists():
             disks.make(self.images / server.image, files.disk, server.disk)
+
+    def bridge(self, nic: Nic) -> str:
+        """Return the bridge that an interface is plugged into. :raises errors.Final: there is none."""
+        bridges: dict[str, str] = self.conf[self.GROUP].bridges
+        if nic.network not in bridges:
+            raise errors.Final(f'This host is not on network {nic.network}.')
+        return bridges[nic.network]
 
     def begin(self, server: Server, shares: tuple[Share, ...]) -> None:
         """The config drive is that of today, and the console is empty."""

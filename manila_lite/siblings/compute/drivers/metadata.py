@@ -8,6 +8,7 @@ the config drive.
 import base64
 import contextlib
 import http.server
+import ipaddress
 import socketserver
 import threading
 from collections.abc import Mapping
@@ -32,9 +33,25 @@ def document(server: Server, shares: tuple[Share, ...]) -> dict[str, Any]:
     }
 
 
+def network(server: Server) -> dict[str, Any]:
+    """Return ``network_data.json`` of a server: how it must configure its interfaces, each known by its MAC address."""
+    links, found = [], []
+    for number, nic in enumerate(server.nics):
+        net = ipaddress.ip_network(nic.cidr)
+        anywhere = '0.0.0.0' if net.version == 4 else '::'
+        links.append({'id': f'nic{number}', 'type': 'phy', 'ethernet_mac_address': nic.mac, 'mtu': nic.mtu, 'vif_id': None})
+        found.append({
+            'id': f'network{number}', 'type': f'ipv{net.version}', 'link': f'nic{number}', 'network_id': nic.network,
+            'ip_address': nic.address, 'netmask': str(net.netmask),
+            'routes': [{'network': anywhere, 'netmask': anywhere, 'gateway': nic.gateway}] if nic.gateway else []})
+    return {'links': links, 'networks': found, 'services': []}
+
+
 def files(server: Server, shares: tuple[Share, ...]) -> dict[str, bytes]:
     """Return all files by their path, for instance ``openstack/latest/meta_data.json``."""
     told = {'meta_data.json': orjson.dumps(document(server, shares))}
+    if server.nics:
+        told['network_data.json'] = orjson.dumps(network(server))
     if server.user_data:
         told['user_data'] = base64.b64decode(server.user_data)
     return {f'openstack/{version}/{name}': content for version in VERSIONS for name, content in told.items()}

@@ -13,6 +13,7 @@ from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.drivers.linux.daemon import Daemon
+from manila_lite.drivers.linux.run import run as command
 from manila_lite.siblings.compute.drivers import metadata, qemu_host, qemu_words
 from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
@@ -54,7 +55,7 @@ class QemuDriver(LocalServers):
 
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
-        return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True)
+        return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True, networks=frozenset(self._conf.bridges))
 
     def _run(self, server: Server) -> Run:
         return Run(self.files(server), self._daemons, self._conf.start_timeout)
@@ -70,12 +71,15 @@ class QemuDriver(LocalServers):
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
         """See ``InstanceDriver.power_on``."""
         run, plan = self._run(server), self._plan(server, shares)
+        for nic in server.nics:
+            self.bridge(nic)    # or nothing is begun
         if not (run.plan == plan and run.running() and not run.broken()):
             files = self.files(server)
             run.clear()
             files.memory.unlink(missing_ok=True)
             self.begin(server, shares)
             self._start(run, server, shares, plan)
+        self._plug(server)
         self._tell(server, shares)
 
     def _start(self, run: Run, server: Server, shares: tuple[Share, ...], plan: Plan, *more: str) -> None:
@@ -86,6 +90,12 @@ class QemuDriver(LocalServers):
         except errors.ManilaLiteError:
             run.clear()
             raise
+
+    def _plug(self, server: Server) -> None:
+        """The guest, which runs, is on its networks."""
+        where = ['-n', self._conf.bridge_netns] if self._conf.bridge_netns else []
+        for number, nic in enumerate(server.nics):
+            command('ip', *where, 'link', 'set', qemu_words.tap(server, number), 'master', self.bridge(nic), 'up')
 
     def _tell(self, server: Server, shares: tuple[Share, ...]) -> None:
         self._metadata.serve(self.files(server).metadata, metadata.files(server, shares))
@@ -98,7 +108,8 @@ class QemuDriver(LocalServers):
             qemu_words.qemu(self._binary, self._accel, self._conf.machine, server, files, self.images, devices),
             {device.share_id: qemu_words.virtiofsd(self._virtiofsd, self._flavour, device, self._conf.virtiofsd_cache,
                                                    self._conf.virtiofsd_sandbox) for device in devices},
-            {device.share_id: device.socket for device in devices})
+            {device.share_id: device.socket for device in devices},
+            self._conf.bridge_netns if server.nics else '')
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         """See ``InstanceDriver.power_off``."""
@@ -148,6 +159,7 @@ class QemuDriver(LocalServers):
             raise errors.Final('The server has no saved memory.')
         with run.monitor() as monitor:
             monitor.do('cont')
+        self._plug(server)
         self._tell(server, ())
 
     # What is true -----------------------------------------------------------------------------

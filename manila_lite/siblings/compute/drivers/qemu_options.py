@@ -18,5 +18,6 @@ OPTIONS = (
                help='"auto" takes KVM if a guest of one sector really ran with it, and fast, and else translates (tcg).'),
     cfg.StrOpt('machine', default='q35', help='Type of machine that guests see.'),
     cfg.FloatOpt('start_timeout', default=60.0, min=1, help='Seconds that QEMU and virtiofsd may take to answer when started.'),
+    cfg.StrOpt('bridge_netns', default='', help='Network namespace in which the bridges are. Default: the agent\'s.'),
     *local.OPTIONS,
 )

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -30,6 +30,8 @@ class Plan:
     qemu: list[str]
     shares: dict[str, list[str]] = field(default_factory=dict)
     sockets: dict[str, str] = field(default_factory=dict)
+    #: The network namespace that QEMU runs in, if it is not the agent's.
+    netns: str = ''
 
     @classmethod
     def read(cls, files: Files) -> 'Plan | None':
@@ -84,13 +86,15 @@ class Run:
         :raises errors.Unavailable: one did not answer in time.
         """
         self.clear()
-        self.plan = Plan([*plan.qemu, *more], plan.shares, plan.sockets)
+        self.plan = replace(plan, qemu=[*plan.qemu, *more])
         self.plan.write(self._files)
         for share, words in self.plan.shares.items():
             self._begin(share, words)
         for share, socket in self.plan.sockets.items():
             self._until(share, Path(socket).is_socket)
-        self._begin('qemu', self.plan.qemu)
+        # nsenter becomes QEMU, so that the process has QEMU's command line.
+        inside = ['nsenter', f'--net=/run/netns/{self.plan.netns}'] if self.plan.netns else []
+        self._begin('qemu', [*inside, *self.plan.qemu])
         self._until('qemu', self._answers)
 
     def _begin(self, name: str, words: list[str]) -> None:

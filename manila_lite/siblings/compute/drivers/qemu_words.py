@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manila_lite.siblings.compute.drivers import relay
-from manila_lite.siblings.compute.drivers.interface import Server
+from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
 #: What QEMU's own filter of system calls forbids; not setsid, which programs that it starts need: one for each connection
@@ -44,7 +44,7 @@ def _value(word: object) -> str:
 
 def qemu(binary: str, accel: str, machine: str, server: Server, files: Files, images: Path,
          devices: tuple[Device, ...]) -> list[str]:
-    """Return how to start the guest."""
+    """Return how to start the guest. Its interfaces are plugged into bridges later."""
     return [
         binary, '-name', _value(server.id), '-uuid', server.id, '-nodefaults', '-no-user-config', '-display', 'none',
         '-sandbox', _SANDBOX, '-machine', f'{machine},accel={accel},memory-backend=mem',
@@ -52,6 +52,7 @@ def qemu(binary: str, accel: str, machine: str, server: Server, files: Files, im
         '-qmp', f'unix:{_value(files / "qmp")},server=on,wait=off',
         '-chardev', f'file,id=console,path={_value(files.console)},append=on', '-serial', 'chardev:console',
         '-device', 'virtio-rng-pci', *_boot(server, images), *_disks(server, files), *_network(files),
+        *(word for number, nic in enumerate(server.nics) for word in _nic(tap(server, number), number, nic)),
         *(word for number, device in enumerate(devices) for word in _share(number, device))]
 
 
@@ -84,6 +85,16 @@ def _network(files: Files) -> list[str]:
     command = shlex.join([sys.executable, '-I', '-S', relay.__file__, str(files.metadata)])
     return ['-netdev', f'user,id=net,restrict=on,{_NETWORK},guestfwd=tcp:{_METADATA}:80-cmd:{_value(command)}',
             '-device', 'virtio-net-pci,netdev=net,romfile=']
+
+
+def tap(server: Server, number: int) -> str:
+    """Return what an interface of the guest is called on the host. QEMU makes it, and it goes with QEMU, however that ends."""
+    return f't{server.id.replace("-", "")[:12]}{number:x}'
+
+
+def _nic(name: str, number: int, nic: Nic) -> list[str]:
+    return ['-netdev', f'tap,id=nic{number},ifname={name},script=no,downscript=no',
+            '-device', f'virtio-net-pci,netdev=nic{number},mac={nic.mac},host_mtu={nic.mtu},romfile=']
 
 
 def _share(number: int, device: Device) -> list[str]:

@@ -6,6 +6,7 @@ import datetime
 import threading
 import time
 
+import fixtures
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
@@ -171,12 +172,24 @@ class Owned(GrantTest):
 
     def test_a_stronger_level(self):
         _, grant = self.use(level='ro')
-        self.assertEqual('ro', self.want(grant).level)
+        weak = self.want(grant)
+        self.assertEqual('ro', weak.level)
         self.use(level='rw')
         self.use(level='ro')
         self.assertEqual('rw', self.want(grant).level)
-        self.assertEqual(['rw'], [rule.level for rule in self.rules()])
-        self.assertEqual(self.rules()[0].id, self.row(grant).access_id)
+        self.assertEqual([(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])   # nobody was cut off
+        self.assertEqual(weak.id, self.row(grant).access_id)
+
+    def test_a_share_service_that_changes_no_levels(self):
+        """One that is older, or that does not let us: the rule is made anew."""
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.shares.Shares.change_level', lambda *_: False))
+        _, grant = self.use(level='ro')
+        weak = self.want(grant)
+        self.use(level='rw')
+        strong = self.want(grant)
+        self.assertEqual([(strong.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])
+        self.assertNotEqual(weak.id, strong.id)
+        self.assertEqual(strong.id, self.row(grant).access_id)
 
     def test_the_rule_was_taken_away_by_an_administrator(self):
         use, grant = self.use()

@@ -18,7 +18,7 @@ from manila_lite import errors
 from manila_lite.drivers.linux.mounts import unmount
 from manila_lite.drivers.linux.run import ENV
 from manila_lite.siblings.compute.drivers import libvirt_xml
-from manila_lite.siblings.compute.drivers.interface import Power, Server, Share
+from manila_lite.siblings.compute.drivers.interface import Nic, Power, Server, Share
 from manila_lite.siblings.compute.drivers.libvirt import LibvirtDriver
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
@@ -65,13 +65,14 @@ class Schema(testtools.TestCase):
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         names = {'image': 'i', 'kernel': 'k', 'initrd': 'r', 'cmdline': 'a < b & "c"'}
+        nic = Nic('n', 'n', '192.0.2.5', 'fa:16:3e:00:00:01', '192.0.2.0/24', mtu=1400)
         for number, (more, shares, network) in enumerate((
                 ({'image': 'i'}, [], ''), (names, [('/mnt/a b', 'a'), ('/mnt/c', 'x' * 36)], 'default'),
                 ({'kernel': 'k', 'shared_memory': False}, [], ''))):
             server = Server(uuidutils.generate_uuid(), 'p', 'name & <more>', 64, 2, **more)
             conf = SimpleNamespace(virt_type='kvm', machine='q35', network=network)
             file = folder / f'{number}.xml'
-            file.write_text(libvirt_xml.domain(conf, 'mlite-1', server, Files(folder), folder, shares))
+            file.write_text(libvirt_xml.domain(conf, 'mlite-1', server, Files(folder), folder, shares, [('br0', nic)] * number))
             done = subprocess.run(['xmllint', '--noout', '--relaxng', str(_SCHEMA), str(file)], capture_output=True,
                                   text=True, timeout=120, check=False)
             self.assertEqual(0, done.returncode, f'{done.stderr}\n{file.read_text()}')

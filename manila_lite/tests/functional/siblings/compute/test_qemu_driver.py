@@ -9,11 +9,13 @@ from pathlib import Path
 
 import psutil
 import testtools
+from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.drivers.linux.mounts import is_mounted, unmount
+from manila_lite.drivers.linux.run import run
 from manila_lite.siblings.compute.drivers import qemu_host
-from manila_lite.siblings.compute.drivers.interface import Power, Share
+from manila_lite.siblings.compute.drivers.interface import Nic, Power, Share
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver
 from manila_lite.tests.functional.siblings.compute import driver_contract
 from manila_lite.tests.process import until
@@ -104,6 +106,42 @@ class Qemu(QemuCase, testtools.TestCase):
         until(lambda: self.power(self.server, share) == Power.OFF, 'its death is seen', str, 60)
         self.driver.power_off(self.server)
         self.assertEqual([], self.processes())
+
+    @unittest.skipUnless(os.path.exists('/dev/net/tun'), 'interfaces of guests need /dev/net/tun')
+    def test_interfaces_come_and_go_with_their_guest(self):
+        space = f'mlc-{uuidutils.generate_uuid()[:8]}'
+        run('ip', 'netns', 'add', space)
+        self.addCleanup(run, 'ip', 'netns', 'del', space)
+        run('ip', '-n', space, 'link', 'add', 'br0', 'type', 'bridge')
+        self.MORE = {**self.MORE, 'bridges': {'a': 'br0', 'b': 'missing'}, 'bridge_netns': space}
+        self.driver = self.again()
+        self.assertEqual({'a', 'b'}, self.driver.capabilities().networks)
+
+        def plugged():
+            return [line.split(': ')[1] for line in run('ip', '-n', space, '-o', 'link', 'show', 'master', 'br0').splitlines()]
+
+        nics = tuple(Nic('a', 'a', f'192.0.2.{number}', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24') for number in (5, 6))
+        server = self.one(nics=nics)
+        self.driver.power_on(server, ())
+        self.assertEqual(2, len(plugged()))
+        before = plugged(), self.processes('qemu')[0].pid
+        self.again().power_on(server, ())
+        self.assertEqual(before, (plugged(), self.processes('qemu')[0].pid), 'a guest that runs as wanted stays')
+        self.driver.suspend(server)
+        self.assertEqual([], plugged())
+        self.driver.resume(server)
+        self.assertEqual(before[0], plugged())
+        self.kill('qemu')
+        until(lambda: not plugged(), 'they are gone with it', str, 60)
+        self.driver.power_on(server, ())
+        self.assertEqual(before[0], plugged())
+        self.driver.destroy(server)
+        self.assertEqual([], plugged())
+        for network in ('b', 'c'):
+            other = self.one(nics=(Nic(network, network, '192.0.2.7', 'fa:16:3e:00:00:07', '192.0.2.0/24'),))
+            self.assertRaises(errors.ManilaLiteError, self.driver.power_on, other, ())
+            self.driver.destroy(other)
+        self.assertEqual('', run('ip', '-n', space, '-o', 'link', 'show', 'type', 'tun'))
 
     def test_a_tag_of_37_bytes_is_refused_and_nothing_runs(self):
         share = self.share('a' * 36)

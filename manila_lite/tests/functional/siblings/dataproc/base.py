@@ -57,6 +57,12 @@ token = sahara:service:service
 """
 
 
+def register_messaging(conf):
+    """oslo.messaging registers these with the configuration of the whole process only; here that is the share service's."""
+    conf.register_opts(tracing.oslo_messaging_tracing, group='oslo_messaging_tracing')
+    conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
+
+
 class Dataproc(fixtures.Fixture):
     """API and engine; ``app`` takes requests, ``nodes`` is where the nodes are. ``login``: lines of ``[share_service]``."""
 
@@ -72,9 +78,7 @@ class Dataproc(fixtures.Fixture):
             state=state, login=self._login, bus=self.useFixture(places.EmptyBus()).url,
             database=self.useFixture(places.EmptyDatabase(state)).url))
         self.conf = cmd.SIBLING.configure([f'--config-file={self.file}'], conf=cfg.ConfigOpts())
-        # oslo.messaging registers these with the configuration of the whole process only; here that is the share service's.
-        self.conf.register_opts(tracing.oslo_messaging_tracing, group='oslo_messaging_tracing')
-        self.conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
+        register_messaging(self.conf)
         self.services = cmd.SIBLING.services(self.conf)
         self.addCleanup(self.services.db.dispose)
         self.addCleanup(self.services.bus.close, 1)

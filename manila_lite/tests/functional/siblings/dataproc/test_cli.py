@@ -97,7 +97,8 @@ class CommandsTest(DataprocTest):
         self.assertEqual(('Active', 'Step completed successfully'), (seen['Status'], seen['shares: begin']))
         if changed:
             self._changes(version, made['Id'], later)
-        for words in (('cluster', 'delete', 'mine'), ('cluster', 'template', 'delete', 'whole'),
+        forced = () if changed else ('--force',)       # which came with version 2
+        for words in (('cluster', 'delete', *forced, 'mine'), ('cluster', 'template', 'delete', 'whole'),
                       ('node', 'group', 'template', 'delete', 'node')):
             self.command(version, *words)
             self.me.wait(made['Id'], 'gone')

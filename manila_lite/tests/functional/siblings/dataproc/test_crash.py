@@ -63,15 +63,21 @@ def stories():
 class Killed(Victims, ShareServiceTest):
     """A share service in this process, and a data-processing service whose engine is a process of its own."""
 
+    MAIN = 'manila_lite.tests.functional.siblings.dataproc.victim:main'
+
     def setUp(self):
         super().setUp()
-        self.dataproc = self.useFixture(Dataproc(LOGIN.format(url=self.url), engine=False))
+        self.dataproc = self.beside()
         self.engine = self.dataproc.services.db.engine
         file = self.dataproc.file
         self.port = process.free_port()
         file.write_text(file.read_text().replace('listen_port = 0', f'listen_port = {self.port}\nfake_nodes = 200').replace(
             '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\n'))
-        self.prepare('manila_lite.tests.functional.siblings.dataproc.victim:main', file.parent, file)
+        self.prepare(self.MAIN, file.parent, file)
+
+    def beside(self):
+        """Return the data-processing service."""
+        return self.useFixture(Dataproc(LOGIN.format(url=self.url), engine=False))
 
     def me(self, story):
         """Return the owner of a story."""
@@ -143,7 +149,10 @@ class EngineTest(Killed):
         self.assertEqual(set(_NAMES), {name for _, _, steps in ASKED.values() for name in steps.split()})
 
     def test_killed_at_every_place(self):
-        told = list(stories())
+        self.killed_at(list(stories()))
+
+    def killed_at(self, told):
+        """One engine died at all these places, and what was begun came to its end nevertheless."""
         self.spawn('engine')
         with concurrent.futures.ThreadPoolExecutor(8) as hands:
             list(hands.map(self.given, told))

@@ -8,7 +8,7 @@ from pathlib import Path
 import testtools
 
 from manila_lite.siblings.compute.drivers import qemu_words
-from manila_lite.siblings.compute.drivers.interface import Server
+from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
 FILES = Files(Path('/var/lib/a,b c/servers/1'))
@@ -43,6 +43,16 @@ class Qemu(testtools.TestCase):
         command = network.partition('-cmd:')[2].replace(',,', ',')
         self.assertEqual('/var/lib/a,b c/servers/1/metadata', shlex.split(command)[-1])
         self.assertIn('restrict=on', network.split(','))
+
+    def test_an_interface_for_each_network(self):
+        nics = tuple(Nic(name, name, '192.0.2.5', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24', mtu=1400)
+                     for number, name in enumerate('ab'))
+        server = {'id': '11111111-2222-3333-4444-555555555555', 'nics': nics}
+        found = words(**server)
+        names = [value.partition('ifname=')[2].partition(',')[0] for value in values(found, '-netdev')[1:]]
+        self.assertEqual(['t1111111122220', 't1111111122221'], names)
+        self.assertIn('virtio-net-pci,netdev=nic1,mac=fa:16:3e:00:00:01,host_mtu=1400,romfile=', values(found, '-device'))
+        self.assertTrue(all(len(name) < 16 for name in names), 'or the kernel takes no such name')
 
     def test_what_boots(self):
         found = words(kernel='k', initrd='i', cmdline='a b')

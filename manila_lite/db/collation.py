@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How names compare on MariaDB and MySQL. By default ``A`` is ``a`` there, and also ``a`` with a blank at the end."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.engine import Connection
+
+#: A foreign key: table, column, the table whose id that is, and what happens when its row goes.
+ForeignKey = tuple[str, str, str, str | None]
+
+#: Without padding, so that blanks at the end count; MySQL calls its own differently.
+_EXACT = {True: 'utf8mb4_nopad_bin', False: 'utf8mb4_0900_bin'}
+
+
+def exact(foreign_keys: Iterable[ForeignKey]) -> None:
+    """In all tables that are there, and in those of later revisions, names compare exactly. For a revision, with the foreign
+    keys of that day; other databases do so anyway.
+
+    Nothing can collide that did not before, so any rows will do. MariaDB cannot take a change of the schema back: cut off,
+    this can be run again.
+    """
+    conn = op.get_bind()
+    if conn.dialect.name not in ('mysql', 'mariadb'):
+        return
+    keys = tuple(foreign_keys)
+    into = f'CHARACTER SET utf8mb4 COLLATE {_EXACT[conn.dialect.is_mariadb]}'
+    conn.exec_driver_sql(f'ALTER DATABASE {into}')
+    with _orphans_are_let_be(conn):
+        _drop(conn, {table for table, *_ in keys})
+        for table in sa.inspect(conn).get_table_names():
+            conn.exec_driver_sql(f'ALTER TABLE {conn.dialect.identifier_preparer.quote(table)} CONVERT TO {into}')
+        for table, column, target, gone in keys:
+            op.create_foreign_key(f'fk_{table}_{column}', table, target, [column], ['id'], ondelete=gone)
+
+
+@contextlib.contextmanager
+def _orphans_are_let_be(conn: Connection) -> Iterator[None]:
+    before = conn.exec_driver_sql('SELECT @@SESSION.foreign_key_checks').scalar()
+    conn.exec_driver_sql('SET SESSION foreign_key_checks = 0')
+    try:
+        yield
+    finally:
+        conn.exec_driver_sql(f'SET SESSION foreign_key_checks = {before}')
+
+
+def _drop(conn: Connection, tables: Iterable[str]) -> None:
+    """The two ends of a foreign key cannot change in one statement, and so it has to go meanwhile."""
+    found = sa.inspect(conn)
+    for table in tables:
+        for key in found.get_foreign_keys(table):
+            op.drop_constraint(key['name'], table, type_='foreignkey')

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The networks that servers can be on, from a file that an operator keeps. It is read anew each time."""
+
+import dataclasses
+import ipaddress
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import fastjsonschema
+import yaml
+from oslo_log import log
+
+from manila_lite import errors
+
+LOG = log.getLogger(__name__)
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 64}
+_CHECK = fastjsonschema.compile({
+    'type': 'object', 'required': ['networks'], 'additionalProperties': False, 'properties': {
+        'networks': {'type': 'array', 'items': {
+            'type': 'object', 'required': ['id', 'cidr'], 'additionalProperties': False, 'properties': {
+                'id': _TEXT, 'name': _TEXT, 'cidr': _TEXT, 'gateway': _TEXT,
+                'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
+                'ranges': {'type': 'array', 'minItems': 1, 'items': {
+                    'type': 'array', 'items': _TEXT, 'minItems': 2, 'maxItems': 2}}}}}}})
+
+#: What a request may say instead of a list of networks.
+AUTO, NONE = 'auto', 'none'
+#: The body of a request: ``uuid`` is a network's id, as Nova's clients call it.
+SCHEMA = {'anyOf': [
+    {'type': 'string', 'enum': [AUTO, NONE]},
+    {'type': 'array', 'maxItems': 8, 'items': {
+        'type': 'object', 'required': ['uuid'], 'additionalProperties': False,
+        'properties': {'uuid': _TEXT, 'fixed_ip': {'type': 'string', 'minLength': 2, 'maxLength': 64}}}}]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A network. ``ranges``: first and last address that are given to who asks for none in particular."""
+
+    id: str
+    name: str
+    cidr: ipaddress.IPv4Network | ipaddress.IPv6Network
+    gateway: str | None
+    mtu: int
+    ranges: tuple[tuple[Address, Address], ...]
+
+    def free(self, taken: Collection[str]) -> Iterator[str]:
+        """Yield what can be given away, in order."""
+        for first, last in self.ranges:
+            for number in range(int(first), int(last) + 1):
+                found = type(first)(number)
+                if str(found) not in taken and self._usable(found):
+                    yield str(found)
+
+    def _usable(self, address: Address) -> bool:
+        ends = (self.cidr.network_address, self.cidr.broadcast_address)
+        return str(address) != self.gateway and (self.cidr.num_addresses <= 2 or address not in ends)
+
+    def fixed(self, wanted: str) -> str:
+        """Return an address that somebody asks for, as it is written.
+
+        :raises errors.Invalid: no server can have it.
+        """
+        address = _address(wanted)
+        if address is None or address not in self.cidr or not self._usable(address):
+            raise errors.Invalid(f'networks: {wanted} is no address for a server on {self.id} ({self.cidr}).')
+        return str(address)
+
+    def nic(self, address: str, mac: str) -> dict[str, Any]:
+        """Return the interface of a server with this address, as it stands in the server's ``spec``."""
+        return {'network': self.id, 'name': self.name, 'address': address, 'mac': mac, 'cidr': str(self.cidr),
+                'gateway': self.gateway, 'mtu': self.mtu}
+
+
+def _address(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def mac() -> str:
+    """Return an address of the link layer, of those that are nobody's."""
+    return 'fa:16:3e:' + ':'.join(f'{random.SystemRandom().randrange(256):02x}' for _ in range(3))
+
+
+# The file ---------------------------------------------------------------------------------------
+
+def load(path: str | None) -> dict[str, Network]:
+    """Return the networks of a file by their ids, in its order; without a file there are none.
+
+    :raises errors.Unavailable: the file cannot be used; the log says why.
+    """
+    if not path:
+        return {}
+    try:
+        with open(path, encoding='utf-8') as file:
+            return read(yaml.safe_load(file))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, errors.Invalid) as bad:
+        LOG.error('[compute] networks_file = %s: %s', path, ' '.join(str(bad).split()))
+        raise errors.Unavailable('The file of networks cannot be used. The log says why, for the operator.') from bad
+
+
+def read(document: Any) -> dict[str, Network]:
+    """Return the networks of a document.
+
+    :raises errors.Invalid: it is not as it should be; the message says where.
+    """
+    try:
+        _CHECK(document)
+    except fastjsonschema.JsonSchemaValueException as bad:
+        raise errors.Invalid(f'{".".join(map(str, bad.path[1:])) or "file"}: '
+                             f'{bad.message.removeprefix(bad.name or "").strip()}') from None
+    found: dict[str, Network] = {}
+    for entry in document['networks']:
+        network = _network(entry)
+        if network.id in found or network.name in {one.name for one in found.values()}:
+            raise errors.Invalid(f'{network.id}: its id or its name stands there twice.')
+        found[network.id] = network
+    return found
+
+
+def _network(entry: Mapping[str, Any]) -> Network:
+    where = entry['id']
+    try:
+        cidr = ipaddress.ip_network(entry['cidr'])
+    except ValueError as bad:
+        raise errors.Invalid(f'{where}: cidr: {bad}') from None
+    gateway = entry.get('gateway')
+    if gateway is not None:
+        gateway = str(_within(gateway, cidr, f'{where}: gateway'))
+    ranges = tuple((_within(first, cidr, f'{where}: ranges'), _within(last, cidr, f'{where}: ranges'))
+                   for first, last in entry.get('ranges') or [(str(cidr[0]), str(cidr[-1]))])
+    if any(int(first) > int(last) for first, last in ranges):
+        raise errors.Invalid(f'{where}: ranges: the first address of one is behind its last.')
+    return Network(where, entry.get('name', where), cidr, gateway, entry.get('mtu', 1500), ranges)
+
+
+def _within(text: str, cidr: Any, where: str) -> Address:
+    address = _address(text)
+    if address is None or address not in cidr:
+        raise errors.Invalid(f'{where}: {text} is no address of {cidr}.')
+    return address
+
+
+# What a request names ---------------------------------------------------------------------------
+
+Wanted = list[tuple[Network, str | None]]
+
+
+def wanted(asked: Any, known: Mapping[str, Network]) -> Wanted:
+    """Return the networks of a request, each with the address that it asks for.
+
+    :raises errors.Invalid: there is no such network, or no such address in it.
+    :raises errors.Conflict: ``auto``, where it is not clear which.
+    """
+    if asked is None or asked == NONE:
+        return []
+    if asked == AUTO:
+        if len(known) > 1:
+            raise errors.Conflict('networks: there are several, so name one.', code='network_ambiguous')
+        return [(network, None) for network in known.values()]
+    return [_one(entry, known) for entry in asked]
+
+
+def _one(entry: Mapping[str, str], known: Mapping[str, Network]) -> tuple[Network, str | None]:
+    network = known.get(entry['uuid'])
+    if network is None:
+        raise errors.Invalid(f'networks: there is no network {entry["uuid"]}.')
+    return network, network.fixed(entry['fixed_ip']) if 'fixed_ip' in entry else None
+
+
+# What is shown ----------------------------------------------------------------------------------
+
+def shown(nics: Iterable[Mapping[str, Any]], *, whole: bool = True) -> dict[str, list[dict[str, Any]]]:
+    """Return addresses as Nova shows them, by the network's name; without ``whole`` only what they are."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for nic in nics:
+        version = ipaddress.ip_address(nic['address']).version
+        more = {'OS-EXT-IPS:type': 'fixed', 'OS-EXT-IPS-MAC:mac_addr': nic['mac']} if whole else {}
+        found.setdefault(nic['name'], []).append({'addr': nic['address'], 'version': version, **more})
+    return found

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers on networks: who gets which address, how it is shown, and that it is free again when the server is gone."""
+
+import concurrent.futures
+import tempfile
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from manila_lite.siblings.compute import models
+from manila_lite.tests.functional.siblings.compute.base import ComputeTest
+
+_FILE = """networks:
+- {id: n1, name: data, cidr: 192.0.2.0/24, gateway: 192.0.2.1, ranges: [[192.0.2.10, 192.0.2.13]]}
+- {id: n2, cidr: 'fd66::/64', ranges: [['fd66::5', 'fd66::5']]}
+- {id: far, cidr: 198.51.100.0/24}
+"""
+
+
+class Networks(ComputeTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix='ml-networks-')
+        cls.addClassCleanup(folder.cleanup)
+        cls.file = Path(folder.name, 'networks.yaml')
+        cls.COMPUTE = f'networks_file = {cls.file}\n[compute_fake]\nnetworks = n1, n2'
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        self.file.write_text(_FILE)
+        self.addCleanup(self.clear)
+
+    def clear(self):
+        """There is no server."""
+        for server in self.me.ok('GET', '/servers')['servers']:
+            self.me.ok('DELETE', f'/servers/{server["id"]}')
+            self.me.wait(server['id'], 'gone')
+
+    def body(self, networks, **more):
+        """Return what asks for a server."""
+        return {'server': {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64, 'networks': networks, **more}}
+
+    def refused(self, networks):
+        """Ask for a server that cannot be. Returns status and code."""
+        return self.me.refused('POST', '/servers', self.body(networks))
+
+    def addresses(self, ident):
+        """Return the addresses of a server by network."""
+        found = self.me.ok('GET', f'/servers/{ident}')['server']['addresses']
+        return {name: [one['addr'] for one in listed] for name, listed in found.items()}
+
+    def taken(self):
+        """Return all addresses that somebody has."""
+        with self.compute.services.db.reader() as conn:
+            return sorted(conn.execute(sa.select(models.server_addresses.c.address)).scalars())
+
+    def test_as_nova_shows_them(self):
+        ident = self.me.server(networks=[{'uuid': 'n1'}, {'uuid': 'n2', 'fixed_ip': 'fd66::0:77'}])
+        found = self.me.ok('GET', f'/servers/{ident}')['server']['addresses']
+        self.assertEqual({'data', 'n2'}, set(found))
+        data, = found['data']
+        self.assertRegex(data.pop('OS-EXT-IPS-MAC:mac_addr'), '^fa:16:3e')
+        self.assertEqual({'addr': '192.0.2.10', 'version': 4, 'OS-EXT-IPS:type': 'fixed'}, data)
+        self.assertEqual({'data': [{'addr': '192.0.2.10', 'version': 4}], 'n2': [{'addr': 'fd66::77', 'version': 6}]},
+                         self.me.ok('GET', f'/servers/{ident}/ips')['addresses'])
+        listed, = self.me.ok('GET', '/servers/detail')['servers']
+        self.assertEqual(found['n2'], listed['addresses']['n2'])
+        self.assertEqual({'n1': '192.0.2.10', 'n2': 'fd66::77'}, self.compute.records()['servers'][ident]['nics'])
+        self.me.act(ident, 'reboot', {'type': 'HARD'})
+        self.me.wait(ident, 'ACTIVE')
+        self.assertEqual({'data': ['192.0.2.10'], 'n2': ['fd66::77']}, self.addresses(ident))
+
+    def test_who_asks_for_none_has_none(self):
+        for ident in (self.me.server(), self.me.server(networks='none'), self.me.server(networks=[])):
+            self.assertEqual({}, self.addresses(ident))
+        self.assertEqual([], self.taken())
+
+    def test_an_address_is_one_servers(self):
+        first = self.me.server(networks=[{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}])
+        self.assertEqual((409, 'address_in_use'), self.refused([{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}]))
+        self.assertEqual((409, 'address_in_use'), self.refused([{'uuid': 'n2'}, {'uuid': 'n1', 'fixed_ip': '192.0.2.77'}]))
+        self.assertEqual(['192.0.2.77'], self.taken(), 'nothing of what was refused')
+        self.me.ok('DELETE', f'/servers/{first}')
+        self.me.wait(first, 'gone')
+        self.assertEqual([], self.taken())
+        self.me.server(networks=[{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}])
+
+    def test_many_ask_at_once_and_the_pool_ends(self):
+        with concurrent.futures.ThreadPoolExecutor(6) as hands:
+            asked = list(hands.map(lambda _: self.me.call('POST', '/servers', self.body([{'uuid': 'n1'}])), range(6)))
+        made = [document['server']['id'] for status, document, _ in asked if status == 202]
+        self.assertEqual(4, len(made), asked)
+        self.assertEqual([f'192.0.2.{number}' for number in range(10, 14)], self.taken())
+        self.assertEqual((409, 'no_free_address'), self.refused([{'uuid': 'n1'}]))
+        self.me.ok('DELETE', f'/servers/{made[1]}')
+        self.me.wait(made[1], 'gone')
+        again = self.me.server(networks=[{'uuid': 'n1'}])
+        self.assertEqual(4, len(self.taken()))
+        self.assertIn(self.addresses(again)['data'][0], self.taken())
+
+    def test_refusals(self):
+        for networks, wanted in ((5, 400), ('some', 400), ([{}], 400), ([{'uuid': 'n1', 'port': 'x'}], 400),
+                                 ([{'uuid': 'none'}], 400), ([{'uuid': 'n1', 'fixed_ip': '192.0.2.1'}], 400),
+                                 ([{'uuid': 'n1', 'fixed_ip': 'fd66::5'}], 400), ('auto', 409), ([{'uuid': 'far'}], 409)):
+            self.assertEqual(wanted, self.refused(networks)[0], networks)
+        self.file.write_text('networks: 5')
+        self.assertEqual(503, self.refused('auto')[0])
+        self.assertEqual([], self.taken())
+
+    def test_the_only_one(self):
+        self.file.write_text('networks: [{id: n1, cidr: 192.0.2.0/24}]')
+        self.assertEqual({'n1': ['192.0.2.1']}, self.addresses(self.me.server(networks='auto')))
+
+    def test_a_server_that_could_not_be_built_gives_it_back(self):
+        self.knob('spawn final')
+        ident = self.me.server(networks=[{'uuid': 'n1'}], until='ERROR')
+        self.assertEqual({'data': ['192.0.2.10']}, self.addresses(ident))
+        self.me.ok('DELETE', f'/servers/{ident}')
+        self.me.wait(ident, 'gone')
+        self.assertEqual([], self.taken())

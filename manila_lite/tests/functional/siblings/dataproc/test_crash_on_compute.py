@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine, killed wherever it makes nodes of servers, or gives them back. Afterwards every server is one node's, and every
+node has one.
+"""
+
+import sqlalchemy as sa
+
+from manila_lite.siblings.compute import models as compute
+from manila_lite.siblings.dataproc import models
+from manila_lite.tests.functional.siblings.dataproc import on_compute, test_crash
+
+#: The steps that ask the compute service, or write down what it will be asked for.
+_STEPS = ('arrange', 'spawn', 'retire')
+
+
+class ServersTest(test_crash.Killed):
+    """Its engine makes nodes of servers."""
+
+    MAIN = 'manila_lite.tests.functional.siblings.dataproc.on_compute:main'
+
+    killed_at = test_crash.EngineTest.killed_at
+
+    def beside(self):
+        self.on = self.useFixture(on_compute.OnCompute(self.url))
+        return self.on.dataproc
+
+    def test_killed_where_servers_come_and_go(self):
+        steps = [str(test_crash._NAMES.index(name)) for name in _STEPS]
+        self.killed_at([story for story in test_crash.stories()
+                        if story.kind != 'update' and story.place.rpartition(' ')[2] in steps])
+        self.until('servers that are no nodes', self.strays)
+
+    def test_killed_when_a_server_was_just_asked_for(self):
+        self.spawn('engine')
+        for kind, method in (('create', 'POST'), ('shrink', 'DELETE'), ('delete', 'DELETE')):
+            story = test_crash.Story(kind, method)
+            self.given(story)
+            self.until('under way before', self.under_way)
+            died = on_compute.die_after(self.dataproc.conf, method)
+            self.ask(story)
+            self.until('it lives', died.exists)
+            self.until('under way', self.under_way)
+            self.judge([story])
+            self.until('servers that are no nodes', self.strays)
+
+    def strays(self):
+        """Return the nodes, the servers and how many addresses there are, unless these are as many, and the same."""
+        with self.engine.connect() as conn:
+            nodes = sorted(conn.execute(sa.select(models.instances.c.infra_ref)).scalars())
+        with self.on.compute.services.db.reader() as conn:
+            servers = sorted(conn.execute(sa.select(compute.servers.c.name)).scalars())
+            addresses = len(conn.execute(sa.select(compute.server_addresses.c.id)).all())
+        return [] if nodes == servers and addresses == len(servers) else [nodes, servers, addresses]
