@@ -83,12 +83,14 @@ def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
             if kind != 'bare' or not column.nullable}
 
 
-def pollute(engine: sa.Engine, copies: int) -> None:
-    """Each table has ``copies`` rows of each kind, all of them orphans, save those that its keys refuse."""
+def pollute(engine: sa.Engine, copies: int, first: int = 0) -> None:
+    """Each table has ``copies`` more rows of each kind, all of them orphans, save those that its keys refuse. ``first``: what
+    tells them apart from those of an earlier time.
+    """
     with unguarded(engine) as conn:
         for table in _tables(engine):
             for kind in TEXTS:
-                rows = [_row(table, kind, number) for number in range(copies)]
+                rows = [_row(table, kind, number) for number in range(first, first + copies)]
                 if not _taken(conn, table, rows):
                     for row in rows:
                         _taken(conn, table, [row])
