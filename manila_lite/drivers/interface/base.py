@@ -47,8 +47,8 @@ class ShareDriver(abc.ABC):
     #: Whether shares live on share servers that this driver makes. A driver that can do both says it anew on the
     #: instance, by the option driver_handles_share_servers.
     HANDLES_SHARE_SERVERS: bool = False
-    #: Protocols served, in upper case.
-    PROTOCOLS: ClassVar[frozenset[str]] = frozenset({'NFS'})
+    #: Protocols served, in upper case. Likewise for one that serves what is installed or configured.
+    PROTOCOLS: frozenset[str] = frozenset({'NFS'})
 
     def __init__(self, backend: Backend):
         self.backend = backend

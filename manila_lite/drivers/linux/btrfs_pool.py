@@ -4,6 +4,7 @@
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from manila_lite import errors
@@ -88,7 +89,7 @@ class BtrfsPool(pool.Pool):
         """The pool is unmounted and its loop device free. What is not ours on a block device stays."""
         on_device = self._source.is_block_device()
         if remove_data and on_device and mounts.is_mounted(self.root):
-            for name in ('shares', 'snapshots'):
+            for name in ('shares', 'snapshots', 'backups'):
                 for path in (self.root / name).glob('*'):
                     btrfs.delete(path)
             shutil.rmtree(self.root / 'left', ignore_errors=True)
@@ -236,11 +237,30 @@ class BtrfsPool(pool.Pool):
         if not self.snapshot(ident).exists():
             btrfs.snapshot(self.share(share), self.snapshot(ident), read_only=True)
 
+    def _snapshot_draft(self, ident: str) -> Path:
+        return self.root / 'snapshots' / f'.{ident}.new'
+
+    def prepare_snapshots(self, idents: Iterable[str]) -> None:
+        """Nothing is there of snapshots that are to be taken together, and little that has to be written when they are."""
+        for ident in idents:
+            self.delete_snapshot(ident)
+        btrfs.sync(self.root)
+
+    def draft_snapshot(self, ident: str, share: str) -> None:
+        """A read-only copy of the share as it is now exists, and is no snapshot yet."""
+        btrfs.snapshot(self.share(share), self._snapshot_draft(ident), read_only=True)
+
+    def keep_drafts(self, idents: Iterable[str]) -> None:
+        """The drafts are the snapshots."""
+        for ident in idents:
+            self._snapshot_draft(ident).rename(self.snapshot(ident))
+
     def keep_snapshot(self, ident: str, source: Path) -> None:
         """A read-only copy of the subvolume is the snapshot."""
         if not self.snapshot(ident).exists():
             btrfs.snapshot(source, self.snapshot(ident), read_only=True)
 
     def delete_snapshot(self, ident: str) -> None:
-        """The snapshot is gone."""
+        """The snapshot is gone, and a draft of it."""
+        btrfs.delete(self._snapshot_draft(ident))
         btrfs.delete(self.snapshot(ident))

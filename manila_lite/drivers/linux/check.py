@@ -6,16 +6,28 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from manila_lite import kinds
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux import btrfs
+from manila_lite.drivers.linux import btrfs, smb_users
 from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'mount': 'mount', 'umount': 'mount'}
 _BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount'}
 _SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
+_CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
 _FSAL = '*/ganesha/libfsalvfs.so'
+
+
+def lacks_for_cifs(conf: Any) -> str:
+    """Return why CIFS cannot be served, or nothing."""
+    if not conf.linux_cifs_users:
+        return 'linux_cifs_users names no file with users'
+    lacks = {package: program for program, package in _CIFS_PROGRAMS.items() if not shutil.which(program, path=ENV['PATH'])}
+    if not smb_users.is_installed():
+        lacks['libnss-wrapper'] = 'libnss_wrapper.so'
+    return f'{", ".join(lacks.values())} not installed: apt-get install {" ".join(lacks)}' if lacks else ''
 
 
 def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:

@@ -59,6 +59,12 @@ class Daemon:
                     return self.process()
         return None
 
+    def adopt(self, pid: int, words: Sequence[str]) -> None:
+        """The process with this pid is the program, if it was started by these words and no other one runs."""
+        with contextlib.suppress(psutil.Error):
+            if self.process() is None and psutil.Process(pid).cmdline() == list(words):
+                self._remember(pid, None)
+
     def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:
         """The program runs, in a session of its own: what ends the share manager does not end it."""
         with log.open('ab') as out:

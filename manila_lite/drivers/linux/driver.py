@@ -22,17 +22,19 @@ from manila_lite.drivers.interface import (
     capabilities_of,
     replication_of,
 )
-from manila_lite.drivers.linux import check, clients, ip, locations, shaping
+from manila_lite.drivers.linux import check, ip, locations, shaping, smb_users
+from manila_lite.drivers.linux.backups import Backups, LinuxBackups
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ensuring import Ensuring
 from manila_lite.drivers.linux.following import Followers
-from manila_lite.drivers.linux.ganesha import Ganesha
+from manila_lite.drivers.linux.group_snapshots import LinuxGroupSnapshots
 from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.left import vet_id as _vet_id
 from manila_lite.drivers.linux.managing import LinuxManaging
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.outlet import Outlet
+from manila_lite.drivers.linux.outlets import Outlets, protocols
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.replication import LinuxReplication
 from manila_lite.drivers.linux.run import CommandFailed
@@ -49,12 +51,13 @@ _NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert
                'mount_snapshot_support', 'snapshot_inherit_share_access_support')
 _LOCKS = 64
 #: Options whose change concerns every share.
-_OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_netns', 'linux_graceless', 'linux_grace_period')
+_OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_cifs_port', 'linux_cifs_users', 'linux_netns', 'linux_graceless',
+               'linux_grace_period')
 
 
 class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resizes, Snapshots,
-                  MountsSnapshots, Clones, Reverts):
-    """NFS shares of this machine. What it does is in the modules beside it; here is the order of things.
+                  MountsSnapshots, Clones, Reverts, LinuxGroupSnapshots, LinuxBackups):
+    """NFS and CIFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
     Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
     """
@@ -71,9 +74,11 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
                             else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
         self.HANDLES_SHARE_SERVERS = conf.driver_handles_share_servers
         self._limits = self.HANDLES_SHARE_SERVERS and conf.max_shares_per_share_server == 1
-        self._outlet = Outlet(self._state, conf, conf.linux_netns, self._exported)
+        self._outlets = Outlets(self._state, conf, conf.linux_netns, self._exported)
+        self.PROTOCOLS = protocols(conf)
         self._servers = Servers(self._state, conf, self._exported)
         self._followers = Followers()
+        self._backups = Backups(self._pool, self._state, self._need)
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._ensuring = Ensuring(self._pool, need=self._need, outlet_of=self._outlet_of, source=self._source,
                                   alone=self._alone, locations=self._locations, limit=self._limit_again)
@@ -86,7 +91,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
     # Life -------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """The pool is mounted and the NFS server runs, with the exports of an earlier run.
+        """The pool is mounted and the file servers run, with the exports of an earlier run.
 
         :raises errors.Final: one of the two does not work; with what it said.
         """
@@ -96,17 +101,19 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
         except (CommandFailed, OSError) as bad:
             raise errors.Final(f'linux_pool_path = {self.backend.conf.linux_pool_path} cannot be used as a pool: {bad}'
                                ) from bad
+        if 'CIFS' not in self.PROTOCOLS and self.backend.conf.linux_cifs_users:
+            LOG.warning('%s serves NFS only: %s', self.backend.host, check.lacks_for_cifs(self.backend.conf))
         try:
             if self.HANDLES_SHARE_SERVERS:
                 self._servers.adopt()
             else:
-                self._outlet.start()
+                self._outlets.start()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(str(bad)) from bad
 
     def teardown(self, *, remove_data: bool = False) -> None:
         """Nothing of this backend runs or is mounted; with ``remove_data`` nothing of it is left."""
-        self._outlet.stop()
+        self._outlets.stop()
         self._servers.halt()
         self._pool.close(remove_data=remove_data)
         if remove_data:
@@ -125,19 +132,21 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
             reserved_percentage=self.backend.conf.reserved_share_percentage, thin_provisioning=True,
             max_over_subscription_ratio=self.backend.conf.max_over_subscription_ratio,
             capabilities={
-                'vendor_name': 'manila_lite', 'driver_version': _VERSION, 'storage_protocol': 'NFS', **found,
+                'vendor_name': 'manila_lite', 'driver_version': _VERSION, **found,
+                'storage_protocol': '_'.join(sorted(self.PROTOCOLS, reverse=True)),
                 'mount_point_name_support': True, 'size_limit_support': able,
                 'ipv4_support': 4 in families, 'ipv6_support': 6 in families,
                 'qos': self._limits, 'dedupe': False, 'compression': False,
-                **(replication_of(self, self.backend.conf.linux_replication_domain) if able else {})})]
+                **(replication_of(self, self.backend.conf.linux_replication_domain) if able
+                   else {'sg_consistent_snapshot_support': None})})]
 
     def _awake(self) -> None:
-        """NFS servers that died run again."""
+        """File servers that died run again."""
         if not self.HANDLES_SHARE_SERVERS:
-            self._outlet.nfs.awake()
-        for outlet in self._servers.outlets():
+            self._outlets.awake()
+        for outlets in self._servers.outlets():
             try:
-                outlet.nfs.awake()
+                outlets.awake()
             except (CommandFailed, OSError) as bad:
                 LOG.error('A share server is not served, and the others are: %s', bad)
 
@@ -175,7 +184,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
     def _forget_export(self, share: kinds.Share, snapshot: str | None = None) -> None:
         ident = snapshot or share.id
         if not self.HANDLES_SHARE_SERVERS:
-            self._outlet.forget(ident)
+            self._outlets.forget(ident)
         elif share.server:
             self._servers.forget(share.server.id, ident)
 
@@ -201,13 +210,13 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
     def update_access(self, share: kinds.Share, rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
         """Exactly these rules are in force, also for open sessions."""
         _vet_id(share.id)
-        blocks, results = clients.blocks(rules)
         with self._alone(share.id):
             if source := self._source(share.id):
                 if rules:
                     self._limit(share)
-                outlet, texts = self._outlet_of(share), [block.text for block in blocks]
-                refused = outlet.serve(share.id, source, texts, share.mount_point_name)
+                outlet = self._outlet_of(share)
+                blocks, results = outlet.blocks(rules)
+                refused = outlet.serve(share.id, source, [block.text for block in blocks], share.mount_point_name)
             elif rules:
                 raise _missing(share.id)
             else:
@@ -219,10 +228,11 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
         return self._ensuring.shares(targets)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Return the options that what is exported, and from where, depends on, and which namespace it is exported in."""
+        """Return what exports depend on: options, who there is to be let in, and which namespace they are in."""
         conf = self.backend.conf
         space = str(ip.identity(conf.linux_netns)) if conf.linux_netns and not self.HANDLES_SHARE_SERVERS else ''
-        return {name: str(conf[name]) for name in _OF_EXPORTS} | {'space': space}
+        users = smb_users.stamp(Path(conf.linux_cifs_users)) if conf.linux_cifs_users else ''
+        return {name: str(conf[name]) for name in _OF_EXPORTS} | {'space': space, 'users': users}
 
     # Snapshots --------------------------------------------------------------------------------
 
@@ -245,12 +255,13 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
         """The copy is mounted and exported, as a share is."""
         _vet_id(snapshot.id)
         self._vet(snapshot.share)
-        blocks, results = clients.blocks(rules)
         with self._alone(snapshot.id):
             source = self._copy_at(snapshot.id)
             if source is None:
                 raise errors.Final(f'Snapshot {snapshot.id} is not in the pool.')
-            refused = self._outlet_of(snapshot.share).serve(snapshot.id, source, [block.text for block in blocks])
+            outlet = self._outlet_of(snapshot.share)
+            blocks, results = outlet.blocks(rules)
+            refused = outlet.serve(snapshot.id, source, [block.text for block in blocks])
         results |= {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
         as_share = dataclasses.replace(snapshot.share, id=snapshot.id, mount_point_name=None)
         return kinds.ServedSnapshot(tuple(self._locations(as_share)), results)
@@ -300,15 +311,15 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
     # Pieces -----------------------------------------------------------------------------------
 
     def _outlet_of(self, share: kinds.Share) -> Outlet:
-        """Return the NFS server of the share.
+        """Return what serves the share.
 
-        :raises errors.Final: it is to be on a share server, and that does not run.
+        :raises errors.Final: it is to be on a share server, and that does not run; or nothing serves it here.
         """
         if not self.HANDLES_SHARE_SERVERS:
-            return self._outlet
+            return self._outlets.of(share.proto)
         if share.server is None:
             raise errors.Final(f'Share {share.id} has no share server.')
-        return self._servers.outlet(share.server.id)
+        return self._servers.outlet(share.server.id, share.proto)
 
     def _locations(self, share: kinds.Share) -> list[kinds.ExportLocation]:
         if self.HANDLES_SHARE_SERVERS and share.server:
@@ -366,13 +377,6 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
         if not isinstance(self._pool, BtrfsPool):
             raise errors.Final('A plain directory can be neither limited nor snapshotted.')
         return self._pool
-
-    @property
-    def _nfs(self) -> Ganesha:
-        return self._outlet.nfs
-
-    def _mount_point(self, ident: str) -> Path:
-        return self._outlet.mount_point(ident)
 
     @contextlib.contextmanager
     def _alone(self, ident: str) -> Iterator[None]:

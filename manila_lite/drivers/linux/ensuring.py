@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is looked for when shares are ensured, and mended only where it is amiss: clients of what is well notice nothing.
 
-One look for all shares of an NFS server: what it exports, and to whom. Each share costs some system calls besides.
+One look for all shares of a file server: what it exports, and to whom. Each share costs some system calls besides.
 """
 
 import threading
@@ -12,7 +12,6 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import errors, kinds
-from manila_lite.drivers.linux import clients
 from manila_lite.drivers.linux.exports import Seen
 from manila_lite.drivers.linux.outlet import NOT_MOUNTED, Outlet
 from manila_lite.drivers.linux.pool import Pool
@@ -58,7 +57,7 @@ class Ensuring:
         if results and self._mount():
             raise CommandFailed('the pool was unmounted meanwhile')     # so they may all be there
         troubles: list[Exception] = []
-        for group in _by_server(target for target in targets if target.share.id not in results):
+        for group in _by_outlet(target for target in targets if target.share.id not in results):
             results |= self._group(group, common, troubles)
         if troubles and not results:
             raise troubles[0]
@@ -86,7 +85,7 @@ class Ensuring:
             outlet = self._outlet_of(targets[0].share)
             idle = {target.share.id for target in targets if not self._is_mounted(outlet, target.share.id)}
             common += outlet.ensure()
-            seen = outlet.nfs.exports.look([target.share.id for target in targets])
+            seen = outlet.server.exports.look([target.share.id for target in targets])
         except errors.Final as bad:
             return {target.share.id: kinds.EnsureResult(error=str(bad)) for target in targets}
         except (CommandFailed, OSError) as bad:
@@ -98,6 +97,8 @@ class Ensuring:
             try:
                 first = (*common, NOT_MOUNTED) if target.share.id in idle else common
                 results[target.share.id] = self._one(target, outlet, seen[target.share.id], first)
+            except errors.Final as bad:
+                results[target.share.id] = kinds.EnsureResult(error=str(bad))
             except (CommandFailed, OSError) as bad:
                 LOG.error('Share %s is not served: %s', target.share.id, bad)
                 troubles.append(bad)
@@ -110,7 +111,7 @@ class Ensuring:
 
     def _one(self, target: kinds.EnsureTarget, outlet: Outlet, seen: Seen, common: tuple[str, ...]) -> kinds.EnsureResult:
         share = target.share
-        blocks, results = clients.blocks(target.rules)
+        blocks, results = outlet.blocks(target.rules)
         found = (*self._limit(share), *self._limit_traffic(share))
         with self._alone(share.id):
             source = self._source(share.id)
@@ -127,10 +128,11 @@ class Ensuring:
         return self._pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
 
 
-def _by_server(targets: Iterable[kinds.EnsureTarget]) -> Iterable[list[kinds.EnsureTarget]]:
-    groups: dict[str, list[kinds.EnsureTarget]] = {}
+def _by_outlet(targets: Iterable[kinds.EnsureTarget]) -> Iterable[list[kinds.EnsureTarget]]:
+    groups: dict[tuple[str, str], list[kinds.EnsureTarget]] = {}
     for target in targets:
-        groups.setdefault(target.share.server.id if target.share.server else '', []).append(target)
+        place = target.share.server.id if target.share.server else ''
+        groups.setdefault((place, target.share.proto), []).append(target)
     return groups.values()
 
 

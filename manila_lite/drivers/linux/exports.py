@@ -44,6 +44,20 @@ class Seen:
     text: str | None = None
 
 
+def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text: str, server: str) -> list[str]:
+    """Return in words what is not as it should be: where it is, whom it lets in, and what ``server`` starts with."""
+    found = []
+    if seen.path != str(path):
+        found.append('The share was not exported; it is again.')
+    elif list(seen.clients) != list(clients):
+        found.append('Other access rules were in force than there should be; those that should be are.')
+    if seen.text is None:
+        found.append(f'The file with the export for {server} that starts was missing; it is written anew.')
+    elif seen.text != text:
+        found.append(f'The file with the export for {server} that starts was another; it is written anew.')
+    return found
+
+
 class Exports:
     """Safe for threads, if no two change the same export at once."""
 
@@ -129,16 +143,7 @@ class Exports:
         """Return in words what of an export that was seen is not as ``put`` would make it."""
         text = ''.join(clients)
         wanted = _TEXT.format(number=self._number(name), pseudo=self._pseudo(name, mounted_as), path=path, clients=text)
-        found = []
-        if seen.path != str(path):
-            found.append('The share was not exported; it is again.')
-        elif list(seen.clients) != blocks.read(text):
-            found.append('Other access rules were in force than there should be; those that should be are.')
-        if seen.text is None:
-            found.append('The file with the export for an NFS server that starts was missing; it is written anew.')
-        elif seen.text != wanted:
-            found.append('The file with the export for an NFS server that starts was another; it is written anew.')
-        return found
+        return differences(seen, path, blocks.read(text), wanted, 'an NFS server')
 
     # Changes ----------------------------------------------------------------------------------
 

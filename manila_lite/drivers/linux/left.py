@@ -62,10 +62,14 @@ def vet_id(ident: str) -> None:
 
 
 def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]:
-    """Return the way from the pool's root to what a path names: ``address:/way``, or a path of this machine.
+    r"""Return the way from the pool's root to what a path names: ``address:/way``, ``\\address\share``, or a path of this
+    machine.
 
     :raises errors.Final: it names nothing in the pool.
     """
+    if path.startswith('\\\\'):
+        address, _, name = path[2:].partition('\\')
+        path = f'{address}:/{SHARES}/{name}' if name else f'{address}:/'
     address, colon, way = path.rpartition(':/')
     if colon:
         if address.strip('[]') not in set(addresses):

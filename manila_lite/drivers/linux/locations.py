@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where shares mount, in the order of the API. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from oslo_utils import netutils
 
 from manila_lite import kinds
+
+_PATHS: dict[str, Callable[[str, str], str]] = {
+    'NFS': lambda address, name: f'{netutils.escape_ipv6(address)}:/shares/{name}',
+    'CIFS': lambda address, name: rf'\\{address}\{name}',
+}
 
 
 def at(share: kinds.Share, addresses: Iterable[str]) -> list[kinds.ExportLocation]:
@@ -21,7 +26,7 @@ def on(share: kinds.Share, server: kinds.ShareServer) -> list[kinds.ExportLocati
 
 
 def _location(share: kinds.Share, address: str, *, preferred: bool = False, admin: bool = False) -> kinds.ExportLocation:
-    path = f'{netutils.escape_ipv6(address)}:/shares/{share.mount_point_name or share.id}'
+    path = _PATHS[share.proto](address, share.mount_point_name or share.id)
     return kinds.ExportLocation(path, preferred, admin, {'ip_version': str(_version(address))})
 
 

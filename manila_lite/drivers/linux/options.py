@@ -15,7 +15,12 @@ OPTIONS = (
                 help='Addresses in the export locations, without share servers. IPv4 is listed first, as preferred.'),
     cfg.PortOpt('linux_nfs_port', default=2049, help='Port of the NFS server. Clients must name another than 2049. A '
                                                      'change restarts the NFS server, as of the three options below.'),
-    cfg.StrOpt('linux_netns', help='Network namespace to run the NFS server in; it must exist. Default: that of the '
+    cfg.StrOpt('linux_cifs_users',
+               help='File with the users that CIFS shares may be opened to, and hashes of their passwords, in the form that '
+                    'Samba calls smbpasswd; see manila-linux-user. Without it, or without Samba, the backend serves NFS '
+                    'only. Changes of the file are heeded at once.'),
+    cfg.PortOpt('linux_cifs_port', default=445, help='Port of the CIFS server. Clients must name another than 445.'),
+    cfg.StrOpt('linux_netns', help='Network namespace to run the file servers in; it must exist. Default: that of the '
                                    'share manager. Share servers have their own.'),
     cfg.StrOpt('linux_fabric_netns', default='manila-fabric',
                help='Network namespace with the bridges that share servers are plugged into, with '

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One NFS server with what it exports: each share is mounted on its own, then exported from there."""
+"""One file server with what it exports: each share is mounted on its own, then exported from there."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+import psutil
+
+from manila_lite import kinds
 from manila_lite.drivers.linux import mounts
+from manila_lite.drivers.linux.clients import Block
 from manila_lite.drivers.linux.exports import Seen
-from manila_lite.drivers.linux.ganesha import Ganesha
+from manila_lite.drivers.linux.file_server import FileServer
 
 #: Says where in the pool a share is, or nothing if it is not there.
 Source = Callable[[str], Path | None]
@@ -18,37 +21,46 @@ NOT_MOUNTED = 'The share was not mounted; it is again.'
 class Outlet:
     """Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, state: Path, conf: Any, netns: str | None, source: Source):
+    def __init__(self, state: Path, server: FileServer, source: Source):
         self._state = state
         self._source = source
-        self.nfs = Ganesha(state, conf.linux_nfs_port, netns=netns, graceless=conf.linux_graceless,
-                           grace=conf.linux_grace_period)
+        self.server = server
 
     def start(self) -> None:
-        """The NFS server runs, with the exports of an earlier run.
+        """The server runs, with the exports of an earlier run; if it is needed.
 
         :raises CommandFailed: it does not come up.
         """
         self._state.mkdir(parents=True, exist_ok=True)
-        self.nfs.start(self._remount)
+        self.server.start(self._remount)
+
+    def servers(self) -> list[psutil.Process]:
+        """Return the programs that clients talk to."""
+        return [process for process in (self.server.process,) if process]
+
+    @property
+    def amiss(self) -> tuple[str, ...]:
+        """Return in words that the server does not run as it should."""
+        well = self.server.fits and not self.server.missed
+        return () if well else (f'The {self.server.NAME} did not run; it was started anew.',)
 
     def ensure(self) -> tuple[str, ...]:
-        """The NFS server runs with the options of now, in the namespace of now. Returns in words what was amiss.
+        """The server runs with the options of now, in the namespace of now. Returns in words what was amiss.
 
         :raises CommandFailed: it does not come up, or was stopped on purpose.
         """
-        if self.nfs.fits:
-            return ('The NFS server did not run; it was started anew.',) if self.nfs.awake() else ()
-        self.nfs.start(self._remount, even_if_stopped=False)
-        return ('The NFS server did not run where and as it should; it was started anew.',)
+        if self.server.fits:
+            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.awake() else ()
+        self.server.start(self._remount, even_if_stopped=False)
+        return (f'The {self.server.NAME} did not run where and as it should; it was started anew.',)
 
     def _remount(self) -> None:
         """What was exported before is mounted; what cannot be, is not exported: it would be an empty directory."""
-        for ident in self.nfs.exports.served():
+        for ident in self.server.exports.served():
             if source := self._source(ident):
                 self._mount(ident, source)
             else:
-                self.nfs.exports.hold(ident)
+                self.server.exports.hold(ident)
 
     def _mount(self, ident: str, source: Path) -> None:
         place = self.mount_point(ident)
@@ -57,8 +69,8 @@ class Outlet:
             mounts.bind(source, place)
 
     def stop(self) -> None:
-        """The NFS server has ended and nothing is mounted for it."""
-        self.nfs.stop()
+        """The server has ended and nothing is mounted for it."""
+        self.server.stop()
         for place in sorted((self._state / 'exports').glob('*')):
             mounts.unmount(place)
 
@@ -66,10 +78,14 @@ class Outlet:
         """Return where a share is mounted."""
         return self._state / 'exports' / ident
 
+    def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
+        """Return as clients of an export those rules that can be expressed, and a result for every rule."""
+        return self.server.blocks(rules)
+
     def serve(self, ident: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """The share is mounted, and exported to exactly these clients; see ``Exports.put``."""
         self._mount(ident, source)
-        return self.nfs.export(ident, self.mount_point(ident), blocks, mounted_as)
+        return self.server.export(ident, self.mount_point(ident), blocks, mounted_as)
 
     def mounts(self, ident: str, source: Path) -> bool:
         """Say whether the share is mounted, and nothing else in its place."""
@@ -81,7 +97,7 @@ class Outlet:
 
         Returns what ``Exports.put`` does, and in words what was amiss.
         """
-        place, exports = self.mount_point(ident), self.nfs.exports
+        place, exports = self.mount_point(ident), self.server.exports
         mounted = _is_same(place, source)
         if mounted and not exports.amiss(ident, place, blocks, seen, mounted_as):
             return {}, []
@@ -96,21 +112,21 @@ class Outlet:
 
     def serve_again(self, ident: str, source: Path) -> None:
         """The share is mounted, and exported to the clients that it had."""
-        self.serve(ident, source, self.nfs.exports.clients_of(ident))
+        self.serve(ident, source, self.server.exports.clients_of(ident))
 
     def withdraw(self, ident: str) -> None:
         """The share is neither exported nor mounted; its clients are remembered."""
-        self.nfs.withdraw(ident)
+        self.server.withdraw(ident)
         mounts.unmount(self.mount_point(ident))
 
     def forget(self, ident: str) -> None:
         """Nothing is left of the export; a busy mount goes when its last user ends."""
-        self.nfs.forget(ident)
+        self.server.forget(ident)
         self._unmount(ident)
 
     def discard(self, ident: str) -> None:
         """Nothing is left of the export of a server that does not run."""
-        self.nfs.exports.discard(ident)
+        self.server.exports.discard(ident)
         self._unmount(ident)
 
     def _unmount(self, ident: str) -> None:

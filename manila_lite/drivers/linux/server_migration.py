@@ -60,6 +60,8 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
             raise errors.Final('The pool of this backend is a plain directory.')
         if migration.source_host == self.backend.host:
             raise errors.Final('The share server is on this backend already.')
+        if unserved := sorted({share.proto for share in migration.shares} - self.PROTOCOLS):
+            raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
         for ident in (migration.id, migration.source.id, *(share.id for share in migration.shares),
                       *(snapshot.id for snapshot in migration.snapshots)):
             if not SAFE_ID.fullmatch(ident):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers: each a network namespace with an NFS server in it, on the pool of the backend."""
+"""Share servers: each a network namespace with file servers in it, on the pool of the backend."""
 
 import concurrent.futures
 import re
@@ -18,6 +18,7 @@ from manila_lite.drivers.linux import halting, locations, notes
 from manila_lite.drivers.linux.fabric import Fabric
 from manila_lite.drivers.linux.namespace import Namespace
 from manila_lite.drivers.linux.outlet import Outlet, Source
+from manila_lite.drivers.linux.outlets import Outlets, exported
 from manila_lite.drivers.linux.run import CommandFailed
 
 LOG = log.getLogger(__name__)
@@ -36,25 +37,26 @@ class Servers:
         self._conf = conf
         self._source = source
         self._fabric = Fabric(conf.linux_fabric_netns)
-        self._running: dict[str, Outlet] = {}
+        self._running: dict[str, Outlets] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
 
     # What there is ----------------------------------------------------------------------------
 
-    def outlet(self, ident: str) -> Outlet:
-        """Return the NFS server of a share server that runs.
+    def outlet(self, ident: str, proto: str = 'NFS') -> Outlet:
+        """Return what serves a protocol on a share server that runs.
 
-        :raises errors.Final: it does not.
+        :raises errors.Final: it does not, or nothing does.
         """
         self._must_be_here(ident)
         try:
-            return self._running[ident]
+            outlets = self._running[ident]
         except KeyError:
             raise errors.Final(f'Share server {ident} does not run on this backend.') from None
+        return outlets.of(proto)
 
-    def outlets(self) -> list[Outlet]:
-        """Return the NFS servers of all share servers that run."""
+    def outlets(self) -> list[Outlets]:
+        """Return what serves on all share servers that run."""
         return [outlet for ident, outlet in list(self._running.items()) if not halting.by(self._state / ident)]
 
     def held(self) -> list[str]:
@@ -89,11 +91,11 @@ class Servers:
 
     def forget(self, ident: str, share: str) -> None:
         """The server does not export the share, and will not when it runs again."""
-        if (outlet := self._running.get(ident)) and not halting.by(self.folder(ident)):
-            outlet.forget(share)
+        if (outlets := self._running.get(ident)) and not halting.by(self.folder(ident)):
+            outlets.forget(share)
             return
         with self._lock(ident):
-            self._new_outlet(ident).discard(share)
+            self._new_outlets(ident).discard(share)
 
     # Changes ----------------------------------------------------------------------------------
 
@@ -119,13 +121,12 @@ class Servers:
             return (*self._namespace(server.id).have(server.allocations), *self._start(server.id))
 
     def _start(self, ident: str) -> tuple[str, ...]:
-        outlet = self._running.get(ident)
-        if outlet:
-            return outlet.ensure()      # to start it once more would harm calls for its shares
-        outlet = self._new_outlet(ident)
-        found = () if outlet.nfs.running and outlet.nfs.fits else ('The NFS server did not run; it was started anew.',)
-        outlet.start()
-        self._running[ident] = outlet
+        outlets = self._running.get(ident)
+        if outlets:
+            return outlets.ensure()     # to start them once more would harm calls for its shares
+        outlets = self._new_outlets(ident)
+        found = outlets.start()
+        self._running[ident] = outlets
         return found
 
     def _must_be_here(self, ident: str) -> None:
@@ -165,8 +166,8 @@ class Servers:
         """The server may run here again."""
         halting.drop(self.folder(ident))
 
-    def _new_outlet(self, ident: str) -> Outlet:
-        return Outlet(self._state / ident, self._conf, self._namespace(ident).name, self._source)
+    def _new_outlets(self, ident: str) -> Outlets:
+        return Outlets(self._state / ident, self._conf, self._namespace(ident).name, self._source)
 
     def drop(self, ident: str) -> None:
         """Nothing is left of the server.
@@ -180,11 +181,11 @@ class Servers:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _must_export_nothing(self, folder: Path) -> None:
-        if left := sorted(file.stem for place in ('exports.d', 'held') for file in (folder / place).glob('*.conf')):
+        if left := exported([folder]):
             raise errors.Final(f'Share server {folder.name} still exports {", ".join(left)}.')
 
     def leave(self, ident: str) -> None:
-        """Nobody finds the server's NFS server any more, which goes on.
+        """Nobody finds the server's file servers any more, which go on.
 
         :raises errors.Final: it still exports shares.
         """
@@ -203,9 +204,9 @@ class Servers:
     def _halt(self, ident: str) -> None:
         folder = self._state / ident
         namespace = self._namespace(ident)
-        outlet = self._running.pop(ident, None)
+        outlets = self._running.pop(ident, None)
         if folder.exists():
-            (outlet or self._new_outlet(ident)).stop()
+            (outlets or self._new_outlets(ident)).stop()
         namespace.delete()
 
     def halt(self) -> None:
@@ -225,16 +226,16 @@ class LinuxServers(SpansSubnets, AddsSubnets):
         return self._servers.held()
 
     def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
-        """A namespace with the server's addresses is there, and an NFS server in it."""
+        """A namespace with the server's addresses is there, and an NFS server in it; that for CIFS comes with a share."""
         self._servers.have(server)
         return _details(server)
 
     def teardown_server(self, server: kinds.ShareServer) -> None:
-        """The NFS server, the namespace, its interfaces and bridges that nobody else uses are gone."""
+        """The file servers, the namespace, its interfaces and bridges that nobody else uses are gone."""
         self._servers.drop(server.id)
 
     def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
-        """Each server has its namespace, its addresses and its NFS server; some at a time."""
+        """Each server has its namespace, its addresses and its file servers; some at a time."""
         with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as several:
             return dict(zip((server.id for server in servers), several.map(self._ensure_server, servers), strict=True))
 
@@ -254,7 +255,7 @@ class LinuxServers(SpansSubnets, AddsSubnets):
     def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
                                                 shares: Sequence[kinds.Share],
                                                 snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
-        """The namespace has one interface more for each new address; the NFS server listens there already."""
+        """The namespace has one interface more for each new address; the file servers listen there already."""
         self._servers.outlet(server.id)
         joined = server.joined(new)
         self._servers.have(joined)

@@ -17,6 +17,7 @@ from manila_lite.drivers.linux import btrfs, left, mounts
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.ensuring import Ensuring
 from manila_lite.drivers.linux.outlet import Outlet
+from manila_lite.drivers.linux.outlets import exported
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.servers import Servers
 
@@ -82,8 +83,7 @@ class LinuxShareManaging(ManagesSnapshots):
         return place
 
     def _is_exported(self, name: str) -> bool:
-        homes = [self._state, *self._servers.folders()]
-        return any((home / place / f'{name}.conf').exists() for home in homes for place in ('exports.d', 'held'))
+        return name in exported([self._state, *self._servers.folders()])
 
     def _size(self, place: Path, options: Mapping[str, str]) -> int:
         """Return the size in GiB: what its limit comes to, else the option, else what it holds.
@@ -206,7 +206,7 @@ class LinuxShareManaging(ManagesSnapshots):
 
     @abc.abstractmethod
     def _outlet_of(self, share: kinds.Share) -> Outlet:
-        """Return the NFS server of the share."""
+        """Return what serves the share."""
 
     @abc.abstractmethod
     def _locations(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:

@@ -171,7 +171,7 @@ class Promises:
         share = self.a_share(mount_point_name=f'team_{uuidutils.generate_uuid(dashed=False)}')
         locations = tuple(self.driver.create_share(share))
         for location in locations:
-            self.assertTrue(location.path.endswith(f'/{share.mount_point_name}'), location)
+            self.assertTrue(location.path.endswith((f'/{share.mount_point_name}', f'\\{share.mount_point_name}')), location)
         share = dataclasses.replace(share, export_locations=locations)
         self.assertEqual(locations, tuple(self.ensured(share, self.GOOD).export_locations))
 

@@ -90,5 +90,12 @@ class OnServers:
     def assert_serves(self, server: kinds.ShareServer, locations) -> None:
         """The locations are those of the server: one for each address, in the order of the API, IPv4 before IPv6."""
         self.assert_locations(locations)
-        hosts = [location.path.partition('/shares/')[0].removesuffix(':').strip('[]') for location in locations]
+        hosts = [_host(location.path) for location in locations]
         self.assertEqual([allocation.ip_address for allocation in server.allocations], hosts)
+
+
+def _host(path: str) -> str:
+    """Return the address in a path of either protocol."""
+    if path.startswith('\\\\'):
+        return path[2:].partition('\\')[0]
+    return path.partition('/shares/')[0].removesuffix(':').strip('[]')

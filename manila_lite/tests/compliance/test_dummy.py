@@ -6,6 +6,7 @@ import signal
 import testscenarios
 
 from manila_lite.tests.compliance import (
+    backups,
     base,
     calls,
     cases,
@@ -158,4 +159,8 @@ class DummyShareMigrationsTest(share_migrations.EveryShareMigrationCall, DummySh
 
 
 class DummyReplicationTest(replication.EveryReplicationCall, replication.Follows, DummyBinding):
+    pass
+
+
+class DummyBackupsTest(backups.EveryBackupCall, backups.KeepsBackups, DummyBinding):
     pass

@@ -7,7 +7,16 @@ from importlib import metadata
 import testtools
 
 from manila_lite.drivers import interface, load
-from manila_lite.tests.compliance import base, calls, managing, promises, replication, server_promises, share_migrations
+from manila_lite.tests.compliance import (
+    backups,
+    base,
+    calls,
+    managing,
+    promises,
+    replication,
+    server_promises,
+    share_migrations,
+)
 
 SUITES = (calls.EveryCall, calls.BesideAccess, promises.Promises)
 SERVER_SUITES = (server_promises.EveryServerCall, server_promises.BesideServer, server_promises.ServerPromises)
@@ -29,8 +38,10 @@ class EveryDriverTest(testtools.TestCase):
             takes_servers = issubclass(load.load_class(name), interface.MigratesServers)
             manages = issubclass(load.load_class(name), interface.ManagesShares)
             takes_shares = issubclass(load.load_class(name), interface.MigratesShares)
+            backs_up = issubclass(load.load_class(name), interface.BacksUp)
             replicates = issubclass(load.load_class(name), interface.Replicates)
             wanted = (*SUITES, *((replication.EveryReplicationCall,) if replicates else ()),
+                      *((backups.EveryBackupCall,) if backs_up else ()),
                       *(MANAGING_SUITES if manages else ()), *(SHARE_MIGRATION_SUITES if takes_shares else ()),
                       *(SERVER_SUITES if makes_servers else ()), *(MIGRATION_SUITES if takes_servers else ()))
             for suite in wanted:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import fixtures
 
-from manila_lite import errors
-from manila_lite.drivers.linux import btrfs, peers
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import btrfs, check, exports, peers
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.run import CommandFailed
 from manila_lite.tests.compliance import (
+    backups,
     base,
     calls,
     managing,
@@ -93,12 +94,12 @@ class LinuxBinding(base.Binding):
 
     def outlet(self, share):
         """Return the NFS server that the share is on."""
-        return self.driver._outlet
+        return self.driver._outlets.of('NFS')
 
     def in_force(self, share):
         """What Ganesha says of the clients that it lets in now, not what is written anywhere."""
         outlet = self.outlet(share)
-        nfs = outlet.nfs
+        nfs = outlet.server
         shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
         number = shown.get(str(outlet.mount_point(share.id)))
         if number is None:
@@ -116,6 +117,53 @@ class LinuxBinding(base.Binding):
         self.driver.teardown()
         next(self.state_dir.glob('**/exports.d/*.conf')).unlink()
         self.restart()
+
+
+class LinuxCifsBinding(LinuxBinding):
+    """The same storage, and Samba."""
+
+    GOOD = (('user', 'alice', 'rw'), ('user', 'bobby', 'ro'))
+    OTHER = (('user', 'carol', 'rw'), ('user', 'alice', 'ro'))
+    BAD = (('telepathy', 'alice', 'rw'), ('user', 'alice', 'admin'), ('user', 'nobody there', 'rw'), ('ip', '10.1.0.5', 'rw'))
+
+    def setUp(self):
+        super().setUp()
+        if lacks := check.lacks_for_cifs(self.driver.backend.conf):
+            self.skipTest(lacks)
+
+    def options(self):
+        users = self.root / 'users'
+        users.write_text(''.join(f'{name}:0:{"X" * 32}:{"0" * 32}:[U          ]:LCT-6B02628D:\n'
+                                 for name in ('alice', 'bobby', 'carol')))
+        return super().options() | {'linux_cifs_users': str(users)}
+
+    def a_share(self, *args, **changes):
+        return super().a_share(*args, **{'proto': 'CIFS'} | changes)
+
+    def outlet(self, share):
+        return self.driver._outlets.of('CIFS')
+
+    def in_force(self, share):
+        """What smbd has read, if it runs."""
+        server = self.outlet(share).server
+        seen = server.exports.look([share.id])[share.id] if server.running else exports.Seen()
+        return {('user', *client) for client in seen.clients}
+
+
+class LinuxCifsPromisesTest(promises.Promises, LinuxCifsBinding):
+    # Storage is the same as with NFS, where the others are tried.
+    test_deleting_what_is_not_there_is_a_success = test_share_that_is_not_there_cannot_be_resized = None
+    test_share_that_is_not_there_has_no_snapshots = test_snapshot_that_is_not_there_cannot_be_cloned = None
+    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_pool_that_is_not_there = test_ensuring_nothing = None
+    test_ids_that_are_no_file_names_reach_nothing = test_report_has_room = None
+    test_rules_of_a_share_that_is_not_there = test_protocol_that_is_not_served = None
+    test_what_is_missing_is_told_and_not_made = None
+
+
+class LinuxCifsEveryCallTest(calls.EveryCall, LinuxCifsBinding):
+    # As above.
+    MOMENTS = (0.03,)
+    scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('UpdateAccess', 'DeleteShare')]
 
 
 class LinuxEveryCallTest(calls.EveryCall, LinuxBinding):
@@ -157,7 +205,7 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         return server
 
     def outlet(self, share):
-        return self.driver._servers.outlet(share.server.id)
+        return self.driver._servers.outlet(share.server.id, share.proto)
 
     def addresses(self, server):
         """What the kernel says, if an NFS server is there to answer."""
@@ -165,7 +213,7 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
             outlet = self.driver._servers.outlet(server.id)
         except errors.Final:
             return set()
-        return self.left_there(server) if outlet.nfs.running else set()
+        return self.left_there(server) if outlet.server.running else set()
 
     def left_there(self, server):
         links = json.loads(self._run('ip', '-n', f'manila-{server.id}', '-json', 'address', 'show', 'scope', 'global'))
@@ -235,6 +283,21 @@ class LinuxMigrationsTest(server_promises.EveryMigrationCall, LinuxMigrationBind
     test_once = test_again_after_a_restart = None
 
 
+class LinuxCifsMigrationTest(server_promises.EveryMigrationCall, LinuxMigrationBinding, LinuxCifsBinding):
+    # The data comes as with NFS; this is about what is served where.
+    scenarios = [row for row in server_promises.EveryMigrationCall.scenarios if row[0] == 'CompleteInPlace']
+    test_once = test_again_after_a_death = test_again_after_a_restart = None
+
+    def origin_options(self):
+        return super().origin_options() | {'linux_cifs_users': str(self.root / 'users')}
+
+    def test_a_target_without_cifs_is_no_target(self):
+        migration = self.a_migration()
+        self.driver.PROTOCOLS = frozenset({'NFS'})
+        self.assertIn('not serve CIFS', self.driver.share_server_migration_check_compatibility(migration).reason)
+        self.assertRaises(errors.Final, self.driver.share_server_migration_start, migration)
+
+
 class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrationBinding):
     def test_leftovers_are_not_taken_for_what_is_to_come(self):
         migration = self.a_migration()
@@ -270,6 +333,19 @@ class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrati
 class LinuxShareMigrationBinding(LinuxOrigin, share_migrations.MovesShares, LinuxBinding):
     def origin_options(self):
         return super().origin_options() | {'linux_nfs_port': '12049'}
+
+
+class LinuxBackupsTest(backups.EveryBackupCall, backups.KeepsBackups, LinuxBinding):
+    # The others are part of these.
+    scenarios = [row for row in backups.EveryBackupCall.scenarios
+                 if row[0] in ('CreateContinue', 'RestoreContinue', 'RestoreOfNothing', 'Delete')]
+    MOMENTS = (0.05,)
+    test_once = test_again_after_a_restart = None
+
+    def backup_type(self):
+        export = self.root / 'export'
+        export.mkdir(exist_ok=True)
+        return kinds.BackupType('nightly', str(export), 'none', 'bind')
 
 
 class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):

@@ -15,7 +15,7 @@ _NETWORKS = """networks:
 - {id: a-flat-one, subnets: [{id: more, cidr: 10.66.3.0/25, gateway: 10.66.3.1, ranges: [[10.66.3.5, 10.66.3.9]]}]}
 - {id: net-same, network_type: vlan, segmentation_id: 15, subnets: [{id: same, cidr: 10.66.1.0/24}]}
 """
-_CONFIG = """[DEFAULT]
+CONFIG = """[DEFAULT]
 state_path = {state}/lib
 [standalone_network]
 file = {state}/networks.yaml
@@ -32,7 +32,7 @@ linux_fabric_netns = {fabric}
 class ApiTest(server_base.MachineTest):
     """A service of its own for each test, as a process that can be killed."""
 
-    CONFIG = _CONFIG
+    CONFIG = CONFIG
     POOLS = ('pool.img',)
 
     def setUp(self):

@@ -34,19 +34,19 @@ class Breaker:
 
     def unmount_all(self):
         """The NFS server died, and mounts and the loop device are gone."""
-        base.kill(self.outlet.nfs._server)
+        base.kill(self.outlet.server._server)
         for place in [*self.outlet._state.glob('exports/*'), self.pool.root]:
             mounts.unmount(place)
         mounts.detach(self.pool._source)
 
     def kill_server(self):
-        base.kill(self.outlet.nfs._server)
+        base.kill(self.outlet.server._server)
 
     def kill_bus(self):
-        base.kill(self.outlet.nfs._bus)
+        base.kill(self.outlet.server._bus)
 
     def remove_export(self):
-        self.outlet.nfs._call('RemoveExport', 'q', [self.outlet.nfs.exports._numbers[self.share.id]])
+        self.outlet.server._call('RemoveExport', 'q', [self.outlet.server.exports._numbers[self.share.id]])
 
     def remove_file(self):
         self.file.unlink()
@@ -60,7 +60,7 @@ class Breaker:
         """Somebody told the server of other rules than the file has."""
         draft = self.file.with_name('draft')
         draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
-        self.outlet.nfs._manager.tell('UpdateExport', draft, self.outlet.nfs.exports._numbers[self.share.id])
+        self.outlet.server._manager.tell('UpdateExport', draft, self.outlet.server.exports._numbers[self.share.id])
         draft.unlink()
 
     def limit(self, size):
@@ -97,16 +97,17 @@ class Plain(Ensure, base.ShareTest):
         self.target = kinds.EnsureTarget(dataclasses.replace(self.made, export_locations=locations),
                                          (kinds.AccessRule('r', 'ip', *self.rule),))
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.breaker = Breaker(self.driver, self.driver._outlet, self.made)
+        self.breaker = Breaker(self.driver, self.driver._outlets.of('NFS'), self.made)
 
     def test_what_is_well_is_left_alone(self):
         client = self.session('one', self.made)
         client.call('write', 'g', 'open')
         others = [kinds.EnsureTarget(self.share()) for _ in range(3)]
-        before, process = table(self.state / 'state'), self.driver._nfs._server.process()
+        server = self.driver._outlets.of('NFS').server
+        before, process = table(self.state / 'state'), server.process
         results = self.driver.ensure_shares([self.target, *others])
         self.assertEqual([((), None)] * 4, [(result.repaired, result.error) for result in results.values()])
-        self.assertEqual((before, process), (table(self.state / 'state'), self.driver._nfs._server.process()))
+        self.assertEqual((before, process), (table(self.state / 'state'), server.process))
         self.assertEqual((True, 'open'), client.call('read', 'g'))
 
     def test_each_thing_that_was_broken(self):
@@ -135,7 +136,7 @@ class Plain(Ensure, base.ShareTest):
     def test_an_nfs_server_that_starts_without_the_pool_serves_no_empty_directory(self):
         self.breaker.unmount_all()
         self.assertRaises(CommandFailed, self.driver.report)
-        self.assertTrue(self.driver._nfs.running)
+        self.assertTrue(self.driver._outlets.of('NFS').server.running)
         self.refused('NOENT', 'one', self.made, 'list')
         self.ensure('The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing')
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -176,10 +177,10 @@ class Plain(Ensure, base.ShareTest):
         self.driver.setup()
 
     def test_a_server_that_was_stopped_on_purpose_stays_so(self):
-        self.driver._nfs.stop()
+        self.driver._outlets.of('NFS').server.stop()
         self.addCleanup(self.driver.setup)
         self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
-        self.assertFalse(self.driver._nfs.running)
+        self.assertFalse(self.driver._outlets.of('NFS').server.running)
 
     def test_a_size_that_was_just_changed_stands(self):
         self.driver.extend_share(self.made, 3)
@@ -214,11 +215,11 @@ class OnServer(Ensure, server_base.ServerTest):
 
     def test_what_is_well_is_left_alone(self):
         state = self.machine.state / 'state'
-        before, process = table(state), self.outlet.nfs._server.process()
+        before, process = table(state), self.outlet.server._server.process()
         links = base.command('ip', '-n', self.name, 'address') + base.command('ip', '-n', self.machine.fabric, 'link')
         self.ensure_server()
         self.ensure()
-        self.assertEqual((before, process), (table(state), self.outlet.nfs._server.process()))
+        self.assertEqual((before, process), (table(state), self.outlet.server._server.process()))
         self.assertEqual(links, base.command('ip', '-n', self.name, 'address') + base.command(
             'ip', '-n', self.machine.fabric, 'link'))
 

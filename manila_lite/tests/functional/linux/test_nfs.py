@@ -69,7 +69,7 @@ class Access(base.LinuxTest):
             self.assertIsNone(results[1])
             self.assertIn('yntax', results[2])
             self.works('one', share, 'write', 'f', 'good')
-            self.driver._nfs.withdraw(share.id)
+            self.driver._outlets.of('NFS').server.withdraw(share.id)
         self.grant(share, (self.fabric.v4('two'), 'ro'))
         self.refused('NOENT', 'one', share, 'list')
 
@@ -96,7 +96,7 @@ class Access(base.LinuxTest):
             thread.join(30)
         for share in (shares[0], shares[-1]):
             self.works('one', share, 'write', 'f', share.id)
-        numbers = list(self.driver._nfs.exports._numbers.values())
+        numbers = list(self.driver._outlets.of('NFS').server.exports._numbers.values())
         self.assertEqual(len(numbers), len(set(numbers)))
 
     def test_a_grant_is_quick(self):
@@ -188,7 +188,7 @@ class Data(base.ShareTest):
         self.refused('ROFS', 'two', past, 'write', 'f', 'other')
         self.refused('NOENT', 'one', past, 'read', 'f')
         self.assertEqual('after', self.works('one', self.made, 'read', 'f'))
-        self.driver._outlet.stop()
+        self.driver._outlets.of('NFS').stop()
         self.driver.setup()     # as after a reboot: what was exported is mounted first
         self.assertEqual('before', self.works('two', past, 'read', 'f'))
         self.driver.delete_snapshot(snapshot)
@@ -210,4 +210,5 @@ class PlainDirectory(base.LinuxTest):
                      'mount_snapshot_support', 'snapshot_inherit_share_access_support',
                      'size_limit_support'):
             self.assertIs(False, pool.capabilities[name])
+        self.assertIsNone(pool.capabilities['sg_consistent_snapshot_support'])
         self.assertRaises(errors.Final, self.driver.create_snapshot, kinds.Snapshot('s', share, 1))

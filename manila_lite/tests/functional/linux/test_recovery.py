@@ -25,16 +25,16 @@ class Recovery(base.ShareTest):
 
     def test_a_new_manager_adopts_what_runs(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        server = self.driver._nfs._server.process()
+        server = self.driver._outlets.of('NFS').server._server.process()
         type(self).driver = self.make()
         self.driver.setup()
         self.ensure()
-        self.assertEqual(server, self.driver._nfs._server.process())
+        self.assertEqual(server, self.driver._outlets.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_a_killed_server_comes_back_with_its_rules(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        base.kill(self.driver._nfs._server)
+        base.kill(self.driver._outlets.of('NFS').server._server)
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -120,7 +120,7 @@ class Recovery(base.ShareTest):
 
     def test_a_server_that_dies_at_work_is_noticed(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        for daemon in (self.driver._nfs._server, self.driver._nfs._bus):
+        for daemon in (self.driver._outlets.of('NFS').server._server, self.driver._outlets.of('NFS').server._bus):
             base.kill(daemon)
             self.driver.report()
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -130,12 +130,12 @@ class Recovery(base.ShareTest):
         self.refused('NOENT', 'two', self.made, 'list')
 
     def test_a_manager_that_died_before_it_wrote_down_the_pid(self):
-        daemons = self.driver._nfs._server, self.driver._nfs._bus
+        daemons = self.driver._outlets.of('NFS').server._server, self.driver._outlets.of('NFS').server._bus
         before = [daemon.process() for daemon in daemons]
         for daemon in daemons:
             daemon.record.unlink()
         self.restart()
-        self.assertTrue(self.driver._nfs.running)
+        self.assertTrue(self.driver._outlets.of('NFS').server.running)
         self.assertEqual([], [process for process in before if process.is_running() and process.status() != 'zombie'])
         self.works('one', self.made, 'write', 'f', 'hello')
 
@@ -143,7 +143,7 @@ class Recovery(base.ShareTest):
         stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
-        daemon = self.driver._nfs._server
+        daemon = self.driver._outlets.of('NFS').server._server
         base.kill(daemon)
         daemon.record.write_text(re.sub(r'"pid": \d+', f'"pid": {stranger.pid}', daemon.record.read_text()))
         self.restart()
@@ -164,14 +164,14 @@ class Recovery(base.ShareTest):
         manager.send_signal(signal.SIGKILL)
         manager.communicate()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        server = type(self).driver._nfs._server.process()
+        server = type(self).driver._outlets.of('NFS').server._server.process()
         self.restart()
-        self.assertEqual(server, self.driver._nfs._server.process())
+        self.assertEqual(server, self.driver._outlets.of('NFS').server._server.process())
 
     def test_changed_options_of_the_server_take_effect(self):
-        before = self.driver._nfs._server.process()
+        before = self.driver._outlets.of('NFS').server._server.process()
         self.restart('linux_nfs_port = 12049\n')
-        self.assertNotEqual(before, self.driver._nfs._server.process())
+        self.assertNotEqual(before, self.driver._outlets.of('NFS').server._server.process())
         self.refused('', 'one', self.made, 'list')
         self.restart()
         self.works('one', self.made, 'list')
@@ -179,14 +179,14 @@ class Recovery(base.ShareTest):
     def test_numbers_of_exports_stay(self):
         others = [self.share() for _ in range(3)]
         self.driver.delete_share(others[0])
-        before = dict(self.driver._nfs.exports._numbers)
-        base.kill(self.driver._nfs._server)
+        before = dict(self.driver._outlets.of('NFS').server.exports._numbers)
+        base.kill(self.driver._outlets.of('NFS').server._server)
         self.restart()
-        self.assertEqual(before, self.driver._nfs.exports._numbers)
+        self.assertEqual(before, self.driver._outlets.of('NFS').server.exports._numbers)
         (self.state / 'state' / 'exports.d' / f'{self.made.id}.conf').unlink()
         self.restart()
         self.grant(self.made, self.rule)
-        self.assertEqual(before, self.driver._nfs.exports._numbers)
+        self.assertEqual(before, self.driver._outlets.of('NFS').server.exports._numbers)
 
     def test_a_torn_export_file_does_not_keep_the_others_from_clients(self):
         torn = self.share()
@@ -205,7 +205,7 @@ class Recovery(base.ShareTest):
         swap = self.driver._pool.swap
 
         def die(ident):
-            base.kill(self.driver._nfs._server)
+            base.kill(self.driver._outlets.of('NFS').server._server)
             self.driver.report()
             self.refused('NOENT', 'one', self.made, 'list')
             swap(ident)
@@ -220,8 +220,8 @@ class Recovery(base.ShareTest):
         snapshot = self.snapshot(self.made)
         pool = self.driver._pool
         pool.prepare_revert(self.made.id, snapshot.id, 1)
-        self.driver._nfs.withdraw(self.made.id)
-        mounts.unmount(self.driver._mount_point(self.made.id))
+        self.driver._outlets.of('NFS').server.withdraw(self.made.id)
+        mounts.unmount(self.driver._outlets.of('NFS').mount_point(self.made.id))
         pool.share(self.made.id).rename(pool._old(self.made.id))
         self.assertEqual([None], self.grant(self.made, (self.fabric.v4('two'), 'ro')))
         self.driver.revert_to_snapshot(snapshot)

@@ -78,7 +78,7 @@ class Traces(testtools.TestCase):
     def test_teardown_while_somebody_uses_a_file(self):
         driver = self.make()
         share = self.used(driver)
-        with (driver._mount_point(share.id) / 'busy').open('w'):
+        with (driver._outlets.of('NFS').mount_point(share.id) / 'busy').open('w'):
             driver.teardown(remove_data=True)
             self.assertFalse([line for line in self.traces() if 'loop' not in line])
         self.assertEqual([], self.traces())

@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux import check, run
+from manila_lite.drivers.linux import check, outlets, run
 from manila_lite.drivers.linux.options import OPTIONS
 
 
@@ -71,3 +71,11 @@ class Check(testtools.TestCase):
             self.assertIn(f'apt-get install {hint}', said)
         self.assertNotIn('linux_export_ips', said)
         self.assertNotIn('linux_netns', said)
+
+    def test_cifs_is_not_served_where_something_is_missing_and_nfs_is(self):
+        self.assertIn('linux_cifs_users', check.lacks_for_cifs(self.backend().conf))
+        served = self.backend(linux_cifs_users='/there')
+        self.without_programs()
+        self.assertIn('apt-get install samba', check.lacks_for_cifs(served.conf))
+        self.assertEqual(frozenset({'NFS'}), outlets.protocols(served.conf))
+        self.assertNotIn('samba', self.said(served, needs_btrfs=False))

@@ -51,6 +51,16 @@ class Daemons(testtools.TestCase):
         other.stop()
         self.assertIsNone(self.daemon.process())
 
+    def test_only_what_was_started_by_these_words_is_adopted(self):
+        started = self.start()
+        (self.dir / 'record.json').unlink()
+        other = daemon.Daemon(self.dir / 'record.json')
+        for pid, words in ((started.pid, [*self.words, 'more']), (psutil.Process().pid, self.words), (2**22 + 1, self.words)):
+            other.adopt(pid, words)
+            self.assertIsNone(other.process())
+        other.adopt(started.pid, self.words)
+        self.assertEqual(started, other.process())
+
     def test_records_of_strangers_of_other_boots_and_in_pieces(self):
         started = self.start()
         good = json.loads((self.dir / 'record.json').read_text())

@@ -38,13 +38,14 @@ class PathsTest(testtools.TestCase):
         return left.parts_of(path, self.root, self.ADDRESSES)
 
     def test_ways_to_say_it(self):
-        for path in ('10.0.0.1:/shares/a', '[fd00::1]:/shares/a', f'{self.root}/shares/a'):
+        for path in ('10.0.0.1:/shares/a', '[fd00::1]:/shares/a', r'\\10.0.0.1\a', r'\\fd00::1\a', f'{self.root}/shares/a'):
             self.assertEqual(('shares', 'a'), self.parts(path))
         self.assertEqual(('nas', 'old', 'a'), self.parts('10.0.0.1:/nas/old/a/'))
 
     def test_what_names_nothing_here(self):
-        for path in ('10.0.0.2:/shares/a', '/etc', str(self.root), '', '10.0.0.1:/', '10.0.0.1://shares/a', 'shares/a',
-                     '10.0.0.1:/shares/../a', '10.0.0.1:/shares/.a.old', '10.0.0.1:/shares/a\0b', f'{self.root}/../etc'):
+        for path in (r'\\10.0.0.2\a', r'\\10.0.0.1', r'\\10.0.0.1\..', '10.0.0.2:/shares/a', '/etc', str(self.root), '',
+                     '10.0.0.1:/', '10.0.0.1://shares/a', 'shares/a', '10.0.0.1:/shares/../a', '10.0.0.1:/shares/.a.old',
+                     '10.0.0.1:/shares/a\0b', f'{self.root}/../etc'):
             self.assertRaises(errors.Final, self.parts, path)
 
     def test_no_link_is_followed(self):

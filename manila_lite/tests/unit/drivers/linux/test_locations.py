@@ -25,6 +25,11 @@ class LocationsTest(testtools.TestCase):
         self.assertEqual([('10.0.0.1:/shares/s', True, '4'), ('[fd00::1]:/shares/s', False, '6')],
                          [(location.path, location.preferred, location.metadata['ip_version']) for location in found])
 
+    def test_of_cifs(self):
+        found = locations.at(dataclasses.replace(SHARE, proto='CIFS'), ['fd00::1', '10.0.0.1'])
+        self.assertEqual([(r'\\10.0.0.1\s', True), (r'\\fd00::1\s', False)],
+                         [(location.path, location.preferred) for location in found])
+
     def test_by_the_name_that_the_user_gave(self):
         named = dataclasses.replace(SHARE, mount_point_name='team_music')
         self.assertEqual(['10.0.0.1:/shares/team_music'], [location.path for location in locations.at(named, ['10.0.0.1'])])

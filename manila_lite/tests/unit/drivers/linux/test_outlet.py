@@ -7,17 +7,18 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux import outlet
+from manila_lite.drivers.linux import outlets
 from manila_lite.drivers.linux.run import CommandFailed
 
-CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_graceless=False, linux_grace_period=30)
+CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_users=None, linux_graceless=False,
+                             linux_grace_period=30)
 
 
 class StoppedOutletTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
-        self.outlet = outlet.Outlet(self.state, CONF, None, lambda ident: None)
+        self.outlet = outlets.Outlets(self.state, CONF, None, lambda ident: None).of('NFS')
         for place in ('exports.d', 'held', 'drafts'):
             (self.state / place).mkdir(parents=True)
 
@@ -32,7 +33,7 @@ class StoppedOutletTest(testtools.TestCase):
         self.assertEqual(['kept.conf'] * 3, [file.name for file in self.state.rglob('kept*')])
 
     def test_it_is_not_started_by_what_only_looks_whether_it_runs(self):
-        self.outlet.nfs.stop()
-        refused = self.assertRaises(CommandFailed, self.outlet.nfs.awake)
+        self.outlet.server.stop()
+        refused = self.assertRaises(CommandFailed, self.outlet.server.awake)
         self.assertIn('stopped', str(refused))
-        self.assertFalse(self.outlet.nfs.running)
+        self.assertFalse(self.outlet.server.running)

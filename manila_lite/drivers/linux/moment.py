@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A moment in which no server answers: what several shares hold then, a client could have seen at once.
+
+A client sends what depends on an answer when it has the answer. If no server writes or answers while the shares are looked at
+one after another, none of them shows what came after something that another does not show. The file system itself cannot be
+frozen for that: btrfs makes no snapshots of a frozen one.
+"""
+
+import contextlib
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+
+from manila_lite import errors
+from manila_lite.drivers.linux import moment_guard
+from manila_lite.drivers.linux.run import ENV
+
+#: How long servers may stand still. A client's lease is longer (``Lease_Lifetime``).
+_SECONDS = 15.0
+_LATE = (f'The shares could not all be looked at within {_SECONDS:g} s, for which clients can wait. Try again when there is '
+         'less to do, or use a group without consistent snapshots.')
+
+
+@contextlib.contextmanager
+def still(servers: Sequence[psutil.Process]) -> Iterator[None]:
+    """No server, nor what it started, does anything while the body runs; if this process dies, they go on.
+
+    What the body did counts only if this ends without an error.
+
+    :raises errors.Final: they could not be stopped, or the body took too long; then they went on meanwhile.
+    :raises errors.Unavailable: one of them ended, or somebody else let it go on.
+    """
+    words = [sys.executable, '-I', '-S', str(Path(moment_guard.__file__)), str(_SECONDS)]
+    guard = subprocess.Popen([*words, *(str(server.pid) for server in servers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True, cwd='/', start_new_session=True, env=ENV)
+    ended = ''
+    try:
+        with guard:
+            ended = _said(guard)
+            if ended == moment_guard.STILL:
+                yield
+                guard.stdin.close()     # type: ignore[union-attr]
+                ended = _said(guard)
+    finally:
+        if ended not in (moment_guard.KEPT, moment_guard.LATE, moment_guard.BROKEN):
+            _go_on(servers)
+    if ended == moment_guard.LATE:
+        raise errors.Final(_LATE)
+    if ended != moment_guard.KEPT:
+        raise errors.Unavailable('A file server went on, or ended, before all shares had been looked at.')
+
+
+def _said(guard: subprocess.Popen[str]) -> str:
+    """Return its next word; '' if it was killed."""
+    return guard.stdout.readline().strip() if guard.stdout else ''
+
+
+def _go_on(servers: Sequence[psutil.Process]) -> None:
+    """They run although the guard was killed."""
+    for server in servers:
+        with contextlib.suppress(psutil.Error):
+            for process in (*server.children(recursive=True), server):
+                with contextlib.suppress(psutil.Error):
+                    process.send_signal(signal.SIGCONT)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process of its own that makes servers stand still, and lets them go on when whoever asked for it says so, or dies.
+
+``python moment_guard.py SECONDS PID ...`` stops these processes and their children, prints ``still``, and waits for the end of
+its standard input. In the end it prints how that went. Nothing but the standard library is imported: it shall begin at once.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+STILL = 'still'
+#: They stood still all the time; it took too long; somebody else let one of them go on, or it ended.
+KEPT, LATE, BROKEN = 'kept', 'late', 'broken'
+_PROC = Path('/proc')
+
+
+def _fields(stat: Path) -> list[str]:
+    """Return what is known of a process or thread, from its state on; of one that ended nothing."""
+    try:
+        return stat.read_text(errors='replace').rpartition(')')[2].split()
+    except OSError:
+        return []
+
+
+def _children(parents: Iterable[int]) -> set[int]:
+    wanted, found = set(map(str, parents)), set()
+    for entry in _PROC.iterdir():
+        if entry.name.isdecimal() and (fields := _fields(entry / 'stat')) and fields[0] not in 'ZX' and fields[1] in wanted:
+            found.add(int(entry.name))
+    return found
+
+
+def is_still(pid: int) -> bool:
+    """Say whether every thread of the process is stopped, and so none is in a call of the kernel."""
+    threads = [_fields(thread / 'stat') for thread in (_PROC / str(pid) / 'task').glob('*')]
+    return bool(threads) and all(fields and fields[0] == 'T' for fields in threads)
+
+
+class Servers:
+    """Processes that are stopped, by handles: no other process ever gets the signal."""
+
+    def __init__(self, pids: Iterable[int]):
+        self._handles = {pid: os.pidfd_open(pid) for pid in pids}
+
+    def stop(self, end: float) -> bool:
+        """They and their children are still; says whether they were before the clock's ``end``."""
+        fresh = set(self._handles)
+        while fresh:
+            for pid in fresh:
+                signal.pidfd_send_signal(self._handles[pid], signal.SIGSTOP)
+            while not all(map(is_still, fresh)):
+                if time.monotonic() > end:
+                    return False
+                time.sleep(0.001)
+            fresh = self._more()
+        return True
+
+    def _more(self) -> set[int]:
+        """Return children that are not stopped yet; who stands still makes no others."""
+        found = _children(self._handles) - set(self._handles)
+        self._handles |= {pid: os.pidfd_open(pid) for pid in found}
+        return found
+
+    @property
+    def are_still(self) -> bool:
+        """Say whether all of them are."""
+        return all(map(is_still, self._handles))
+
+    def go_on(self) -> None:
+        """All of them run."""
+        for handle in self._handles.values():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGCONT)
+
+
+def _say(word: str) -> None:
+    sys.stdout.write(f'{word}\n')
+    sys.stdout.flush()
+
+
+def main(words: list[str]) -> str:
+    """They stand still until the input ends, or the seconds are over. Returns how that went."""
+    end = time.monotonic() + float(words[0])
+    servers = Servers(map(int, words[1:]))
+    try:
+        if not servers.stop(end):
+            return LATE
+        _say(STILL)
+        ended, _, _ = select.select([sys.stdin], [], [], max(0.0, end - time.monotonic()))
+        if not ended:
+            return LATE
+        return KEPT if servers.are_still else BROKEN
+    finally:
+        servers.go_on()
+
+
+if __name__ == '__main__':
+    _say(main(sys.argv[1:]))

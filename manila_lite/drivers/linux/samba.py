@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One smbd: shares come, change and go while clients work. It runs as long as it has shares.
+
+smbd has a process for each client. A change is made when each of them has read the configuration; one that does not say
+so in time is ended, and its client connects anew.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+from oslo_log import log
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import smb_users, smbconf
+from manila_lite.drivers.linux.clients import Block
+from manila_lite.drivers.linux.daemon import Daemon
+from manila_lite.drivers.linux.file_server import FileServer
+from manila_lite.drivers.linux.run import CommandFailed, run
+from manila_lite.drivers.linux.smb_shares import SmbShares
+
+LOG = log.getLogger(__name__)
+
+#: Below it are Unix sockets, whose paths may not be longer than some hundred characters.
+_RUN_LENGTH = 70
+_ANSWER_SECONDS = '10'
+_END_SECONDS = 10.0
+#: Processes of smbd that work for no client.
+_HOUSEKEEPERS = ('smbd-notifyd', 'smbd-cleanupd', 'notifyd', 'cleanupd')
+
+
+class Samba(FileServer):
+    """The CIFS server of one backend or share server. Safe for threads."""
+
+    NAME = 'CIFS server'
+    LOGS = ('smbd.out', 'samba.log')
+
+    def __init__(self, state: Path, home: Path, port: int, *, netns: str | None, users: str | None = None,
+                 lacks: str = ''):
+        """``lacks`` says why it cannot run here."""
+        super().__init__(state, home, netns)
+        self._port = port
+        self._lacks = lacks
+        self._run = _run_place(state)
+        self._first = smbconf.main(state, self._run, port)
+        self._server = Daemon(state / 'smbd.json')
+        self._users = smb_users.Users(users, state / 'private')
+        self._change = threading.RLock()
+        self._shares = SmbShares(state, self._first, self._tell)
+        self.exports = self._shares
+
+    def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
+        """Return levels and users."""
+        return self._users.blocks(rules)
+
+    # Life -------------------------------------------------------------------------------------
+
+    @property
+    def daemons(self) -> Mapping[str, Daemon]:
+        """Return smbd."""
+        return {'smbd': self._server}
+
+    @property
+    def needed(self) -> bool:
+        """It runs if it has shares."""
+        return not self._lacks and bool(self.exports.served())
+
+    @property
+    def _words(self) -> list[str]:
+        return ['smbd', '--foreground', '--no-process-group', f'--configfile={self._state}/smb.conf']
+
+    @property
+    def _mark(self) -> str:
+        return hashlib.sha256(f'{self._first} {self._space} {self._lacks}'.encode()).hexdigest()
+
+    @property
+    def fits(self) -> bool:
+        """Say whether it does not run, or was started with the options of now, in the namespace of now."""
+        return self._server.mark == self._mark or not (self.running or self.needed)
+
+    def awake(self) -> bool:
+        """As of every file server; and it knows the users of now."""
+        if self.needed:
+            self._users.copy()
+        return super().awake()
+
+    def _find(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._server.adopt(int((self._run / 'smbd.pid').read_text()), self._words)
+
+    def _spawn(self) -> None:
+        self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._run / 'private').mkdir(mode=0o700, exist_ok=True)
+        self._users.copy()
+        self._shares.write()
+        self._shares.note()
+        self._server.start(self._inside(self._words), self._state / 'smbd.out', mark=self._mark,
+                           env=smb_users.wrapped(self._state / 'private'))
+
+    def _stop(self) -> None:
+        self._server.stop()
+        if not self._run.exists():
+            return      # nothing was ever started
+        for process in self._others():
+            # They outlive an smbd that was killed, and serve who must not be served any more.
+            _end(process)
+        if self._run.parent != self._state:
+            shutil.rmtree(self._run, ignore_errors=True)
+
+    def _others(self) -> Iterable[psutil.Process]:
+        """Yield the processes that smbd started, or another one of this directory did before."""
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if self._words[-1] in process.cmdline():
+                    yield process
+
+    @property
+    def _trouble(self) -> str:
+        return f'Samba does not come up (is port {self._port} in use?)'
+
+    def _answers(self) -> bool:
+        process = self._server.process()
+        return process is not None and self._control(process.pid, 'ping')
+
+    def _control(self, pid: int, *words: str, seconds: str = _ANSWER_SECONDS) -> bool:
+        """Say whether a process of smbd took a message."""
+        try:
+            run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', seconds, str(pid), *words)
+        except CommandFailed as bad:
+            LOG.debug('%s', bad)
+            return False
+        return True
+
+    # Shares -----------------------------------------------------------------------------------
+
+    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+        """As of every file server; the first share starts it."""
+        if self._lacks:
+            raise errors.Final(f'CIFS is not served here: {self._lacks}.')
+        with self._change:
+            refused = super().export(name, path, clients, mounted_as)
+            self.awake()
+        return refused
+
+    def forget(self, name: str) -> None:
+        """As of every file server; the last share ends it."""
+        with self._change:
+            super().forget(name)
+            with self._life:
+                if not self.needed and self._server.record.exists():
+                    self._stop()
+
+    def _tell(self, called: str, everybody: bool) -> None:
+        """Whoever works for smbd has read the configuration, and sessions that must end have ended.
+
+        :raises CommandFailed: smbd does not say so.
+        """
+        process = self._server.process()
+        if process is None:
+            return
+        self._wait(self._answers)
+        close = 'close-share' if everybody else 'close-denied-share'
+        # It answers messages in their order, and has passed them on by then.
+        if not all([self._control(process.pid, 'reload-config'), self._control(process.pid, close, called),
+                    self._control(process.pid, 'ping')]):
+            raise CommandFailed(f'the CIFS server does not answer; see {self._state}/samba.log')
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in process.children():
+                self._settle(child)
+
+    def _settle(self, child: psutil.Process) -> None:
+        """The process of a client has read what it was told, or ended. One that is just ending does not answer."""
+        end = time.monotonic() + _END_SECONDS
+        with contextlib.suppress(psutil.NoSuchProcess):
+            while child.name() not in _HOUSEKEEPERS and child.status() != psutil.STATUS_ZOMBIE:
+                if self._control(child.pid, 'ping', seconds='1'):
+                    return
+                if time.monotonic() > end + _END_SECONDS:
+                    raise CommandFailed(f'process {child.pid} of the CIFS server does not end')
+                if time.monotonic() > end:
+                    child.kill()
+
+
+def _end(process: psutil.Process) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.kill()
+        end = time.monotonic() + _END_SECONDS
+        while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < end:
+            time.sleep(0.02)
+
+
+def _run_place(state: Path) -> Path:
+    if len(os.fsencode(state / 'run')) <= _RUN_LENGTH:
+        return state / 'run'
+    name = hashlib.sha256(os.fsencode(state)).hexdigest()[:16]
+    return Path('/run', f'manila_lite-smb-{name}')

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-linux-user``: who can log in to the CIFS servers of a linux backend.
+
+The list is the file that ``linux_cifs_users`` names. A password is asked for, or is the first line of standard input. What is
+kept of it is the hash that NTLM needs, which is as good as the password to whoever can read it: the file is for root alone.
+"""
+
+import argparse
+import fcntl
+import getpass
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from manila_lite.drivers.linux import smb_users
+from manila_lite.drivers.linux.run import ENV, CommandFailed
+
+_CONF = """[global]
+passdb backend = smbpasswd:{folder}/smbpasswd
+private dir = {folder}
+state directory = {folder}
+cache directory = {folder}
+lock directory = {folder}
+pid directory = {folder}
+"""
+
+
+def entry(name: str, password: str) -> str:
+    """Return the line of a user.
+
+    :raises CommandFailed: Samba makes none; with what it said.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place).resolve()
+        (folder / 'conf').write_text(_CONF.format(folder=folder))
+        smb_users.give_accounts(folder, [name])
+        try:
+            done = subprocess.run(('smbpasswd', '-c', f'{folder}/conf', '-s', '-a', name), check=False, timeout=60,
+                                  input=f'{password}\n{password}\n', capture_output=True, text=True,
+                                  env={**ENV, **smb_users.wrapped(folder)})
+        except (OSError, subprocess.TimeoutExpired) as bad:
+            raise CommandFailed(f'smbpasswd, of the package samba-common-bin: {bad}') from bad
+        made = list(smb_users.read((folder / 'smbpasswd').read_text())) if (folder / 'smbpasswd').exists() else []
+        if done.returncode or not made:
+            raise CommandFailed(f'smbpasswd: {done.stderr.strip() or done.stdout.strip()}')
+    return f'{name}:0:{made[0].rest}\n'
+
+
+def put(file: Path, name: str, line: str) -> bool:
+    """The list has this line for the user, or none. Says whether it had one before."""
+    with (file.parent / f'{file.name}.lock').open('a') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+        others = [known for known in lines if known.partition(':')[0].casefold() != name.casefold()]
+        smb_users.replace(file, ''.join([*others, line]))
+    return len(others) < len(lines)
+
+
+def _password() -> str:
+    return getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip('\n')
+
+
+def main() -> None:
+    """Change one user, and end with the exit status."""
+    parser = argparse.ArgumentParser(prog='manila-linux-user', description=__doc__)
+    parser.add_argument('--delete', action='store_true', help='the user shall not be in the list')
+    parser.add_argument('file', type=Path, help='the list: what linux_cifs_users of the backend names')
+    parser.add_argument('name', help='what the user is called, with 4 to 63 letters, digits, _, . or -')
+    arguments = parser.parse_args()
+    sys.exit(_change(arguments))
+
+
+def _change(arguments: argparse.Namespace) -> str | None:
+    """Return what went wrong."""
+    if not smb_users.NAME.fullmatch(arguments.name) or len(arguments.name) < 4:
+        return f'{arguments.name!r} is no name of a user'
+    os.umask(0o077)
+    try:
+        if arguments.delete:
+            return None if put(arguments.file, arguments.name, '') else f'{arguments.name} is not in {arguments.file}'
+        put(arguments.file, arguments.name, entry(arguments.name, _password()))
+    except (CommandFailed, OSError) as bad:
+        return str(bad)
+    return None
+
+
+if __name__ == '__main__':
+    main()

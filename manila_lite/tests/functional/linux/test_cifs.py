@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CIFS shares: a real smbd, and what a real client may do with them."""
+
+import contextlib
+import dataclasses
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import fixtures
+import psutil
+import testtools
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import btrfs, check, smb_users, user_list
+from manila_lite.tests import process, smb_client
+from manila_lite.tests.functional.linux import api_base, base, server_base
+
+FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
+
+
+class _Conf:
+    linux_cifs_users = '/there'
+
+
+LACKS = check.lacks_for_cifs(_Conf) or smb_client.missing()
+needs_samba = unittest.skipIf(LACKS, f'CIFS shares need {LACKS}')
+
+
+def processes(place):
+    """Return the programs of Samba that run for a state directory."""
+    found = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(f'{place}' in word and word.endswith('smb.conf') for word in one.cmdline()):
+                found.append(one)
+    return found
+
+
+class Cifs:
+    """For a test of one backend: it has users, and shares for them. Users have their names as passwords."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = Path(tempfile.mkdtemp(prefix='ml-users-'))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.users = folder / 'users'
+        for name in ('alice', 'bobby', 'carol'):
+            cls.know(name, name)
+        cls.OPTIONS = f'linux_cifs_users = {cls.users}\n'
+        super().setUpClass()
+
+    @classmethod
+    def know(cls, name, password):
+        """The operator's list has the user."""
+        user_list.put(cls.users, name, user_list.entry(name, password))
+
+    def cifs(self, server=None, **more):
+        """Return a new share, with its export locations."""
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool', server=server, **more)
+        share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
+        self.addCleanup(lambda: self.driver.delete_share(share))
+        return share
+
+    def rules(self, *rows):
+        """Return rules, given as (user, level)."""
+        return tuple(kinds.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
+
+    def allow(self, share, *rows):
+        """Exactly these rules, as (user, level), are in force."""
+        given = self.rules(*rows)
+        results = self.driver.update_access(share, given)
+        self.assertEqual({rule.id: None for rule in given}, {ident: result.error for ident, result in results.items()})
+
+    def smb(self, share, user, command, *, at=0, text=None, password=None):
+        """Do something as a client; returns (worked, what it said)."""
+        return smb_client.call(self.client, share.export_locations[at].path, user, password or user, command, text=text)
+
+    def writes(self, share, user, name='f', text='hello', **more):
+        """The client wrote a file, and reads it."""
+        worked, said = self.smb(share, user, f'put local {name}', text=text, **more)
+        self.assertTrue(worked, said)
+        self.reads(share, user, name, text, **more)
+
+    def reads(self, share, user, name='f', text='hello', **more):
+        """The client reads a file."""
+        self.assertEqual((True, text), self.smb(share, user, f'get {name} there', **more))
+
+    def denied(self, share, user, command='ls', why='NT_STATUS_ACCESS_DENIED', **more):
+        """The client was refused with this error."""
+        worked, said = self.smb(share, user, command, **more)
+        self.assertFalse(worked, f'it worked: {said}')
+        self.assertIn(why, said)
+
+    def session(self, share, user, password=None):
+        """Return a client that stays connected until the test ends."""
+        client = smb_client.Session(self.client, share.export_locations[0].path, user, password or user)
+        self.addCleanup(client.close)
+        return client
+
+    def ensured(self, share, *rows):
+        """Return what the driver finds out about one share."""
+        return self.driver.ensure_shares([kinds.EnsureTarget(share, self.rules(*rows))])[share.id]
+
+
+@needs_samba
+class UserList(testtools.TestCase):
+    """The operator's command."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = Path(self.useFixture(fixtures.TempDir()).path, 'users')
+
+    def run_it(self, *words, said=''):
+        """Run the command; returns its exit status and what it complained of."""
+        done = subprocess.run([sys.executable, '-m', user_list.__name__, *words], input=said, capture_output=True, text=True,
+                              timeout=120, check=False)
+        return done.returncode, done.stderr
+
+    def test_users_come_change_and_go(self):
+        for name, password in (('alice', 'one'), ('bobby', 'two'), ('Alice', 'three')):
+            self.assertEqual((0, ''), self.run_it(str(self.file), name, said=f'{password}\n'))
+        self.assertEqual(['bobby', 'Alice'], [user.name for user in smb_users.read(self.file.read_text())])
+        self.assertEqual(0o600, stat.S_IMODE(self.file.stat().st_mode))
+        self.assertEqual((0, ''), self.run_it('--delete', str(self.file), 'alice'))
+        self.assertIn('not in', self.run_it('--delete', str(self.file), 'alice')[1])
+        self.assertIn('no name', self.run_it(str(self.file), 'a b:c', said='x\n')[1])
+        self.assertEqual(['bobby'], [user.name for user in smb_users.read(self.file.read_text())])
+
+
+@needs_samba
+class Plain(Cifs, base.LinuxTest):
+    """A backend without share servers."""
+
+    @property
+    def client(self):
+        """Return the namespace of a client."""
+        return self.fabric.name('one')
+
+    @property
+    def samba(self):
+        """Return the server of the backend."""
+        return self.driver._outlets.of('CIFS').server
+
+    def test_rules_decide(self):
+        share = self.cifs()
+        v4, v6 = self.fabric.v4('nas'), self.fabric.v6('nas')
+        self.assertEqual([(rf'\\{v4}\{share.id}', True), (rf'\\{v6}\{share.id}', False)],
+                         [(location.path, location.preferred) for location in share.export_locations])
+        self.denied(share, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')
+        self.allow(share, ('alice', 'rw'), ('Bobby', 'ro'))
+        self.writes(share, 'alice', text='over IPv4')
+        self.reads(share, 'bobby', text='over IPv4', at=1)
+        self.assertEqual('over IPv4', (self.driver._pool.share(share.id) / 'f').read_text())
+        self.denied(share, 'bobby', 'put local g', text='no')
+        self.denied(share, 'bobby', 'rm f')
+        self.denied(share, 'carol')
+        self.denied(share, 'alice', why='NT_STATUS_LOGON_FAILURE', password='other')
+        self.denied(share, 'nobody', why='NT_STATUS_LOGON_FAILURE')
+        self.denied(share, '', why='tree connect failed')
+        self.assertEqual(['f'], [place.name for place in self.driver._pool.share(share.id).iterdir()])
+
+    def test_what_cannot_be_expressed_grants_nothing(self):
+        share = self.cifs()
+        given = [kinds.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'), kinds.AccessRule('who', 'user', 'dave', 'rw'),
+                 kinds.AccessRule('good', 'user', 'alice', 'rw')]
+        results = self.driver.update_access(share, given)
+        self.assertIn('type user only', results['address'].error)
+        self.assertIn('no user dave', results['who'].error)
+        self.assertIsNone(results['good'].error)
+        self.writes(share, 'alice')
+        self.denied(share, 'carol')
+
+    def test_both_protocols_and_quota(self):
+        share, other = self.cifs(), self.share()
+        self.allow(share, ('alice', 'rw'))
+        self.grant(other, (self.fabric.v4('one'), 'rw'))
+        self.works('one', other, 'write', 'f', 'nfs')
+        btrfs.limit(self.driver._pool.root, self.driver._pool.share(share.id), 8 << 20)
+        worked, said = self.smb(share, 'alice', 'put local big', text=b'x' * (12 << 20))
+        self.assertFalse(worked, said)
+        self.assertGreater(8 << 20, (self.driver._pool.share(share.id) / 'big').stat().st_blocks * 512)
+        self.assertTrue(self.smb(share, 'alice', 'rm big')[0])
+        self.writes(share, 'alice')
+        self.assertEqual('nfs', self.works('one', other, 'read', 'f'))
+
+    def test_open_sessions_follow_the_rules(self):
+        share = self.cifs()
+        self.allow(share, ('alice', 'rw'), ('bobby', 'rw'), ('carol', 'rw'))
+        clients = {user: self.session(share, user) for user in ('alice', 'bobby', 'carol')}
+        for user, client in clients.items():
+            self.assertTrue(client.call(f'put local {user}', 'before')[0])
+        self.allow(share, ('bobby', 'ro'), ('carol', 'rw'))
+        for user in ('alice', 'bobby'):
+            worked, said = clients[user].call(f'put local {user}2', 'after')
+            self.assertFalse(worked, said)
+        worked, said = clients['carol'].call('put local carol2', 'after')
+        self.assertTrue(worked, said)
+        self.reads(share, 'bobby', 'alice', 'before')
+        self.denied(share, 'alice')
+        self.allow(share)
+        worked, said = clients['carol'].call('put local carol3', 'after')
+        self.assertFalse(worked, said)
+        self.assertEqual(['alice', 'bobby', 'carol', 'carol2'],
+                         sorted(place.name for place in self.driver._pool.share(share.id).iterdir()))
+
+    def test_one_that_was_killed_runs_again_and_others_are_not_touched(self):
+        share, rule = self.cifs(), ('alice', 'rw')
+        self.allow(share, rule)
+        self.session(share, 'alice')
+        self.assertEqual((), self.ensured(share, rule).repaired)
+        before = {one.pid for one in processes(self.state)}
+        base.kill(self.samba._server)
+        nfs = self.driver._outlets.of('NFS').server.process
+        self.assertEqual(('The CIFS server did not run; it was started anew.',), self.ensured(share, rule).repaired)
+        self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
+        self.assertEqual(nfs, self.driver._outlets.of('NFS').server.process)
+        self.writes(share, 'alice')
+        base.kill(self.samba._server)
+        self.driver.report()
+        self.writes(share, 'alice')
+
+    def test_what_was_changed_beneath_is_mended(self):
+        share, rule = self.cifs(), ('alice', 'ro')
+        self.allow(share, rule)
+        conf, file = (self.state / 'state' / 'cifs' / name for name in ('smb.conf', f'exports.d/{share.id}.conf'))
+        conf.write_text(conf.read_text().replace('read list = alice', 'read list = root'))
+        self.assertIn('not exported', ' '.join(self.ensured(share, rule).repaired))
+        file.unlink()
+        self.assertIn('was missing', ' '.join(self.ensured(share, rule).repaired))
+        self.assertIn('Other access rules', ' '.join(self.ensured(share, ('bobby', 'ro')).repaired))
+        base.command('umount', '--lazy', str(self.driver._outlets.of('CIFS').mount_point(share.id)))
+        self.assertIn('not mounted', ' '.join(self.ensured(share, rule).repaired))
+        self.assertEqual((), self.ensured(share, rule).repaired)
+        self.smb(share, 'alice', 'ls')
+        self.denied(share, 'alice', 'put local f', text='no')
+
+    def test_another_share_manager_finds_the_server(self):
+        share, rule = self.cifs(), ('alice', 'rw')
+        self.allow(share, rule)
+        client, found = self.session(share, 'alice'), self.samba.process
+        type(self).driver = self.make()
+        self.driver.setup()
+        self.assertEqual(found, self.samba.process)
+        self.assertEqual((), self.ensured(share, rule).repaired)
+        self.assertTrue(client.call('ls')[0])
+        before = {one.pid for one in processes(self.state)}
+        (self.state / 'state' / 'cifs' / 'smbd.json').unlink()      # one died before it could remember
+        type(self).driver = self.make()
+        self.driver.setup()
+        self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
+        self.writes(share, 'alice')
+
+    def test_the_list_of_users_is_followed(self):
+        share, rule = self.cifs(), ('daisy', 'rw')
+        before = self.driver.fingerprint()
+        self.assertIn('no user daisy', self.driver.update_access(share, self.rules(rule))['r0'].error)
+        self.know('daisy', 'first')
+        self.assertNotEqual(before, self.driver.fingerprint())
+        self.assertIsNone(self.ensured(share, rule).rules['r0'].error)
+        self.writes(share, 'daisy', password='first')
+        self.know('daisy', 'second')
+        self.ensured(share, rule)
+        self.denied(share, 'daisy', why='NT_STATUS_LOGON_FAILURE', password='first')
+        self.reads(share, 'daisy', password='second')
+        client = self.session(share, 'daisy', 'second')
+        user_list.put(self.users, 'daisy', '')
+        self.assertIn('no user daisy', self.ensured(share, rule).rules['r0'].error)
+        self.denied(share, 'daisy', why='NT_STATUS_LOGON_FAILURE', password='second')
+        worked, said = client.call('get f there')
+        self.assertFalse(worked, said)
+
+    def test_snapshots(self):
+        share = self.cifs()
+        self.allow(share, ('alice', 'rw'))
+        self.writes(share, 'alice', text='old')
+        snapshot = kinds.Snapshot(f'snap-{share.id}', share, share.size)
+        self.driver.create_snapshot(snapshot)
+        self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
+        self.writes(share, 'alice', text='new')
+        served = self.driver.serve_snapshot(snapshot, self.rules(('bobby', 'ro')))
+        mounted = dataclasses.replace(share, export_locations=served.export_locations)
+        self.reads(mounted, 'bobby', text='old')
+        self.denied(mounted, 'alice')
+        self.driver.revert_to_snapshot(snapshot)
+        self.reads(share, 'alice', text='old')
+        self.writes(share, 'alice', 'g')
+
+    def test_names(self):
+        share = self.cifs(mount_point_name='Projects')
+        self.allow(share, ('alice', 'rw'))
+        self.assertTrue(share.export_locations[0].path.endswith(r'\Projects'))
+        self.writes(share, 'alice')
+        for name in ('projects', 'global', 'n' * 81):
+            refused = self.assertRaises(errors.Final, self.cifs, mount_point_name=name)
+            self.assertIn('cannot be called', str(refused))
+        self.reads(share, 'alice')
+
+    def test_the_last_share_takes_the_server_along(self):
+        shares = [self._allowed() for _ in range(2)]
+        for share in shares:
+            self.session(share, 'alice').call('put local f', 'x')
+        for share in shares:
+            self.assertTrue(processes(self.state))
+            self.driver.delete_share(share)
+            self.assertEqual([], list(self.state.rglob(f'{share.id}*')))
+            self.assertNotIn(share.id, Path('/proc/self/mountinfo').read_text())
+        self.assertEqual([], processes(self.state))
+        self.assertEqual((), self.driver._outlets.ensure())
+        self.writes(self._allowed(), 'alice')
+
+    def _allowed(self):
+        share = self.cifs()
+        self.allow(share, ('alice', 'rw'))
+        return share
+
+
+@needs_samba
+class Served(Cifs, server_base.ServerTest):
+    """Share servers: each has an smbd of its own in its namespace."""
+
+    @property
+    def client(self):
+        """Return the namespace of a client, in the subnet that the test is at."""
+        return self.machine.space(self.where)
+
+    def test_both_protocols_on_each_address(self):
+        share, other = self.cifs(self.server), self.share()
+        self.assertEqual([rf'\\{FOUR}\{share.id}', rf'\\{SIX}\{share.id}'], [place.path for place in share.export_locations])
+        self.allow(share, ('alice', 'rw'), ('bobby', 'ro'))
+        self.grant(other, ('10.66.1.0/24', 'rw'))
+        self.where = 'one4'
+        self.writes(share, 'alice')
+        self.where = 'one6'
+        self.reads(share, 'bobby', at=1)
+        self.denied(share, 'bobby', 'put local f', at=1, text='no')
+        self.works('one4', FOUR, other, 'write', 'f', 'nfs')
+
+    def test_a_server_of_its_own_from_begin_to_end(self):
+        server = self.machine.server('twin')
+        self.addCleanup(self.driver.teardown_server, server)
+        self.driver.setup_server(server)
+        self.machine.client('stranger', 'twin', 101)
+        self.addCleanup(self.machine.unplug, 'stranger')
+        mine, theirs = self.cifs(self.server), self.cifs(server)
+        self.allow(mine, ('alice', 'rw'))
+        self.allow(theirs, ('alice', 'rw'))
+        self.where = 'stranger'
+        self.writes(theirs, 'alice')
+        self.denied(mine, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')     # the same address, in another network
+        self.assertRaises(errors.Final, self.driver.teardown_server, server)
+        base.kill(self.driver._servers.outlet(server.id, 'CIFS').server._server)
+        self.assertEqual(('The CIFS server did not run; it was started anew.',),
+                         self.driver.ensure_servers([server])[server.id].repaired)
+        self.writes(theirs, 'alice', 'g')
+        self.assertTrue(processes(server.id))
+        self.driver.delete_share(theirs)
+        self.driver.teardown_server(server)
+        process.until(lambda: not processes(server.id), 'nothing of the server runs', str, 60)
+        self.assertEqual([], [line for line in self.machine.traces() if server.id in line])
+
+    def test_a_new_subnet_is_served(self):
+        server = self.machine.server('four', host=6)
+        self.addCleanup(self.driver.teardown_server, server)
+        self.driver.setup_server(server)
+        share = self.cifs(server)
+        self.allow(share, ('alice', 'rw'))
+        before = self.driver._servers.outlet(server.id, 'CIFS').server.process
+        new = server_base.network('more', 6)
+        update = self.driver.update_share_server_network_allocations(server, new, [share], [])
+        self.machine.client('late', 'more', 101)
+        self.addCleanup(self.machine.unplug, 'late')
+        self.where = 'late'
+        share = dataclasses.replace(share, export_locations=update.export_locations[share.id])
+        at = [place.path.startswith(rf'\\{server_base.address("more", 6)}') for place in share.export_locations].index(True)
+        self.writes(share, 'alice', at=at)
+        self.assertEqual(before, self.driver._servers.outlet(server.id, 'CIFS').server.process)
+
+
+@needs_samba
+class Asked(api_base.ApiTest):
+    """As users ask for it: a share type that wants CIFS, a rule for a user, a path to mount."""
+
+    CONFIG = f'{api_base.CONFIG}linux_cifs_users = {{state}}/users\n'
+
+    def test_from_the_type_to_the_file(self):
+        user_list.put(self.machine.state / 'users', 'alice', user_list.entry('alice', 'secret'))
+        self.lite.ok('POST', '/types', {'share_type': {'name': 'windows', 'extra_specs': {
+            'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'}}})
+        network = self.network()
+        share, server = self.share(network, share_proto='CIFS', share_type='windows')
+        self.machine.client('friend', 'four', 101)
+        path, preferred = self.locations(share)[0]
+        self.assertEqual((True, True), (preferred, path.startswith('\\\\10.66.1.')))
+        for kind, to, state in (('user', 'alice', 'active'), ('ip', '10.66.1.101', 'error')):
+            rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
+                'access_type': kind, 'access_to': to, 'access_level': 'rw'}})['access']['id']
+            found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
+            self.assertEqual(state, found['state'], self.lite.tail())
+        space = self.machine.space('friend')
+        worked, said = smb_client.call(space, path, 'alice', 'secret', 'put local f', text='hello')
+        self.assertTrue(worked, said)
+        self.assertEqual((True, 'hello'), smb_client.call(space, path, 'alice', 'secret', 'get f there'))
+        self.assertNotIn('secret', self.lite.tail())
+        self.remove(network, share, servers=(server,))
+        self.assertEqual([], processes(self.machine.state))

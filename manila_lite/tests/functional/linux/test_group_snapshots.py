@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of several shares at one moment, while a client writes to one after another."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import psutil
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.drivers.linux import moment, moment_guard
+from manila_lite.tests import nfs_client
+from manila_lite.tests.functional import base as functional
+from manila_lite.tests.functional.linux import api_base, base, server_base, standstill, test_cifs
+
+_PATIENCE = 60
+_FOUR = server_base.address('four', 5)
+
+
+class Records(threading.Thread):
+    """A client that writes numbered records to the shares in turn, each when the one before is acknowledged.
+
+    ``puts``: for each share what makes a file of a name there, and returns (worked, what was said).
+    """
+
+    def __init__(self, puts):
+        super().__init__(daemon=True)
+        self._puts = puts
+        self._ending = threading.Event()
+        self.written, self.refusals = 0, []
+        self.start()
+
+    def run(self):
+        while not self._ending.is_set() and not self.refusals:
+            worked, said = self._puts[self.written % len(self._puts)](f'r{self.written}')
+            if worked:
+                self.written += 1
+            else:
+                self.refusals.append(said)
+
+    def goes_on(self):
+        """Some more are written."""
+        wanted = self.written + 4
+        functional.eventually(lambda: self.written >= wanted or self.refusals, 'a client writes no more', _PATIENCE)
+
+    def end(self):
+        self._ending.set()
+        self.join(_PATIENCE)
+
+
+class GroupTest(base.LinuxTest):
+    """Two shares that one client writes to."""
+
+    def setUp(self):
+        super().setUp()
+        self.patch(moment, '_SECONDS', _PATIENCE)
+
+    def on_nfs(self):
+        """Return a share that the client may write to."""
+        share = self.share()
+        self.grant(share, (self.fabric.v4('one'), 'rw'))
+        return share
+
+    def put_on(self, share):
+        """Return what makes a file of the share, for ``Records``."""
+        session = base.LinuxTest.session(self, 'one', share)
+        return lambda name: session.call('put', name, 'x')
+
+    def records(self, puts):
+        records = Records(puts)
+        self.addCleanup(records.end)
+        return records
+
+    def snapshots(self):
+        """Return what a group snapshot is to have; gone when the test ends."""
+        found = [kinds.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in self.shares]
+        for snapshot in found:
+            self.addCleanup(self.driver.delete_snapshot, snapshot)
+        return found
+
+    def names(self, snapshot):
+        return {path.name for path in self.driver._pool.snapshot(snapshot.id).iterdir()}
+
+    def assert_one_moment(self, records):
+        """Whenever it is taken, a group snapshot has no record without all before it."""
+        counts = []
+        for _ in range(6):
+            records.goes_on()
+            found = self.snapshots()
+            locations = self.driver.create_group_snapshot(found)
+            self.assertEqual({snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in found}, locations)
+            names = set.union(*map(self.names, found))
+            self.assertEqual({f'r{number}' for number in range(len(names))}, names)
+            counts.append(len(names))
+        records.goes_on()
+        self.assertEqual([], records.refusals)
+        self.assertEqual(sorted(set(counts)), counts)   # each shows more than the one before
+
+
+class GroupSnapshots(GroupTest):
+    """Both on NFS."""
+
+    def setUp(self):
+        super().setUp()
+        self.shares = [self.on_nfs(), self.on_nfs()]
+
+    def writer(self):
+        return self.records([self.put_on(share) for share in self.shares])
+
+    def server(self):
+        process, = self.driver._outlets.of('NFS').servers()
+        return process
+
+    def assert_goes_on(self):
+        functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still', _PATIENCE)
+
+    def test_the_pool_says_so(self):
+        """A driver on a plain directory says that it cannot: see PlainDirectory in test_nfs.py."""
+        self.assertEqual('pool', interface.consistency_of(self.driver))
+        self.assertNotIn('sg_consistent_snapshot_support', self.driver.report()[0].capabilities)
+
+    def test_no_record_without_the_one_before(self):
+        self.assert_one_moment(self.writer())
+
+    def test_one_after_another_is_something_else(self):
+        """What the test above looks for is found where the servers do not stand still."""
+        records = self.writer()
+
+        def torn():
+            found = self.snapshots()
+            self.driver.create_snapshot(found[0])
+            records.goes_on()
+            self.driver.create_snapshot(found[1])
+            names = set.union(*map(self.names, found))
+            return {f'r{number}' for number in range(len(names))} != names
+
+        functional.eventually(torn, 'two snapshots one after another never differ', _PATIENCE)
+
+    def test_taken_anew_if_only_some_are_there(self):
+        found = self.snapshots()
+        self.driver.create_snapshot(found[0])
+        self.driver._pool.draft_snapshot(found[1].id, self.shares[1].id)
+        for share in self.shares:
+            self.assertTrue(self.nfs('one', share, 'put', 'later', 'x')[0])
+        self.driver.create_group_snapshot(found)
+        self.assertEqual([{'later'}, {'later'}], [self.names(snapshot) for snapshot in found])
+        self.assertFalse(self.driver._pool._snapshot_draft(found[1].id).exists())
+
+    def test_somebody_lets_the_server_go_on(self):
+        server = self.server()
+
+        def interfered():
+            with moment.still([server]):
+                server.send_signal(signal.SIGCONT)
+                functional.eventually(lambda: not moment_guard.is_still(server.pid), 'it stands still', _PATIENCE)
+
+        self.assertRaises(errors.Unavailable, interfered)
+        self.assert_goes_on()
+        self.assertTrue(self.nfs('one', self.shares[0], 'put', 'after', 'x')[0])
+
+    def test_it_takes_too_long(self):
+        self.patch(moment, '_SECONDS', 0.3)
+        server = self.server()
+
+        def slow():
+            with moment.still([server]):
+                functional.eventually(lambda: not moment_guard.is_still(server.pid), 'nobody lets it go on', _PATIENCE)
+
+        self.assertRaises(errors.Final, slow)
+        self.assert_goes_on()
+
+    def test_who_asked_for_it_dies(self):
+        """The share manager is killed while the server stands still."""
+        words = [sys.executable, '-m', standstill.__name__, str(self.server().pid)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as asked:
+            self.addCleanup(asked.kill)
+            self.assertEqual(b'still\n', asked.stdout.readline())
+            asked.kill()
+        self.assert_goes_on()
+
+    def test_the_guard_is_killed(self):
+        server = self.server()
+
+        def killed():
+            with moment.still([server]):
+                guard, = [process for process in psutil.Process().children() if moment_guard.__file__ in process.cmdline()]
+                guard.kill()
+                guard.wait(_PATIENCE)
+
+        self.assertRaises(errors.Unavailable, killed)
+        self.assert_goes_on()
+
+    def test_children_stand_still_too(self):
+        child = psutil.Popen(['sh', '-c', 'sleep 600 & wait'])
+        self.addCleanup(self._end, child)
+        functional.eventually(child.children, 'it has a child', _PATIENCE)
+        family = [child, *child.children()]
+        with moment.still([child]):
+            self.assertEqual([True, True], [moment_guard.is_still(process.pid) for process in family])
+        for process in family:
+            functional.eventually(lambda process=process: not moment_guard.is_still(process.pid), 'it goes on', _PATIENCE)
+
+    @staticmethod
+    def _end(process):
+        for each in (*process.children(), process):
+            each.kill()
+        process.wait()
+
+
+@test_cifs.needs_samba
+class BothProtocols(test_cifs.Cifs, GroupTest):
+    """One on NFS, the other on CIFS."""
+
+    @property
+    def client(self):
+        return self.fabric.name('one')
+
+    def test_no_record_without_the_one_before(self):
+        on_nfs, on_cifs = self.shares = [self.on_nfs(), self.cifs()]
+        self.allow(on_cifs, ('alice', 'rw'))
+        put, smb = self.put_on(on_nfs), self.session(on_cifs, 'alice')
+        self.assert_one_moment(self.records([put, lambda name: smb.call(f'put local {name}', 'x')]))
+
+
+class ThroughTheApi(api_base.ApiTest):
+    """A group of two shares on a share server of their own."""
+
+    def setUp(self):
+        super().setUp()
+        kind = self.lite.ok('POST', '/types', {'share_type': {'name': 'grouped', 'extra_specs': {
+            'driver_handles_share_servers': 'True', 'snapshot_support': 'True',
+            'create_share_from_snapshot_support': 'True'}}})['share_type']['id']
+        made = self.lite.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': 'together', 'share_types': [kind], 'group_specs': {'consistent_snapshot_support': 'pool'}}})
+        self.kind, self.of_type = kind, {'share_group_type_id': made['share_group_type']['id']}
+
+    def group(self, **values):
+        """Return a new group."""
+        made = self.lite.ok('POST', '/share-groups', {'share_group': values})['share_group']['id']
+        found = self.lite.wait(f'/share-groups/{made}', 'share_group', ('available', 'error'), 120)
+        self.assertEqual(('available', 'pool'), (found['status'], found['consistent_snapshot_support']), self.lite.tail())
+        return made
+
+    def directory(self, share):
+        """Return what the client mounts, who may."""
+        self.grant(share, server_base.address('four', 101))
+        return self.locations(share)[0][0].partition(':')[2]
+
+    def puts(self, share):
+        """Return what makes a file of the share, for ``Records``."""
+        session = nfs_client.Session(_FOUR, self.directory(share), netns=self.machine.space('friend-four'))
+        self.addCleanup(session.close)
+        return lambda name: session.call('put', name, 'x')
+
+    def test_a_group_of_a_group_snapshot_has_no_record_without_the_one_before(self):
+        network = self.network()
+        group = self.group(share_network_id=network, share_types=[self.kind], **self.of_type)
+        (one, server), (two, same) = (self.share(network, share_group_id=group, share_type='grouped') for _ in range(2))
+        self.assertEqual(server, same)
+        self.clients('four')
+        records = Records([self.puts(share) for share in (one, two)])
+        self.addCleanup(records.end)
+        records.goes_on()
+        taken = self.lite.ok('POST', '/share-group-snapshots', {
+            'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
+        self.assertEqual('available', self.lite.wait(f'/share-group-snapshots/{taken}', 'share_group_snapshot',
+                                                     ('available', 'error'), 120)['status'], self.lite.tail())
+        records.goes_on()
+        records.end()
+        copy = self.group(source_share_group_snapshot_id=taken, **self.of_type)
+        copies = self.lite.ok('GET', f'/shares?share_group_id={copy}')
+        names = [self.works('friend-four', _FOUR, self.directory(share['id']), 'list').split() for share in copies['shares']]
+        self.assertEqual(([], 2), (records.refusals, len(names)))
+        found = {*names[0], *names[1]}
+        self.assertEqual({f'r{number}' for number in range(len(found))}, found)
+        self.assertLess(4, len(found))
+        self.assertLess(len(found), records.written)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of shares are backed up for real, through the API, and come back: after a death, and at another backend."""
+
+import os
+from pathlib import Path
+
+from manila_lite.tests.functional.linux import base, test_share_migration
+
+_TYPES = """[DEFAULT]
+enabled_backup_types = saved, nowhere
+[saved]
+backup_mount_export = {state}/export
+backup_mount_proto = none
+backup_mount_options = bind
+backup_continue_update_interval = 0.1
+[nowhere]
+backup_mount_export = {state}/not-there
+backup_mount_proto = none
+backup_mount_options = bind
+backup_continue_update_interval = 0.1
+"""
+
+
+class BacksUp(test_share_migration.Moves):
+    """As there. What is mounted is a directory: the kernel here has no NFS client."""
+
+    BACKEND = test_share_migration.Moves.BACKEND + _TYPES
+    # Those are about migrations.
+    test_moved = test_called_off = None
+
+    def setUp(self):
+        super().setUp()
+        (self.state / 'export').mkdir()
+
+    def place(self, backend, share):
+        """Return where the files of a share are."""
+        [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+        folder = self.state / ('folder' if backend == 'plain' else f'lib/{backend}/pool')
+        return folder / 'shares' / instance['id']
+
+    def fill(self, place):
+        """There is a bit of everything in the directory, and a copy of it is elsewhere. Returns that."""
+        (place / 'sub').mkdir()
+        (place / 'sub' / 'random').write_bytes(os.urandom(3_000_000))
+        os.link(place / 'sub' / 'random', place / 'linked')
+        os.symlink('sub/random', place / 'pointer')
+        with (place / 'sparse').open('wb') as file:
+            file.truncate(64 << 20)
+        (place / 'odd \n name').write_text('odd')
+        os.chown(place / 'odd \n name', 1234, 5678)
+        (place / 'same').write_text('before')
+        os.setxattr(place / 'same', 'user.colour', b'blue')
+        base.command('cp', '-a', str(place), str(self.state / 'copy'))
+        return self.state / 'copy'
+
+    def spoil(self, place):
+        """Nothing in the directory is as it was, though some of it looks so."""
+        was = os.stat(place / 'same')
+        (place / 'same').write_text('behind')
+        os.utime(place / 'same', ns=(was.st_atime_ns, was.st_mtime_ns))
+        os.removexattr(place / 'same', 'user.colour')
+        (place / 'linked').unlink()
+        (place / 'sub' / 'random').write_bytes(b'short')
+        (place / 'odd \n name').rename(place / 'more')
+
+    def assert_as(self, copy, place):
+        base.command('diff', '-r', '--no-dereference', str(copy), str(place))
+        self.assertEqual(b'blue', os.getxattr(place / 'same', 'user.colour'))
+        self.assertEqual(2, os.stat(place / 'linked').st_nlink)
+        self.assertEqual((1234, 5678), (os.stat(place / 'odd \n name').st_uid, os.stat(place / 'odd \n name').st_gid))
+        self.assertLess(os.stat(place / 'sparse').st_blocks, 1000)
+        self.assertEqual(oct(os.stat(copy).st_mode), oct(os.stat(place).st_mode))
+
+    def back_up(self, share, kind='saved'):
+        return self.lite.ok('POST', '/share-backups', {'share_backup': {
+            'share_id': share, 'backup_options': {'backup_type': kind}}})['share_backup']['id']
+
+    def ends(self, backup, status='available'):
+        self.lite.wait(f'/share-backups/{backup}', 'share_backup', status, patience=120)
+
+    def restore(self, backup, target=None):
+        self.lite.ok('POST', f'/share-backups/{backup}/action', {'restore': target}, version='2.91')
+
+    def again(self):
+        """The service dies and is started again."""
+        self.lite.kill()
+        self.lite.start()
+
+    def assert_nothing_is_left(self, backend):
+        self.assertEqual([], list((self.state / 'lib' / backend / 'backups').glob('*')))
+        self.assertEqual([], list((self.state / 'lib' / backend / 'pool' / 'backups').glob('*')))
+        self.assertNotIn(f'{self.state}/lib/{backend}/backups', Path('/proc/mounts').read_text())
+
+    def test_backed_up_and_restored(self):
+        share = self.make('alpha')
+        self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
+        self.works(share, 'write', 'f', 'hello')
+        place = self.place('alpha', share)
+        copy = self.fill(place)
+        backup = self.back_up(share)
+        self.again()
+        self.ends(backup)
+        self.assert_as(copy, self.state / 'export' / backup)
+        self.assert_nothing_is_left('alpha')
+        self.spoil(place)
+        self.works(share, 'write', 'f', 'spoilt')
+        self.restore(backup)
+        self.again()
+        self.lite.wait(f'/shares/{share}', 'share', 'available', patience=120)
+        self.assert_as(copy, place)
+        self.assertEqual('hello', self.works(share, 'read', 'f'))
+        self.assert_nothing_is_left('alpha')
+        for backend, more in (('beta', {}), ('plain', {'share_type': 'any'})):
+            target = self.make(backend, **more)
+            self.restore(backup, target)
+            self.lite.wait(f'/shares/{target}', 'share', 'available', patience=120)
+            self.assert_as(copy, self.place(backend, target))
+        second = self.back_up(target)
+        self.ends(second)
+        self.assert_as(copy, self.state / 'export' / second)
+        for gone in (backup, second):
+            self.lite.ok('DELETE', f'/share-backups/{gone}')
+            self.ends(gone, 'gone')
+        self.assertEqual([], os.listdir(self.state / 'export'))
+
+    def test_what_cannot_be_mounted(self):
+        share = self.make('alpha')
+        backup = self.back_up(share, 'nowhere')
+        self.ends(backup, 'error')
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
+        (self.state / 'not-there').mkdir()
+        self.lite.ok('DELETE', f'/share-backups/{backup}')
+        self.ends(backup, 'gone')

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A CIFS client: Samba's smbclient, in a network namespace."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+_SECONDS = 120
+#: What smbclient says of what did not work.
+_FAILED = ('NT_STATUS_', 'failed')
+
+
+def missing():
+    """Return what is not here, or nothing."""
+    return '' if shutil.which('smbclient') else 'smbclient (package smbclient)'
+
+
+def _words(netns, path, user, password):
+    return ['nsenter', f'--net=/run/netns/{netns}', 'smbclient', '-s', '/dev/null', path.replace('\\', '/'), '-U',
+            f'{user}%{password}']
+
+
+def call(netns, path, user, password, command, *, text=None):
+    """Connect, give one command of smbclient's, and end; returns (worked, what was said).
+
+    ``path`` is that of an export location. ``text`` is what the file ``local`` holds meanwhile.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        if text is not None:
+            Path(folder, 'local').write_bytes(text if isinstance(text, bytes) else text.encode())
+        done = subprocess.run([*_words(netns, path, user, password), '-c', command], cwd=folder, capture_output=True, text=True,
+                              timeout=_SECONDS, check=False)
+        said = done.stdout + done.stderr
+        if command.startswith('get ') and Path(folder, 'there').exists():
+            said = Path(folder, 'there').read_text()
+            return True, said
+    return done.returncode == 0 and not any(word in said for word in _FAILED), said
+
+
+class Session:
+    """A client that stays connected."""
+
+    def __init__(self, netns, path, user, password):
+        self._folder = tempfile.TemporaryDirectory()
+        self._mine, theirs = pty.openpty()
+        # A terminal: into a pipe smbclient would say nothing before it ends.
+        self._client = subprocess.Popen(_words(netns, path, user, password), stdin=theirs, stdout=theirs, stderr=theirs,
+                                        cwd=self._folder.name, start_new_session=True, env={**os.environ, 'TERM': 'dumb'})
+        os.close(theirs)
+        self._asked = 0
+        self.call('ls')
+
+    def call(self, command, text=''):
+        """Give a command; returns (worked, what was said)."""
+        Path(self._folder.name, 'local').write_text(text)
+        self._asked += 1
+        # What it said is whole when it also did what comes behind.
+        os.write(self._mine, f'{command}\n!echo ended-{self._asked}\n'.encode())
+        said = self._said(re.compile(rf'^ended-{self._asked}\r?$', re.MULTILINE))
+        return not any(word in said for word in _FAILED), said
+
+    def _said(self, whole):
+        said, end = '', time.monotonic() + _SECONDS
+        while not whole.search(said):
+            if not select.select([self._mine], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f'smbclient does not end: {said}')
+            said += os.read(self._mine, 4096).decode(errors='replace')
+        return said
+
+    def close(self):
+        """The client has ended."""
+        self._client.kill()
+        self._client.wait(_SECONDS)
+        os.close(self._mine)
+        self._folder.cleanup()

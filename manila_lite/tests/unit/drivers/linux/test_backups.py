@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a copy is, by what rsync says; and that it ends."""
+
+import tempfile
+from pathlib import Path
+
+import testtools
+
+from manila_lite.drivers.linux import backups
+
+
+class Said(testtools.TestCase):
+
+    def test_percent(self):
+        for said, percent in ((b'', 0), (b'    1,024  12%  3.45MB/s    0:00:01\r', 12), (b'1 7%\r 2 31% 1MB/s\r', 31),
+                              (b' 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', 99), (b'cut 5', 0), (b'x% y', 0)):
+            self.assertEqual(percent, backups._percent(said), said)
+
+    def test_last_words(self):
+        said = b' 1 7%\rrsync: [receiver] write failed\nmore\nrsync error: some files (code 23)\n'
+        self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', backups._last_words(said))
+        self.assertEqual('it failed', backups._last_words(b''))
+
+
+class Ends(testtools.TestCase):
+
+    def copy(self, source, target):
+        copy = backups.Copy(source, target, '--checksum')
+        copy.join(120)
+        self.assertFalse(copy.is_alive())
+        return copy
+
+    def test_copied(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder, 'source'), Path(folder, 'target')
+            for place, name in ((source, 'a'), (target, 'b')):
+                place.mkdir()
+                (place / name).write_text(name)
+            self.assertIsNone(self.copy(source, target).error)
+            self.assertEqual(['a'], [place.name for place in target.iterdir()])
+
+    def test_failed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn('rsync', str(self.copy(Path(folder, 'nothing'), Path(folder, 'target')).error))
+
+    def test_stopped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = backups.Copy(Path(folder), Path(folder, 'target'), '--checksum')
+            copy.stop()
+            self.assertFalse(copy.is_alive())

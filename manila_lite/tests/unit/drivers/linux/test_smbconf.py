@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What smbd is told is what is read of it again, and nobody else's words get into it."""
+
+from pathlib import Path
+
+import testtools
+
+from manila_lite.drivers.linux import smbconf
+
+PLACE = Path('/s/exports/one')
+
+
+class Sections(testtools.TestCase):
+    def test_what_is_written_is_read(self):
+        clients = ['ro bob', 'rw alice', 'rw carol']
+        text = smbconf.section('one', 'Team', PLACE, clients)
+        self.assertEqual(clients, smbconf.clients_of(text))
+        self.assertEqual(('Team', '/s/exports/one'), (smbconf.name_of(text), smbconf.path_of(text)))
+
+    def test_users_are_root_there_and_readers_cannot_write(self):
+        text = smbconf.section('one', 'one', PLACE, ['rw alice', 'ro bob'])
+        for line in ('available = yes', 'valid users = alice bob', 'admin users = alice bob', 'read list = bob'):
+            self.assertIn(f'  {line}\n', text)
+
+    def test_a_share_for_nobody(self):
+        text = smbconf.section('one', 'one', PLACE, [])
+        self.assertEqual([], smbconf.clients_of(text))
+        self.assertIn('  available = no\n', text)
+        # An empty list would mean everybody.
+        self.assertIn('  valid users = root\n', text)
+
+    def test_a_file_falls_into_its_sections_again(self):
+        first = smbconf.main(Path('/s'), Path('/r'), 445)
+        sections = {ident: smbconf.section(ident, ident.upper(), PLACE, ['rw alice']) for ident in ('one', 'two')}
+        self.assertEqual(sections, smbconf.sections(smbconf.whole(first, sections.values())))
+        self.assertEqual({}, smbconf.sections(first))
+
+    def test_the_main_part_depends_on_each_option(self):
+        texts = {smbconf.main(Path(state), Path(run), port) for state, run, port in (
+            ('/s', '/r', 445), ('/t', '/r', 445), ('/s', '/q', 445), ('/s', '/r', 446))}
+        self.assertEqual(4, len(texts))
+        for line in ('map to guest = never', 'disable netbios = yes', 'server min protocol = SMB2_10'):
+            self.assertIn(f'  {line}\n', min(texts))
+
+    def test_names(self):
+        for name in ('global', 'Homes', 'printers', 'n' * 81, 'a]', 'a\nb', '%u', ''):
+            self.assertNotEqual('', smbconf.objection(name))
+        self.assertEqual(['', ''], [smbconf.objection(name) for name in ('docs', 'n' * 80)])
