@@ -374,6 +374,34 @@ class ServerResult:
 
 
 @dataclasses.dataclass(frozen=True)
+class BackupType:
+    """Where backups go: an export of the operator's, and how it is mounted. ``export`` is empty where a driver needs none."""
+
+    name: str
+    export: str = ''
+    proto: str = 'nfs'
+    options: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Backup:
+    """A copy of what a share held. ``size`` in GiB is that of the share; ``host`` is the backend that made it."""
+
+    id: str
+    size: int
+    type: BackupType
+    host: str
+    project_id: str
+
+
+@dataclasses.dataclass(frozen=True)
+class BackupProgress:
+    """How far a copy to or from a backup is; 100: it is complete."""
+
+    percent: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Pool:
     """What one pool can hold and do, as reported to the scheduler. Capacities in GiB.
 
@@ -418,3 +446,4 @@ class Ability(enum.Enum):
     REPLICATE = 'share_replication'
     MANAGE_SHARES = 'share_manage'
     MANAGE_SNAPSHOTS = 'snapshot_manage'
+    BACK_UP = 'share_backup'

@@ -74,10 +74,11 @@ def machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable:
     return Machine(noun, column, verbs, frozenset(resettable.split()), born, frozenset(waits.split()))
 
 
-_BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error'
+_BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error backup_restoring_error'
 _MANAGING, _UNMANAGED = 'manage_starting unmanage_starting', 'manage_error unmanage_error'
 _ON_THE_EDGE = f'{_MANAGING} {_UNMANAGED} deferred_deleting error_deferred_deleting'
-_ANY_SHARE = f'available creating creating_from_snapshot deleting extending shrinking reverting {_BROKEN}'
+_ANY_SHARE = (f'available creating creating_from_snapshot deleting extending shrinking reverting backup_creating '
+              f'backup_restoring {_BROKEN}')
 
 SHARE = machine('share', 'status', (
     #  verb      from                      during       ok           fail
@@ -91,6 +92,9 @@ SHARE = machine('share', 'status', (
     ('extend',   'available',              'extending', 'available', 'extending_error'),
     ('shrink',   'available',              'shrinking', 'available', 'shrinking_error'),
     ('revert',   'available',              'reverting', 'available', 'reverting_error'),
+    # What it holds is copied to a backup, or what a backup holds to it.
+    ('back_up',  'available',              'backup_creating', 'available', 'available', Crash.RESUME),
+    ('take_back', 'available backup_restoring_error', 'backup_restoring', 'available', 'backup_restoring_error', Crash.RESUME),
     # With the share server that it is on: until the cut-over a failure leaves it where it was.
     ('server_migrate', 'available',        'server_migrating', 'available', 'available', Crash.RESUME),
     ('server_cut_over', 'error',           'server_migrating', 'available', 'error', Crash.RESUME),
@@ -182,10 +186,17 @@ SHARE_GROUP_SNAPSHOT = machine('share group snapshot', 'status', (
     ('force_delete', 'available error error_deleting creating deleting', 'deleting', None, 'error'),
 ), resettable='available creating deleting error error_deleting')
 
+# A restore that fails leaves the backup as it is; the share shows it.
+SHARE_BACKUP = machine('share backup', 'status', (
+    ('create',  '',                               'creating',  'available', 'error', Crash.RESUME),
+    ('restore', 'available',                      'restoring', 'available', 'available', Crash.RESUME),
+    ('delete',  'available error error_deleting', 'deleting',  None,        'error_deleting'),
+), resettable='available creating deleting restoring error error_deleting')
+
 #: Every machine, by noun; tests and the diagrams walk it.
 MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (
     SHARE, SNAPSHOT, ACCESS, SNAPSHOT_ACCESS, SHARE_NETWORK, SHARE_SERVER, SHARE_GROUP,
-    SHARE_GROUP_SNAPSHOT)}
+    SHARE_GROUP_SNAPSHOT, SHARE_BACKUP)}
 
 
 class Replica(enum.StrEnum):

@@ -43,6 +43,7 @@ class Action(enum.Enum):
     MIGRATE_SHARE = ('907', 'migrate share')
     MANAGE = ('908', 'manage')
     UNMANAGE = ('909', 'unmanage')
+    RESTORE_BACKUP = ('910', 'restore backup')
 
 
 class Detail(enum.Enum):

@@ -26,6 +26,7 @@ _snapshots = models.snapshots
 _networks = models.share_networks
 _groups = models.share_groups
 _group_snapshots = models.share_group_snapshots
+_backups = models.share_backups
 
 DEFAULT_CLASS = 'default'
 
@@ -155,6 +156,7 @@ _COUNTED: tuple[tuple[sa.Table, Any, dict[str, Any]], ...] = (
     (_networks, None, {'share_networks': sa.func.count()}),
     (_groups, None, {'share_groups': sa.func.count()}),
     (_group_snapshots, None, {'share_group_snapshots': sa.func.count()}),
+    (_backups, None, {'backups': sa.func.count(), 'backup_gigabytes': _sum(_backups.c.size)}),
 )
 
 _replicas = (sa.select(_shares.c.project_id, _shares.c.user_id, _shares.c.is_going, _shares.c.size, _GROWTH.label('growth'),
@@ -211,7 +213,7 @@ def _read(row: Any, index: int, replicas: bool) -> dict[str, Usage]:
     found = {'shares': Usage(number('shares')), 'gigabytes': Usage(number('gigabytes'), number('growth')),
             'snapshots': Usage(number('snapshots')), 'snapshot_gigabytes': Usage(number('snapshot_gigabytes')),
             **{name: Usage(number(name)) for name in ('share_networks', 'share_groups', 'share_group_snapshots',
-                                                       'encryption_keys')}}
+                                                       'backups', 'backup_gigabytes', 'encryption_keys')}}
     if replicas:
         found['share_replicas'] = Usage(number('share_replicas'))
         found['replica_gigabytes'] = Usage(number('replica_gigabytes'), number('replica_growth'))

@@ -22,6 +22,7 @@ from manila_lite.manager import (
     security_services,
     server_migration,
     servers,
+    share_backups,
     share_group_snapshots,
     share_groups,
     share_managing,
@@ -42,7 +43,7 @@ LOG = log.getLogger(__name__)
 PLANS = [*shares.PLANS, *deferred.PLANS, *access.PLANS, *snapshots.PLANS, *servers.PLANS, *subnets.PLANS,
          *security_services.PLANS, *subnet_metadata.PLANS, *managing.PLANS, *ensure.PLANS,
          *server_migration.PLANS, *share_migration.PLANS, *snapshot_access.PLANS, *share_managing.PLANS, *replicas.PLANS,
-         *share_groups.PLANS, *share_group_snapshots.PLANS]
+         *share_groups.PLANS, *share_group_snapshots.PLANS, *share_backups.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0

@@ -12,6 +12,8 @@ STEPS: dict[str, tuple[str, ...]] = {
     'share_group.create': ('provide', 'fill'),
     'share_group_snapshot.create': ('quiet', 'take'),
     'share_group_snapshot.delete': ('quiet', 'throw_away'),
+    'share_backup.create': ('start', 'copy'),
+    'share_backup.restore': ('start_back', 'copy_back'),
     'share.migrate': ('provide', 'freeze', 'start', 'copy', 'wait', 'cut_over'),
     'replica.create': ('provide', 'make'),
     'replica.access': ('told',),

@@ -36,6 +36,7 @@ enabled_share_backends = {backends}
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = 0
 transport_url = {bus}
+enabled_backup_types = nightly,weekly
 {extra}
 [api]
 response_validation = true
@@ -47,6 +48,10 @@ poll_interval = 1
 retry_delay = 0.05
 max_attempts = 3
 lease = 10
+[nightly]
+backup_continue_update_interval = 0.05
+[weekly]
+backup_continue_update_interval = 0.05
 """
 
 _BACKEND = """
@@ -60,7 +65,7 @@ def newest_schema(db, metadata):
     """The tables are those of the newest revision: at once, for that all revisions lead to the same is for test_migrations."""
     if db.engine.dialect.name in ('mysql', 'mariadb'):
         with db.engine.begin() as conn:
-            # As revision 0003 has it.
+            # As manila_lite.db.collation has it.
             conn.exec_driver_sql('ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin')
     metadata.create_all(db.engine)
     migrate.stamp(db, 'head')

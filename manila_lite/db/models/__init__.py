@@ -23,6 +23,7 @@ from manila_lite.db.models.servers import (
     share_servers,
 )
 from manila_lite.db.models.services import availability_zones, pools, services
+from manila_lite.db.models.share_backups import share_backups
 from manila_lite.db.models.share_groups import (
     share_group_share_types,
     share_group_snapshot_members,
@@ -53,9 +54,9 @@ __all__ = [
     'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
     'kept_answers', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'qos_type_specs', 'qos_types',
     'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'resource_locks', 'security_services', 'services',
-    'share_group_share_types', 'share_group_snapshot_members', 'share_group_snapshots', 'share_group_type_projects',
-    'share_group_type_share_types', 'share_group_type_specs', 'share_group_types', 'share_groups',
-    'share_instance_metadata', 'share_instances', 'share_metadata', 'share_network_security_services',
+    'share_backups', 'share_group_share_types', 'share_group_snapshot_members', 'share_group_snapshots',
+    'share_group_type_projects', 'share_group_type_share_types', 'share_group_type_specs', 'share_group_types',
+    'share_groups', 'share_instance_metadata', 'share_instances', 'share_metadata', 'share_network_security_services',
     'share_network_subnet_metadata', 'share_network_subnets', 'share_networks', 'share_server_details',
     'share_server_share_network_subnet_mappings', 'share_servers', 'share_transfers', 'share_type_extra_specs',
     'share_type_projects', 'share_types', 'shares', 'snapshot_access_rules', 'snapshot_export_locations',

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import (
+    backups,
     locations,
     managing,
     migration,
@@ -36,7 +37,7 @@ def _key(share_id: str, rule: kinds.AccessRule) -> str | None:
 class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
                   interface.MountsSnapshots, interface.ConsistentSnapshots, migration.DummyMigration,
                   share_migration.DummyShareMigration, managing.DummyManaging, share_managing.DummyShareManaging,
-                  replication.DummyReplication):
+                  replication.DummyReplication, backups.DummyBackups):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
 
     Whether they are on share servers is up to the option driver_handles_share_servers.

@@ -82,7 +82,19 @@ class ServerRecord:
     ours: bool = True
 
 
-Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord)
+@dataclasses.dataclass
+class BackupRecord:
+    """A backup: what its share held when it began. ``percent`` of it are there, and of each share that it is restored to."""
+
+    id: str
+    share_id: str
+    content: str
+    used: float
+    percent: int = 0
+    restored: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord, BackupRecord)
 
 
 class Records(Generic[Record]):
@@ -170,10 +182,11 @@ class Store:
         self.shares = Records(root / 'shares', ShareRecord)
         self.snapshots = Records(root / 'snapshots', SnapshotRecord)
         self.servers = Records(root / 'servers', ServerRecord)
+        self.backups = Records(root / 'backups', BackupRecord)
 
     def prepare(self) -> None:
         """The folders exist, and drafts of a killed process are gone."""
-        for records in (self.shares, self.snapshots, self.servers):
+        for records in (self.shares, self.snapshots, self.servers, self.backups):
             records.folder.mkdir(parents=True, exist_ok=True)
             with self.locked():
                 for draft in records.folder.glob('.*'):

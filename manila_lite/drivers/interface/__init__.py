@@ -2,6 +2,7 @@
 """The contract with backends: one ability per file, each an abstract class."""
 
 from manila_lite import kinds
+from manila_lite.drivers.interface.backups import BacksUp
 from manila_lite.drivers.interface.base import Backend, ShareDriver
 from manila_lite.drivers.interface.ensuring import EnsuresOneByOne
 from manila_lite.drivers.interface.group_snapshots import ConsistentSnapshots
@@ -16,7 +17,7 @@ from manila_lite.drivers.interface.share_managing import ManagesShares, ManagesS
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'Clones', 'ConsistentSnapshots', 'EnsuresOneByOne',
+__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Clones', 'ConsistentSnapshots', 'EnsuresOneByOne',
            'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesServers', 'MigratesShares',
            'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets',
            'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of', 'consistency_of',
@@ -41,6 +42,7 @@ ABILITIES: dict[type, kinds.Ability] = {
     Replicates: kinds.Ability.REPLICATE,
     ManagesShares: kinds.Ability.MANAGE_SHARES,
     ManagesSnapshots: kinds.Ability.MANAGE_SNAPSHOTS,
+    BacksUp: kinds.Ability.BACK_UP,
 }
 
 #: The capability of a pool that says whether its driver has an ability.

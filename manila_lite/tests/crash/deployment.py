@@ -29,6 +29,7 @@ auth_strategy = noauth
 default_share_type = default
 driver_updatable_subnet_metadata = quality
 enabled_share_backends = {backends}
+enabled_backup_types = nightly
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = {port}
 osapi_share_workers = {api_workers}
@@ -61,6 +62,8 @@ shares = -1
 gigabytes = -1
 snapshots = -1
 snapshot_gigabytes = -1
+[nightly]
+backup_continue_update_interval = 0.1
 """
 _NETWORKS = """
 networks:
@@ -222,7 +225,7 @@ class Deployment(fixtures.Fixture):
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
-                     'X-OpenStack-Manila-API-Version': '2.99',
+                     'X-OpenStack-Manila-API-Version': '2.99', 'X-OpenStack-Manila-API-Experimental': 'true',
                      'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:

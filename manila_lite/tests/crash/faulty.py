@@ -20,7 +20,7 @@ def _projects(args: tuple[Any, ...]) -> list[str]:
         return [first.share.project_id]
     if isinstance(first, kinds.ServerMigration | kinds.ShareMigration):
         return [first.source.project_id]
-    if isinstance(first, kinds.Share | kinds.ShareServer):
+    if isinstance(first, kinds.Share | kinds.ShareServer | kinds.Backup):
         return [first.project_id]
     if first and isinstance(first[0], kinds.ShareServer):
         return [server.project_id for server in first]

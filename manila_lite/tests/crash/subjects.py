@@ -31,7 +31,7 @@ class Cell:
         self.deployment = deployment
         self.project = project
         self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = ''
-        self.group_type = self.group = self.replica = ''
+        self.group_type = self.group = self.replica = self.backup = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request that must work."""
@@ -98,6 +98,20 @@ class Cell:
         self.with_grouped_share()
         self.take_of_group()
         self.settled('share-group-snapshot')
+
+    def back_up(self) -> None:
+        """A backup of the share was asked for."""
+        self.backup = self.ok('POST', '/share-backups', {'share_backup': {'share_id': self.share}})['share_backup']['id']
+
+    def with_backup(self) -> None:
+        """There is a share with a backup."""
+        self.with_share()
+        self.back_up()
+        self.settled('share-backup')
+
+    def restore_backup(self) -> None:
+        """It was asked that the share be what the backup is."""
+        self.ok('POST', f'/share-backups/{self.backup}/action', {'restore': None})
 
     def with_replicable_share(self) -> None:
         """There is a share that can have replicas, which clients mount."""
@@ -408,6 +422,10 @@ SUBJECTS = (
             (Way('scheduler', 'share_group.delete'),), 'group', 'gone'),
     Subject('take a group snapshot', Cell.with_grouped_share, Cell.take_of_group, _here('share_group_snapshot.create'),
             'group_snapshot', 'available', 'create_group_snapshot', makes=True, method_step=1),
+    Subject('back a share up', Cell.with_share, Cell.back_up, _here('share_backup.create'), 'backup', 'available',
+            'create_backup_continue', makes=True, method_step=1, also=('create_backup',)),
+    Subject('delete a backup', Cell.with_backup, lambda cell: cell.ok('DELETE', f'/share-backups/{cell.backup}'),
+            _here('share_backup.delete'), 'backup', 'gone', 'delete_backup'),
     Subject('create a replica', Cell.with_replicable_share, Cell.make_replica,
             (Way('scheduler', 'replica.create', passed_on=True), Way('share', 'replica.create')),
             'replica', 'available', 'create_replica', makes=True, method_step=1),
@@ -462,6 +480,8 @@ SUBJECTS = (
     Subject('delete a group snapshot', Cell.with_group_snapshot,
             lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'), _here('share_group_snapshot.delete'),
             'group_snapshot', 'gone', 'delete_snapshot', method_step=1),
+    Subject('restore a backup', Cell.with_backup, Cell.restore_backup, _here('share_backup.restore'), 'share', 'available',
+            'restore_backup_continue', method_step=1, size=2, also=('restore_backup',)),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),

@@ -19,10 +19,10 @@ from manila_lite.drivers.dummy.store import Store
 #: quota usage that is not what there is; a failure without a message; another end or value than it should be.
 CLASSES = ('stuck', 'lost', 'orphan', 'quota', 'untold', 'wrong')
 #: Statuses of a share that is served: the backend must have it.
-_SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error'})
+_SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error', 'backup_restoring_error'})
 #: States that tell of a failure.
 FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error', 'manage_error',
-                      'unmanage_error'})
+                      'unmanage_error', 'backup_restoring_error'})
 #: Task states of servers in error that may hold copies: the cut-over failed, or the source was not let go of after it.
 _HALF_MOVED = ('migration_error', 'migration_success')
 _QUEUED = frozenset({'queued_to_apply', 'queued_to_update', 'queued_to_deny'})
@@ -45,6 +45,7 @@ class Rows:
     group_snapshots: list[Any] = dataclasses.field(default_factory=list)
     #: What group snapshots have of shares, with the status of the group snapshot.
     members: list[Any] = dataclasses.field(default_factory=list)
+    backups: list[Any] = dataclasses.field(default_factory=list)
     networks: list[Any] = dataclasses.field(default_factory=list)
     subnets: list[Any] = dataclasses.field(default_factory=list)
     servers: list[Any] = dataclasses.field(default_factory=list)
@@ -61,7 +62,8 @@ class Rows:
                               ('snapshot', states.SNAPSHOT),
                               ('rule', states.ACCESS), ('snapshot_rule', states.SNAPSHOT_ACCESS),
                               ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER),
-                              ('group', states.SHARE_GROUP), ('group_snapshot', states.SHARE_GROUP_SNAPSHOT)):
+                              ('group', states.SHARE_GROUP), ('group_snapshot', states.SHARE_GROUP_SNAPSHOT),
+                              ('backup', states.SHARE_BACKUP)):
             for ident, state in self.of(noun).items():
                 if state in machine.transient | _QUEUED:
                     yield f'{noun} {ident} is {state}'
@@ -87,7 +89,8 @@ class Rows:
         sizes = [row.size for row in by_id.values()] + [by_id[row.share_id].size for row in self.replicas]
         return {'shares': len(shares), 'gigabytes': sum(row.size for row in shares),
                 'share_networks': len(self.networks), 'snapshots': len(snapshots), 'share_groups': len(self.groups),
-                'share_group_snapshots': len(self.group_snapshots),
+                'share_group_snapshots': len(self.group_snapshots), 'backups': len(self.backups),
+                'backup_gigabytes': sum(row.size for row in self.backups),
                 'snapshot_gigabytes': sum(row.size for row in snapshots),
                 'share_replicas': len(sizes), 'replica_gigabytes': sum(sizes)}
 
@@ -98,6 +101,7 @@ _PLAIN = {
     'operations': sa.select(models.operations), 'messages': sa.select(models.messages),
     'snapshots': sa.select(models.snapshots),
     'snapshot_rules': sa.select(models.snapshot_access_rules, models.snapshots.c.project_id).join(models.snapshots),
+    'backups': sa.select(models.share_backups),
     'groups': sa.select(models.share_groups), 'group_snapshots': sa.select(_group_snapshots),
     'members': sa.select(_members, _group_snapshots.c.status, _group_snapshots.c.project_id).join(
         _group_snapshots, _group_snapshots.c.id == _members.c.share_group_snapshot_id),
@@ -151,10 +155,11 @@ class Backends:
         self.shares: dict[str, dict[str, Any]] = collections.defaultdict(dict)
         self.snapshots: dict[str, dict[str, Any]] = collections.defaultdict(dict)
         self.servers: dict[str, dict[str, Any]] = collections.defaultdict(dict)
+        self.backups: dict[str, dict[str, Any]] = collections.defaultdict(dict)
         for name, store in self.stores.items():
             with store.locked():
                 for kind, found in ((store.shares, self.shares), (store.snapshots, self.snapshots),
-                                    (store.servers, self.servers)):
+                                    (store.servers, self.servers), (store.backups, self.backups)):
                     for record in kind.all():
                         if getattr(record, 'ours', True):       # others are to stay
                             found[record.id][name] = record
@@ -181,11 +186,20 @@ class Backends:
             elif held - home - moving:
                 yield f'orphan: snapshot {snapshot.id} is on the backends {sorted(held - home)} as well'
 
-        yield from self._of_groups(rows, homes)
+        yield from self._of_copies(rows, homes)
         for server in rows.servers:
             yield from self._server(server)
 
-    def _of_groups(self, rows: Rows, homes: dict[str, str]) -> Iterator[str]:
+    def _backup(self, backup: Any) -> Iterator[str]:
+        held, home = self.backups.get(backup.id, {}), _home(backup.host)
+        if set(held) - {home}:
+            yield f'orphan: backup {backup.id} of {home} is on {sorted(set(held) - {home})} as well'
+        elif backup.status == 'available' and (home not in held or held[home].percent < 100):
+            yield f'lost: backup {backup.id} is available, and not on its backend {home}'
+
+    def _of_copies(self, rows: Rows, homes: dict[str, str]) -> Iterator[str]:
+        for backup in rows.backups:
+            yield from self._backup(backup)
         for member in rows.members:
             held, home = set(self.snapshots.get(member.id, ())), homes.get(member.share_id, '')
             if member.status == 'available' and held != {home}:
@@ -241,10 +255,12 @@ class Backends:
         known |= {place.id for rows in found.values() for place in (*rows.places, *rows.replicas)}
         known |= {snapshot.id for rows in found.values() for snapshot in rows.snapshots}
         known |= {server.id for rows in found.values() for server in rows.servers}
+        known |= {backup.id for rows in found.values() for backup in rows.backups}
         known |= {member.id for rows in found.values() for member in rows.members}
         owners = {ident: project for project, rows in found.items() for op in rows.operations
                   for ident in (op.serial, op.resource_id)}
-        for noun, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers)):
+        for noun, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers),
+                              ('backup', self.backups)):
             for ident in set(records) - known:
                 yield owners.get(ident, ''), f'orphan: {noun} {ident} is on {sorted(records[ident])}, and no row tells of it'
 
@@ -265,7 +281,7 @@ def quota(deployment: Any, project: str, rows: Rows) -> Iterator[str]:
 def untold(rows: Rows) -> Iterator[str]:
     """Yield failures that the owner was not told of."""
     told = {row.resource_id for row in rows.messages}
-    for noun in ('share', 'replica', 'snapshot', 'group', 'group_snapshot'):
+    for noun in ('share', 'replica', 'snapshot', 'group', 'group_snapshot', 'backup'):
         for ident, state in rows.of(noun).items():
             if state in FAILURES and ident not in told:
                 yield f'untold: {noun} {ident} is {state}, and no message tells why'

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may ask of backups: copies of what a share held, in a place of the operator's, and the way back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations, states
+from manila_lite.actions import grouping, locks, share_bin
+from manila_lite.context import RequestContext
+from manila_lite.db import operations as rows
+from manila_lite.db import quotas, share_backups, shares, transitions
+from manila_lite.operations import backing_up
+
+_SHARE, _BACKUP = states.SHARE, states.SHARE_BACKUP
+#: The only one of Manila's options of a backup that is not a driver's own.
+_TYPE = 'backup_type'
+
+
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """A backup stands in ``creating``, and its share in ``backup_creating`` until it is there. Returns the backup's row.
+
+    ``wanted``: share_id, and any of name, description, backup_options (backup_type).
+
+    :raises errors.Invalid: there is no such share, or no such type of backup.
+    :raises errors.WrongState: the share is not available.
+    :raises errors.Conflict: it has replicas.
+    :raises errors.OverQuota: see ``db/quotas.py``.
+    """
+    ident, kind = uuidutils.generate_uuid(), _type(ctx, wanted.get('backup_options') or {})
+    with ctx.db.writer() as conn:
+        share = _share(conn, ctx, 'share_id', wanted['share_id'])
+        _hold(conn, share, 'back_up')
+        quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, {'backups': 1, 'backup_gigabytes': share.size})
+        transitions.create(conn, states.SHARE_BACKUP, {
+            'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id, 'size': share.size,
+            'name': wanted.get('name'), 'description': wanted.get('description'), 'backup_type': kind,
+            'host': operations.backend_of(share.host), 'availability_zone': share.availability_zone,
+            'progress': '0', 'restore_progress': '0'})
+        wake = _begin(conn, ctx, share_backups.CREATE, ident, share)
+        row = share_backups.get(conn, ctx, ident)
+    backing_up.announce(ctx, row, 'create.start')
+    wake.send(ctx)
+    return row
+
+
+def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
+    known = ctx.conf.enabled_backup_types
+    if not known:
+        raise errors.Conflict('There are no backups here: no type of backup is configured.', code='backups_not_configured')
+    if strange := sorted(set(options) - {_TYPE}):
+        raise errors.Invalid(f'backup_options: {", ".join(strange)} is not known; {_TYPE} is.')
+    wanted = options.get(_TYPE) or known[0]
+    if wanted not in known:
+        raise errors.Invalid(f'backup_options: {_TYPE} is none of {", ".join(known)}.')
+    return str(wanted)
+
+
+def _share(conn: Any, ctx: RequestContext, field: str, ident: str) -> Any:
+    try:
+        share = shares.get(conn, ctx, ident, own=True)
+    except errors.NotFound as none:
+        raise errors.Invalid(f'{field}: {none}', code='share_not_found') from None
+    share_bin.must_be_out(share)
+    return share
+
+
+def _hold(conn: Any, share: Any, verb: str) -> None:
+    """The share has begun what the verb says, and can have it done."""
+    transitions.begin(conn, _SHARE, verb, share.instance_id)
+    share_bin.must_still_be_out(conn, share.id)
+    share_bin.must_have_no_replicas(conn, share)
+    grouping.must_be_still(conn, share)
+    if not share.host:
+        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
+
+
+def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> operations.Wake:
+    return operations.begin(conn, ctx, kind, 'share_backup', ident, topic='share', host=share.host, serial=share.instance_id,
+                            open_key=f'backup:{ident}', data={'share_id': share.id})
+
+
+def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> Any:
+    """The backup stands in ``restoring``, and the share in ``backup_restoring`` until it holds what the backup does: the one
+    that the backup is of, or the one named. Returns the backup's row.
+
+    :raises errors.Invalid: there is no such share.
+    :raises errors.WrongState: backup or share is in no status for that.
+    :raises errors.Conflict: the share is too small, has replicas, or is locked.
+    """
+    with ctx.db.writer() as conn:
+        backup = share_backups.get(conn, ctx, ident)
+        share = _share(conn, ctx, 'restore', target_id or backup.share_id)
+        _hold(conn, share, 'take_back')
+        transitions.begin(conn, _BACKUP, 'restore', ident, target_share_id=share.id, restore_progress='0')
+        if share.size < backup.size:
+            raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {ident} is of {backup.size} GiB; extend '
+                                  'the share first.', code='share_too_small')
+        _refuse_if_locked(conn, share.id)
+        wake = _begin(conn, ctx, share_backups.RESTORE, ident, share)
+        row = share_backups.get(conn, ctx, ident)
+    backing_up.announce(ctx, row, 'restore.start')
+    wake.send(ctx)
+    return row
+
+
+def _refuse_if_locked(conn: Any, share_id: str) -> None:
+    """Nobody relies on what the share holds: who mounts it for somebody else, as Nova does, locks it."""
+    try:
+        locks.refuse_if_locked(conn, share_id, 'be overwritten')
+    except errors.Forbidden as locked:
+        raise errors.Conflict(str(locked), code='share_locked') from None
+
+
+def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+    """The backup has these values (name, description). Returns its row."""
+    with ctx.db.writer() as conn:
+        share_backups.get(conn, ctx, ident)
+        share_backups.update(conn, ident, **values)
+        return share_backups.get(conn, ctx, ident)
+
+
+def delete(ctx: RequestContext, ident: str) -> None:
+    """The backup stands in ``deleting`` and will go; it counts against quota until it is gone.
+
+    :raises errors.WrongState: it is in no status for that.
+    """
+    with ctx.db.writer() as conn:
+        row = share_backups.get(conn, ctx, ident)
+        transitions.begin(conn, _BACKUP, 'delete', ident)
+        wake = operations.begin(conn, ctx, share_backups.DELETE, 'share_backup', ident, topic='share', host=row.host,
+                                serial=ident, open_key=f'backup:{ident}')
+    backing_up.announce(ctx, row, 'delete.start')
+    wake.send(ctx)
+
+
+def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+    """The backup shows ``status``; work that was open on it ends, and its share shows that it was to no avail."""
+    with ctx.db.writer() as conn:
+        row = share_backups.get(conn, ctx, ident)
+        backing_up.share_ended(conn, row)
+        rows.drop_of(conn, ident, (share_backups.CREATE, share_backups.RESTORE, share_backups.DELETE))
+        transitions.reset(conn, _BACKUP, ident, status)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups over HTTP: from the parsed request to an action or a query, and back."""
+
+from typing import Any
+
+from manila_lite.actions import share_backups as actions
+from manila_lite.api.request import Request
+from manila_lite.api.v2 import related
+from manila_lite.db import share_backups
+from manila_lite.policies import share_backups as rules
+
+
+def listed(req: Request) -> list[Any]:
+    """List backups, in short or in full."""
+    filters = dict(req.query)
+    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'backups')
+    with req.ctx.db.reader() as conn:
+        if filters.get('with_count'):
+            req.count = share_backups.count(conn, filters, project_id=project_id)
+        return share_backups.list_backups(conn, filters, req.page, project_id=project_id)
+
+
+def index(req: Request) -> list[Any]:
+    """List backups in short."""
+    return listed(req)
+
+
+def detail(req: Request) -> list[Any]:
+    """List backups in full."""
+    return listed(req)
+
+
+def show(req: Request) -> Any:
+    """Show one backup."""
+    with req.ctx.db.reader() as conn:
+        return share_backups.get(conn, req.ctx, req.params['backup_id'])
+
+
+def create(req: Request) -> Any:
+    """Back up a share."""
+    return actions.create(req.ctx, req.body)
+
+
+def update(req: Request) -> Any:
+    """Change name or description."""
+    return actions.update(req.ctx, req.params['backup_id'], req.body)
+
+
+def delete(req: Request) -> None:
+    """Delete a backup."""
+    actions.delete(req.ctx, req.params['backup_id'])
+
+
+def restore(req: Request) -> dict[str, Any]:
+    """Restore a backup to its share."""
+    return _restored(actions.restore(req.ctx, req.params['backup_id']))
+
+
+def restore_to(req: Request) -> dict[str, Any]:
+    """Restore a backup to its share, or to the one whose id the body has, bare or under a name."""
+    wanted = req.body.get('target_share_id') if isinstance(req.body, dict) else req.body
+    return _restored(actions.restore(req.ctx, req.params['backup_id'], wanted or None))
+
+
+def _restored(row: Any) -> dict[str, Any]:
+    return {'backup_id': row.id, 'share_id': row.target_share_id}
+
+
+def reset_status(req: Request) -> None:
+    """Set the status by hand."""
+    actions.reset_status(req.ctx, req.params['backup_id'], req.body['status'])

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of shares, which are kept at another place than their shares."""
+
+import sqlalchemy as sa
+
+from manila_lite.db.models.base import Id, Name, ident, metadata, ref, times
+
+share_backups = sa.Table(
+    'share_backups', metadata, ident(), *times(),
+    # No cascade: a share with backups cannot go.
+    ref('share_id', 'shares.id'),
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('user_id', Name),
+    sa.Column('name', Name),
+    sa.Column('description', Name),
+    sa.Column('status', Name, nullable=False),
+    sa.Column('size', sa.Integer, nullable=False),
+    sa.Column('backup_type', Name, nullable=False),
+    # The backend that made it, and that will delete it.
+    sa.Column('host', Name, nullable=False),
+    # That of the share, by name: a backup may outlive a zone.
+    sa.Column('availability_zone', Name),
+    sa.Column('progress', sa.String(32), nullable=False),
+    sa.Column('restore_progress', sa.String(32), nullable=False),
+    # The share that it is, or was last, restored to.
+    sa.Column('target_share_id', Id, index=True),
+    sa.Index('ix_share_backups_project_id_created_at', 'project_id', 'created_at'),
+    sa.Index('ix_share_backups_created_at', 'created_at'),
+)

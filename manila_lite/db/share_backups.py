@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of shares."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, states
+from manila_lite.db import models, paging
+
+_backups = models.share_backups
+_instances = models.share_instances
+
+#: Kinds of operations on one backup.
+CREATE, RESTORE, DELETE = (f'share_backup.{verb}' for verb in ('create', 'restore', 'delete'))
+
+#: All backups are worked on through this queue.
+_TOPIC = sa.literal('share').label('topic')
+
+#: Everything a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _backups.c}, 'topic': _TOPIC,
+            'display_name': _backups.c.name, 'display_description': _backups.c.description}
+
+
+def _select() -> sa.Select:
+    return sa.select(*_backups.c, _TOPIC)
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a backup of the caller's project (of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    mine = [] if ctx.is_admin else [_backups.c.project_id == ctx.project_id]
+    row = conn.execute(_select().where(_backups.c.id == ident, *mine)).first()
+    if row is None:
+        raise errors.NotFound.of('share backup', ident)
+    return row
+
+
+def by_id(conn: Connection, ident: str) -> Row | None:
+    """Return a backup, whoever owns it, or nothing."""
+    return conn.execute(_select().where(_backups.c.id == ident)).first()
+
+
+def count_of(conn: Connection, share_id: str) -> int:
+    """Return how many backups a share has."""
+    return conn.execute(sa.select(sa.func.count()).where(_backups.c.share_id == share_id)).scalar_one()
+
+
+def instance_of(conn: Connection, share_id: str) -> str | None:
+    """Return the id of the instance that the share is, or nothing when it is gone."""
+    return conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id, ~_instances.c.is_aside)).scalar()
+
+
+def at_work(conn: Connection, share_id: str) -> list[Row]:
+    """Return the backups (id, status) that the share is being copied to, or from, at this moment."""
+    return list(conn.execute(sa.select(_backups.c.id, _backups.c.status).where(sa.or_(
+        sa.and_(_backups.c.share_id == share_id, _backups.c.status == states.SHARE_BACKUP['create'].during),
+        sa.and_(_backups.c.target_share_id == share_id, _backups.c.status == states.SHARE_BACKUP['restore'].during)))
+        .order_by(_backups.c.id)))
+
+
+_EQUAL = ('id', 'share_id', 'name', 'description', 'status', 'size', 'host', 'backup_type', 'user_id')
+
+
+def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
+    where = [_backups.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
+    where += [_backups.c[key].icontains(filters[f'{key}~'], autoescape=True) for key in ('name', 'description')
+              if filters.get(f'{key}~') is not None]
+    if filters.get('topic') is not None:
+        where.append(_TOPIC.element == filters['topic'])
+    if project_id is not None:
+        where.append(_backups.c.project_id == project_id)
+    return _select().where(*where)
+
+
+def list_backups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return the backups of a project (None: of all)."""
+    return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_backups.c.id)).all())
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
+    """Return how many backups ``list_backups`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """The backup has these values. Never a status."""
+    if values:
+        conn.execute(_backups.update().where(_backups.c.id == ident).values(**values))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of the dummy: each look at a copy brings half of it over. They are files of the backend that made them, which the
+others on the same host find.
+"""
+
+from manila_lite import errors, kinds
+from manila_lite.drivers import interface
+from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.store import BackupRecord, Store
+
+_STEP, _ALL = 50, 100
+
+
+class DummyBackups(interface.BacksUp):
+    """See above. The type of a backup makes no difference."""
+
+    backend: interface.Backend
+    store: Store
+    knobs: Knobs
+
+    @knobbed
+    def create_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
+        with self.store.locked():
+            source = self.store.share(share.id)
+            if self.store.backups.get(backup.id) is None:
+                self.store.backups.put(BackupRecord(backup.id, source.id, source.content, source.used))
+
+    @knobbed
+    def create_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
+        with self.store.locked():
+            record = self._record(self.store, backup)
+            record.percent = min(record.percent + _STEP, _ALL)
+            self.store.backups.put(record)
+        return kinds.BackupProgress(record.percent)
+
+    @knobbed
+    def restore_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
+        self.store.share(share.id)
+        self._restored(share, backup, begin=True)
+
+    @knobbed
+    def restore_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
+        record, percent = self._restored(share, backup)
+        if percent == _ALL:
+            with self.store.locked():
+                target = self.store.share(share.id)
+                target.content, target.used = record.content, record.used
+                self.store.shares.put(target)
+        return kinds.BackupProgress(percent)
+
+    def _restored(self, share: kinds.Share, backup: kinds.Backup, *, begin: bool = False) -> tuple[BackupRecord, int]:
+        """Return the backup, and how much of it is in the share after this look."""
+        home = self.store if backup.host == self.backend.host else self.store.neighbour(backup.host)
+        with home.locked():
+            record = self._record(home, backup)
+            percent = 0 if begin else min(record.restored.get(share.id, 0) + _STEP, _ALL)
+            record.restored[share.id] = percent
+            home.backups.put(record)
+        return record, percent
+
+    @staticmethod
+    def _record(home: Store, backup: kinds.Backup) -> BackupRecord:
+        record = home.backups.get(backup.id)
+        if record is None:
+            raise errors.Final(f'Backup {backup.id} is not where it was made.')
+        return record
+
+    @knobbed
+    def delete_backup(self, backup: kinds.Backup) -> None:
+        with self.store.locked():
+            self.store.backups.drop(backup.id)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of backups: what a share holds is copied to a backup, what a backup holds to a share, and a backup goes.
+
+A copy goes on in the driver, between looks at how far it is; so it takes none of the hands that other work needs.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import conf, errors, kinds, states
+from manila_lite.db import share_backups, shares, transitions
+from manila_lite.db.engine import Connection
+from manila_lite.db.messages import Action
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.manager.task import as_share
+from manila_lite.operations import Plan, Step, Work, backing_up
+
+_BACKUP = states.SHARE_BACKUP
+_ALL = 100
+
+
+def _row(conn: Connection, work: Work, verb: str) -> Any:
+    """Return the backup's row.
+
+    :raises errors.Final: it is gone, or the work on it was stopped.
+    """
+    row = share_backups.by_id(conn, work.resource_id)
+    if row is None or row.status != _BACKUP[verb].during:
+        raise errors.Final(f'The work on backup {work.resource_id} was stopped: its status is '
+                           f'{row.status if row else "gone"}.')
+    return row
+
+
+def _type(work: Work, name: str) -> kinds.BackupType:
+    """Return the type of backup as it is configured here."""
+    if name not in work.ctx.conf.enabled_backup_types:
+        raise errors.Final(f'There is no type of backup {name} here any more.')
+    section = _section(work, name)
+    return kinds.BackupType(name, section.backup_mount_export, section.backup_mount_proto, section.backup_mount_options)
+
+
+def _section(work: Work, name: str) -> Any:
+    conf.backup.register_type(work.ctx.conf, name)
+    return work.ctx.conf[name]
+
+
+def _backup(work: Work, row: Any) -> kinds.Backup:
+    return kinds.Backup(row.id, row.size, _type(work, row.backup_type), row.host, row.project_id)
+
+
+def _load(work: Work, verb: str) -> tuple[kinds.Share, kinds.Backup]:
+    with work.ctx.db.reader() as conn:
+        row = _row(conn, work, verb)
+        try:
+            share = as_share(conn, shares.get(conn, work.ctx.elevated(), work.data['share_id']))
+        except errors.NotFound as gone:
+            raise errors.Final(str(gone)) from None
+    return share, _backup(work, row)
+
+
+def _driver(work: Work) -> Any:
+    """:raises errors.Final: the backend has nothing to do with backups."""
+    if kinds.Ability.BACK_UP not in abilities_of(work.service.driver):
+        raise errors.Final('The driver of the backend does not back shares up.')
+    return work.service.driver
+
+
+def _look(work: Work, verb: str, column: str, look: Callable[[kinds.Share, kinds.Backup], Any]) -> None:
+    """The copy is complete.
+
+    :raises errors.Again: not yet; how far it is can be seen.
+    """
+    share, backup = _load(work, verb)
+    percent = _percent(look(share, backup))
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        share_backups.update(conn, work.resource_id, **{column: str(percent)})
+    if percent < _ALL:
+        raise errors.Again(_section(work, backup.type.name).backup_continue_update_interval)
+
+
+def _percent(answer: object) -> int:
+    if not isinstance(answer, kinds.BackupProgress):
+        raise errors.ManilaLiteError(f'The backend was asked how far the copy is, and said {answer!r}.')
+    return max(0, min(answer.percent, _ALL))
+
+
+# Making one -----------------------------------------------------------------------------------------
+
+def start(work: Work) -> None:
+    """The backend copies the share."""
+    _driver(work).create_backup(*_load(work, 'create'))
+
+
+def forget(work: Work) -> None:
+    """Nothing of the backup is left."""
+    with work.ctx.db.reader() as conn:
+        row = share_backups.by_id(conn, work.resource_id)
+    if row is not None:
+        _driver(work).delete_backup(_backup(work, row))
+
+
+def copy(work: Work) -> None:
+    """The backup holds what the share held."""
+    _look(work, 'create', 'progress', _driver(work).create_backup_continue)
+
+
+def created(conn: Connection, work: Work) -> None:
+    """The backup is available, and so is its share."""
+    _ended(conn, work, 'create')
+
+
+def not_created(conn: Connection, work: Work, error: Exception) -> None:
+    """The backup is in error; the share is as it was."""
+    _ended(conn, work, 'create', error)
+    backing_up.tell(conn, work, Action.CREATE, error)
+
+
+def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = None) -> None:
+    row = share_backups.by_id(conn, work.resource_id)
+    if row is None:
+        return
+    backing_up.share_ended(conn, row, worked=error is None)
+    (transitions.fail if error else transitions.finish)(conn, _BACKUP, verb, row.id)
+    backing_up.announce(work.ctx, row, f'{verb}.{"error" if error else "end"}', work.op.host, error)
+
+
+# The way back ---------------------------------------------------------------------------------------
+
+def start_back(work: Work) -> None:
+    """The backend copies the backup to the share."""
+    _driver(work).restore_backup(*_load(work, 'restore'))
+
+
+def copy_back(work: Work) -> None:
+    """The share holds what the backup holds."""
+    _look(work, 'restore', 'restore_progress', _driver(work).restore_backup_continue)
+
+
+def restored(conn: Connection, work: Work) -> None:
+    """The share is available, and says what it holds."""
+    shares.update(conn, work.data['share_id'], source_backup_id=work.resource_id)
+    _ended(conn, work, 'restore')
+    work.service.report_soon()
+
+
+def not_restored(conn: Connection, work: Work, error: Exception) -> None:
+    """The share holds something of both, and says so; the backup is as good as before."""
+    _ended(conn, work, 'restore', error)
+    backing_up.tell(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data['share_id'])
+
+
+# Going ----------------------------------------------------------------------------------------------
+
+def deleted(conn: Connection, work: Work) -> None:
+    """Nothing of the backup is left, unless an administrator gave it another status meanwhile."""
+    row = share_backups.by_id(conn, work.resource_id)
+    transitions.finish(conn, _BACKUP, 'delete', work.resource_id)
+    if row is not None:
+        backing_up.announce(work.ctx, row, 'delete.end', work.op.host)
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """The backup can be deleted again; its owner is told why."""
+    _ended(conn, work, 'delete', error)
+    backing_up.tell(conn, work, Action.DELETE, error)
+
+
+PLANS = [
+    Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created),
+    Plan(share_backups.RESTORE, (Step(start_back), Step(copy_back)), restored, not_restored),
+    Plan(share_backups.DELETE, (Step(forget),), deleted, not_deleted),
+]
