@@ -7,6 +7,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
 from manila_lite.actions import access_to, locks, share_bin
+from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db import access, pairs, replicas, shares, transitions
 from manila_lite.db.models import access_rule_metadata
@@ -129,36 +130,23 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
     :raises errors.NotFound: there is no such rule.
     :raises errors.Invalid: the share is in no state for it.
     :raises errors.WrongState: the rule is just being changed.
+    :raises errors.Forbidden: it has a resource lock that the caller may not lift.
     """
+    looking = locks.anywhere(ctx)
     with ctx.db.reader() as conn:
-        share_id = access.get(conn, ctx, access_id).share_id
+        share_id = access.get(conn, looking, access_id).share_id
     with ctx.db.writer() as conn:
         share = _usable(conn, ctx, share_id)
-        rule = access.get(conn, ctx, access_id)
+        rule = access.get(conn, looking, access_id)
         if rule.access_level == level:
             return rule
+        locks.check_change(conn, ctx, rule)
         transitions.begin(conn, states.ACCESS, 'update', access_id, access_level=level)
         wake = _sync(conn, ctx, share)
-        rule = access.get(conn, ctx, access_id)
+        rule = access.get(conn, looking, access_id)
     wake.send(ctx)
     return rule
 
 
-# Metadata ---------------------------------------------------------------------------------------
-
-def set_metadata(ctx: RequestContext, access_id: str, values: dict[str, str]) -> dict[str, str]:
-    """The rule has these pairs, beside its others. Returns all it has."""
-    with ctx.db.writer() as conn:
-        access.get(conn, ctx, access_id)
-        pairs.merge(conn, access_rule_metadata, access_id, values)
-        return pairs.of(conn, access_rule_metadata, access_id)
-
-
-def delete_metadata(ctx: RequestContext, access_id: str, key: str) -> None:
-    """The pair is gone.
-
-    :raises errors.NotFound: the rule has no such key.
-    """
-    with ctx.db.writer() as conn:
-        access.get(conn, ctx, access_id)
-        pairs.remove(conn, access_rule_metadata, access_id, key)
+#: What a user may ask of the metadata of access rules.
+METADATA = Metadata(access.get, access_rule_metadata)

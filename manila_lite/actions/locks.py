@@ -63,7 +63,16 @@ def check_deny(conn: Any, ctx: RequestContext, rule: Any, *, unrestrict: bool) -
     if found and not unrestrict:
         raise errors.Forbidden(f'Access rule {rule.id} cannot be denied: it is locked by {_named(found)}. Deny it with '
                                'unrestrict (version 2.82), or delete its locks first.', code='access_rule_locked')
-    _must_lift(ctx, rule.id, found)
+    _must_lift(ctx, rule.id, found, 'be denied')
+
+
+def check_change(conn: Any, ctx: RequestContext, rule: Any) -> None:
+    """What an access rule grants may be changed: nobody locked it against deletion, which a change could come to, or the
+    caller may lift all such locks. They stay.
+
+    :raises errors.Forbidden: it is locked.
+    """
+    _must_lift(ctx, rule.id, locks.on_rule(conn, rule.id, locks.DELETE), 'be changed')
 
 
 def check_deny_all(conn: Any, ctx: RequestContext, share_id: str) -> None:
@@ -72,13 +81,13 @@ def check_deny_all(conn: Any, ctx: RequestContext, share_id: str) -> None:
     :raises errors.Forbidden: one is locked, and the caller may not lift the lock.
     """
     for ident, found in locks.on_rules(conn, share_id, locks.DELETE).items():
-        _must_lift(ctx, ident, found)
+        _must_lift(ctx, ident, found, 'be denied')
 
 
-def _must_lift(ctx: RequestContext, access_id: str, found: list[Any]) -> None:
+def _must_lift(ctx: RequestContext, access_id: str, found: list[Any], doing: str) -> None:
     strange = [row for row in found if not _may_touch(ctx, row, policies.DELETE)]
     if strange:
-        raise errors.Forbidden(f'Access rule {access_id} cannot be denied: its lock {_named(strange)} is not yours to lift. '
+        raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: its lock {_named(strange)} is not yours to lift. '
                                'Ask who placed it, or an administrator.', code='access_rule_locked')
 
 

@@ -175,6 +175,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
         locks.refuse_if_locked(conn, ident, 'be unmanaged')
         share_bin.must_have_no_replicas(conn, share)
         grouping.must_be_in_no_snapshot(conn, share)
+        share_bin.must_have_no_backups(conn, ident)
         if count := snapshots.count_of(conn, ident):
             raise errors.Conflict(f'Share {ident} has {count} snapshots; unmanage or delete them first.',
                                   code='share_has_snapshots')

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 from manila_lite import errors, states
 from manila_lite.actions import locks
 from manila_lite.context import RequestContext
-from manila_lite.db import replicas, share_migrations, shares, snapshots
+from manila_lite.db import replicas, share_backups, share_migrations, shares, snapshots
 from manila_lite.rpc import notices
 
 #: The statuses from which a share comes into the bin, and those in which it is too late to take it out.
@@ -42,6 +42,15 @@ def must_have_no_replicas(conn: Any, share: Any) -> None:
     if share.replication_type and (count := replicas.count_of(conn, share.id)):
         raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
                               code='share_has_replicas')
+
+
+def must_have_no_backups(conn: Any, ident: str) -> None:
+    """Nothing is kept of the share that would be nobody's without it: to be called as ``must_have_no_replicas``.
+
+    :raises errors.Forbidden: there are backups.
+    """
+    if count := share_backups.count_of(conn, ident):
+        raise errors.Forbidden(f'Share {ident} has {count} backups; delete them first.', code='share_has_backups')
 
 
 def _in_bin(ident: str) -> errors.Forbidden:
@@ -85,6 +94,7 @@ def _must_be_free(conn: Any, share: Any) -> None:
     count = snapshots.count_of(conn, share.id, seen=True)
     if count:
         raise errors.Forbidden(f'Share {share.id} has {count} snapshots; delete them first.', code='share_has_snapshots')
+    must_have_no_backups(conn, share.id)
     locks.refuse_if_locked(conn, share.id, 'be soft deleted')
 
 

@@ -39,35 +39,6 @@ def delete(ctx: RequestContext, ident: str) -> None:
         rows.delete(conn, ident)
 
 
-# Projects that may use a private type -------------------------------------------------------------
-
-def _private(conn: Any, ctx: RequestContext, ident: str) -> None:
-    if rows.get(conn, ctx, ident).is_public:
-        raise errors.Conflict(f'Share group type {ident} is public: every project has access to it.',
-                              code='share_group_type_is_public')
-
-
-def add_project(ctx: RequestContext, ident: str, project_id: str) -> None:
-    """The project may use the type.
-
-    :raises errors.Conflict: the type is public, or the project could use it already.
-    """
-    with ctx.db.writer() as conn:
-        _private(conn, ctx, ident)
-        rows.add_project(conn, ident, project_id)
-
-
-def remove_project(ctx: RequestContext, ident: str, project_id: str) -> None:
-    """The project may no longer use the type; groups that it has stay.
-
-    :raises errors.Conflict: the type is public.
-    :raises errors.NotFound: the project could not use it.
-    """
-    with ctx.db.writer() as conn:
-        _private(conn, ctx, ident)
-        rows.remove_project(conn, ident, project_id)
-
-
 # Group specs --------------------------------------------------------------------------------------
 
 def _read(specs: Mapping[str, Any]) -> dict[str, str]:

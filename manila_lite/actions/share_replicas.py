@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
 from manila_lite.actions import share_bin
+from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db import (
     access,
@@ -241,28 +242,5 @@ def is_replica(ctx: RequestContext, ident: str) -> bool:
         return replicas.as_share(conn, ident) is not None
 
 
-# Metadata -------------------------------------------------------------------------------------------
-
-def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
-    """Return the replica's metadata."""
-    with ctx.db.reader() as conn:
-        replicas.get(conn, ctx, ident)
-        return pairs.of(conn, share_instance_metadata, ident)
-
-
-def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
-    """The replica has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
-    with ctx.db.writer() as conn:
-        replicas.get(conn, ctx, ident)
-        (pairs.replace if replace else pairs.merge)(conn, share_instance_metadata, ident, values)
-        return pairs.of(conn, share_instance_metadata, ident)
-
-
-def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
-    """The pair is gone.
-
-    :raises errors.NotFound: the replica has no such key.
-    """
-    with ctx.db.writer() as conn:
-        replicas.get(conn, ctx, ident)
-        pairs.remove(conn, share_instance_metadata, ident, key)
+#: What a user may ask of the metadata of replicas.
+METADATA = Metadata(replicas.get, share_instance_metadata)

@@ -38,6 +38,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         share_bin.must_still_be_out(conn, share.id)
         _must_be_free(conn, share)
         share_bin.must_have_no_replicas(conn, share)
+        share_bin.must_have_no_backups(conn, share.id)
         share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
                                       'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
         row = share_transfers.get(conn, ctx, ident)

@@ -51,35 +51,6 @@ def delete(ctx: RequestContext, ident: str) -> None:
         types.delete(conn, ident)
 
 
-# Projects that may use a private type -------------------------------------------------------------
-
-def _private(conn: Any, ctx: RequestContext, ident: str) -> None:
-    if types.get(conn, ctx, ident).is_public:
-        raise errors.Conflict(f'Share type {ident} is public: every project has access to it.',
-                              code='share_type_is_public')
-
-
-def add_project(ctx: RequestContext, ident: str, project_id: str) -> None:
-    """The project may use the type.
-
-    :raises errors.Conflict: the type is public, or the project could use it already.
-    """
-    with ctx.db.writer() as conn:
-        _private(conn, ctx, ident)
-        types.add_project(conn, ident, project_id)
-
-
-def remove_project(ctx: RequestContext, ident: str, project_id: str) -> None:
-    """The project may no longer use the type; shares that it has stay.
-
-    :raises errors.Conflict: the type is public.
-    :raises errors.NotFound: the project could not use it.
-    """
-    with ctx.db.writer() as conn:
-        _private(conn, ctx, ident)
-        types.remove_project(conn, ident, project_id)
-
-
 def _must_be_there(conn: Any, specs: Mapping[str, str]) -> None:
     """The QoS type that extra specs name exists."""
     named = specs.get(qos_types.NAMED_BY)

@@ -22,7 +22,7 @@ from manila_lite.db import (
 )
 from manila_lite.db import operations as rows
 from manila_lite.db.models import share_metadata
-from manila_lite.operations import share_migrating
+from manila_lite.operations import backing_up, share_migrating
 from manila_lite.policies import shares as policies
 
 
@@ -151,6 +151,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
         count = snapshots.count_of(conn, ident, seen=True)
         if count:
             raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
+        share_bin.must_have_no_backups(conn, ident)
         left = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, share_id=ident)
                 if row.status in states.SHARE['delete'].allowed]
         wake = _to_backend(conn, ctx, kind, share)
@@ -188,6 +189,7 @@ def _supersede(conn: Any, share: Any) -> None:
     rows.drop_of(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
     share_transfers.delete_of(conn, share.id)
+    backing_up.abandon(conn, share.id)
     restoring = states.SNAPSHOT['restore']
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
 

@@ -7,6 +7,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
 from manila_lite.actions import grouping, share_bin
+from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
 from manila_lite.db import pairs, quotas, share_groups, shares, snapshots, transitions
@@ -120,28 +121,5 @@ def _supersede(conn: Any, ident: str) -> None:
                                'snapshot.unmanage'))
 
 
-# Metadata ---------------------------------------------------------------------------------------
-
-def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
-    """Return the snapshot's metadata."""
-    with ctx.db.reader() as conn:
-        snapshots.get(conn, ctx, ident)
-        return pairs.of(conn, snapshot_metadata, ident)
-
-
-def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
-    """The snapshot has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
-    with ctx.db.writer() as conn:
-        snapshots.get(conn, ctx, ident)
-        (pairs.replace if replace else pairs.merge)(conn, snapshot_metadata, ident, values)
-        return pairs.of(conn, snapshot_metadata, ident)
-
-
-def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
-    """The pair is gone.
-
-    :raises errors.NotFound: the snapshot has no such key.
-    """
-    with ctx.db.writer() as conn:
-        snapshots.get(conn, ctx, ident)
-        pairs.remove(conn, snapshot_metadata, ident, key)
+#: What a user may ask of the metadata of snapshots.
+METADATA = Metadata(snapshots.get, snapshot_metadata)

@@ -10,7 +10,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from manila_lite import errors
-from manila_lite.conf import backend, network
+from manila_lite.conf import backend, backup, network
 from manila_lite.drivers import load
 
 #: Names under which packages list their options, as in etc/manila_lite/config-generator.conf.
@@ -33,10 +33,12 @@ def known(conf: cfg.ConfigOpts) -> Options:
             for group, opts in point.load()():
                 found.setdefault(str(getattr(group, 'name', group) or _DEFAULT), []).extend(opts)
     found.pop('backend_example', None)
+    found.pop('backup_type_example', None)
     for name in conf.enabled_share_backends:
         found[name] = [*backend.BACKEND, *_driver_options(conf, name)]
         if conf[name].admin_network_config_group:
             found[conf[name].admin_network_config_group] = list(network.INSTEAD)
+    found.update({name: list(backup.TYPE) for name in conf.enabled_backup_types})
     return found
 
 

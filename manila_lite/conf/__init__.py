@@ -6,6 +6,7 @@ from oslo_config import cfg
 from manila_lite.conf import (
     api,
     backend,
+    backup,
     database,
     deletion,
     encryption,
@@ -18,7 +19,8 @@ from manila_lite.conf import (
     scheduler,
 )
 
-MODULES = (api, backend, database, deletion, encryption, metrics, network, neutron, operations, quota, rpc, scheduler)
+MODULES = (api, backend, backup, database, deletion, encryption, metrics, network, neutron, operations, quota, rpc,
+           scheduler)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
-from manila_lite.db import ensuring, models, replicas, server_migrations, share_migrations
+from manila_lite.db import ensuring, models, replicas, server_migrations, share_backups, share_migrations
 
 _operations = models.operations
 _shares = models.shares
@@ -113,9 +113,20 @@ def _being_promoted() -> sa.ColumnElement[bool]:
                    sa.exists().where(other.c.id == _operations.c.resource_id, other.c.share_id == _shares.c.id))
 
 
+def _being_backed_up() -> sa.ColumnElement[bool]:
+    """What is copied to a backup, or from one, is ended by the operation of that."""
+    backups = models.share_backups
+    to_it = sa.and_(_operations.c.kind == share_backups.CREATE, backups.c.share_id == _shares.c.id,
+                    _instances.c.status == states.SHARE['back_up'].during)
+    from_it = sa.and_(_operations.c.kind == share_backups.RESTORE, backups.c.target_share_id == _shares.c.id,
+                      _instances.c.status == states.SHARE['take_back'].during)
+    return sa.and_(_operations.c.state.in_(_UNDER_WAY),
+                   sa.exists().where(backups.c.id == _operations.c.resource_id, sa.or_(to_it, from_it)))
+
+
 def _with_own_work() -> sa.Select:
     work = sa.or_(_work_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE),
-                  _being_ensured(), _being_promoted())
+                  _being_ensured(), _being_promoted(), _being_backed_up())
     return _shares_with_work().outerjoin(_operations, work)
 
 

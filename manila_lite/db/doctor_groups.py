@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups and their snapshots that show that something is being done with them, each with the operation that does it."""
+"""Share groups, their snapshots and backups that show that something is being done with them, with the operation of each."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -8,7 +8,8 @@ from manila_lite import states
 from manila_lite.db import models
 
 _operations = models.operations
-_TABLES = {states.SHARE_GROUP.noun: models.share_groups, states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots}
+_TABLES = {states.SHARE_GROUP.noun: models.share_groups, states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots,
+           states.SHARE_BACKUP.noun: models.share_backups}
 
 
 def find(conn: Connection, machine: states.Machine) -> list[Row]:

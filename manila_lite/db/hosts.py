@@ -127,8 +127,9 @@ def _of_moving(old: str) -> sa.ColumnElement[bool]:
     if '#' not in old:
         return here
     shares = sa.select(_instances.c.share_id).where(_instances.c.host == old)
+    replicas = sa.select(_instances.c.id).where(_instances.c.host == old)
     snapshots = sa.select(_snapshots.c.id).where(_snapshots.c.share_id.in_(shares))
-    return sa.and_(here, sa.or_(_operations.c.resource_id.in_(shares), _operations.c.resource_id.in_(snapshots)))
+    return sa.and_(here, sa.or_(*(_operations.c.resource_id.in_(ids) for ids in (shares, replicas, snapshots))))
 
 
 def _rename_pools(conn: Connection, old: str, new: str) -> int:

@@ -53,10 +53,7 @@ def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    where = _of_project(project_id)
-    where += [_FIELDS[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
-    if filters.get('lock_reason~') is not None:
-        where.append(_locks.c.lock_reason.icontains(filters['lock_reason~'], autoescape=True))
+    where = [*_of_project(project_id), *paging.fits(filters, _FIELDS, _EQUAL, ('lock_reason',))]
     if filters.get('created_since') is not None:
         where.append(_locks.c.created_at >= filters['created_since'])
     if filters.get('created_before') is not None:

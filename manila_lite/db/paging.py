@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way to sort and cut lists, in SQL."""
+"""One way to filter, sort and cut lists, in SQL."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from manila_lite import errors
+
+
+def fits(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
+    """Return the conditions that what is in ``columns`` equals the filters of these names, and holds those of ``parts``, whose
+    names end in ``~``. A filter that is None is none.
+    """
+    return [*(columns[key] == filters[key] for key in equal if filters.get(key) is not None),
+            *(columns[key].icontains(filters[f'{key}~'], autoescape=True) for key in parts
+              if filters.get(f'{key}~') is not None)]
 
 
 @dataclasses.dataclass(frozen=True)

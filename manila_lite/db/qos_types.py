@@ -42,12 +42,8 @@ def find(conn: Connection, wanted: str) -> Row | None:
 
 def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row]:
     """Return QoS types, by ``name``, ``description``, and both with ``~`` for a part of it."""
-    query = sa.select(_types)
-    for key in ('name', 'description'):
-        if filters.get(key) is not None:
-            query = query.where(_types.c[key] == filters[key])
-        if filters.get(f'{key}~') is not None:
-            query = query.where(_types.c[key].icontains(filters[f'{key}~'], autoescape=True))
+    texts = ('name', 'description')
+    query = sa.select(_types).where(*paging.fits(filters, _types.c, texts, texts))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_types.c.id)).all())
 
 

@@ -12,19 +12,20 @@ _snapshots = models.snapshots
 
 
 def _work(share_id: str) -> sa.ColumnElement[bool]:
-    snapshots = sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)
+    parts = (sa.select(table.c.id).where(table.c.share_id == share_id) for table in (_snapshots, models.share_instances))
     return sa.and_(_operations.c.state.in_(('open', 'parked')),
-                   sa.or_(_operations.c.resource_id == share_id, _operations.c.resource_id.in_(snapshots)))
+                   sa.or_(_operations.c.resource_id == share_id, *(_operations.c.resource_id.in_(ids) for ids in parts)))
 
 
 def work_on(conn: Connection, share_id: str) -> list[Row]:
-    """Return resource and kind of operations of the share and its snapshots that have not ended, and ``held``: whether
-    one is being worked on.
+    """Return resource and kind of operations of the share, its snapshots and its replicas that have not ended, and ``held``:
+    whether one is being worked on.
     """
     held = sa.func.coalesce(_operations.c.lease_expires_at >= timeutils.utcnow(), sa.false()).label('held')
     return list(conn.execute(sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id))))
 
 
 def forget_snapshots(conn: Connection, share_id: str) -> int:
-    """The records of the share's snapshots are gone; says how many there were."""
-    return conn.execute(_snapshots.delete().where(_snapshots.c.share_id == share_id)).rowcount
+    """The records of the share's snapshots, and of its part in those of its group, are gone; says how many there were."""
+    return sum(conn.execute(table.delete().where(table.c.share_id == share_id)).rowcount
+               for table in (_snapshots, models.share_group_snapshot_members))

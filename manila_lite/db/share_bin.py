@@ -26,21 +26,17 @@ def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
 
 def shares_left(conn: Connection, host: str, status: str) -> list[Row]:
     """Return shares (id, instance_id, host, project_id, user_id) at a backend that are in the status."""
-    return list(conn.execute(
-        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id, _instances.c.host,
-                  _instances.c.id.label('instance_id'))
-        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-        .where(_at(host), _instances.c.status == status).order_by(_shares.c.id)))
+    return _left(conn, host, _shares, _shares.c.id, _instances.c.status == status)
 
 
 def snapshots_left(conn: Connection, host: str, status: str) -> list[Row]:
     """Return snapshots at a backend that are in the status, with the same columns; the instance is their share's."""
+    return _left(conn, host, _snapshots, _snapshots.c.share_id, _snapshots.c.status == status)
+
+
+def _left(conn: Connection, host: str, table: sa.Table, share_id: sa.ColumnElement[str],
+          where: sa.ColumnElement[bool]) -> list[Row]:
     return list(conn.execute(
-        sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _instances.c.host,
-                  _instances.c.id.label('instance_id'))
-        .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
-        .where(_at(host), _snapshots.c.status == status).order_by(_snapshots.c.id)))
-
-
-def _at(host: str) -> sa.ColumnElement[bool]:
-    return _instances.c.host.startswith(f'{host}#', autoescape=True)
+        sa.select(table.c.id, table.c.project_id, table.c.user_id, _instances.c.host, _instances.c.id.label('instance_id'))
+        .join(_instances, sa.and_(_instances.c.share_id == share_id, ~_instances.c.is_aside))
+        .where(_instances.c.host.startswith(f'{host}#', autoescape=True), where).order_by(table.c.id)))

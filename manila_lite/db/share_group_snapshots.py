@@ -43,9 +43,7 @@ _EQUAL = ('id', 'name', 'description', 'status', 'project_id', 'user_id', 'share
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return group snapshots of a project (None: of all)."""
-    where = [_snapshots.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
-    where += [_snapshots.c[key].icontains(filters[f'{key}~'], autoescape=True) for key in ('name', 'description')
-              if filters.get(f'{key}~') is not None]
+    where = paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     if project_id is not None:
         where.append(_snapshots.c.project_id == project_id)
     query = sa.select(_snapshots).join(_groups, _groups.c.id == _snapshots.c.share_group_id).where(*where)

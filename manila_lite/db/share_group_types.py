@@ -13,10 +13,13 @@ from sqlalchemy.engine import Connection
 
 from manila_lite import context, errors
 from manila_lite.db import models, pairs
+from manila_lite.db.type_projects import Projects
 
 _types = models.share_group_types
 _specs = models.share_group_type_specs
-_projects = models.share_group_type_projects
+
+#: Which projects may use the private ones.
+PROJECTS = Projects('share group type', _types, models.share_group_type_projects, code='share_group_type_is_public')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +36,7 @@ class ShareGroupType:
 
 
 def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    mine = sa.exists().where(_projects.c.share_group_type_id == _types.c.id, _projects.c.project_id == ctx.project_id)
-    return [] if ctx.is_admin else [sa.or_(_types.c.is_public, mine)]
+    return [] if ctx.is_admin else [PROJECTS.can_use(ctx.project_id)]
 
 
 def _find(conn: Connection, ctx: context.RequestContext, *where: sa.ColumnElement[bool]) -> list[ShareGroupType]:
@@ -116,31 +118,3 @@ def delete(conn: Connection, ident: str) -> None:
     except db_exception.DBReferenceError:
         raise errors.Invalid(f'Share group type {ident} is in use by share groups and cannot be deleted.',
                              code='share_group_type_in_use') from None
-
-
-def projects(conn: Connection, ident: str) -> list[str]:
-    """Return the ids of the projects that may use a private type."""
-    return list(conn.execute(sa.select(_projects.c.project_id).where(_projects.c.share_group_type_id == ident)
-                             .order_by(_projects.c.project_id)).scalars())
-
-
-def add_project(conn: Connection, ident: str, project_id: str) -> None:
-    """The project may use the type.
-
-    :raises errors.Exists: it could already.
-    """
-    try:
-        conn.execute(_projects.insert().values(share_group_type_id=ident, project_id=project_id))
-    except db_exception.DBDuplicateEntry:
-        raise errors.Exists(f'project: {project_id} has access to share group type {ident} already.') from None
-
-
-def remove_project(conn: Connection, ident: str, project_id: str) -> None:
-    """The project may no longer use the type.
-
-    :raises errors.NotFound: it could not.
-    """
-    if not conn.execute(_projects.delete().where(_projects.c.share_group_type_id == ident,
-                                                 _projects.c.project_id == project_id)).rowcount:
-        raise errors.NotFound(f'Project {project_id} has no access to share group type {ident}.',
-                              code='share_group_type_access_not_found')

@@ -51,9 +51,7 @@ _EQUAL = ('id', 'name', 'description', 'status', 'host', 'project_id', 'user_id'
 
 def list_groups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return groups of a project (None: of all)."""
-    where = [_groups.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
-    where += [_groups.c[key].icontains(filters[f'{key}~'], autoescape=True) for key in ('name', 'description')
-              if filters.get(f'{key}~') is not None]
+    where = paging.fits(filters, _groups.c, _EQUAL, ('name', 'description'))
     if project_id is not None:
         where.append(_groups.c.project_id == project_id)
     return list(conn.execute(page.apply(select().where(*where), SORTABLE, tie=_groups.c.id)).all())

@@ -62,9 +62,7 @@ _OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentat
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = [_networks.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
-    where += [_networks.c[key].icontains(filters[f'{key}~'], autoescape=True) for key in ('name', 'description')
-              if filters.get(f'{key}~') is not None]
+    where = paging.fits(filters, _networks.c, _EQUAL, ('name', 'description'))
     if filters.get('created_since') is not None:
         where.append(_networks.c.created_at >= filters['created_since'])
     if filters.get('created_before') is not None:

@@ -108,11 +108,8 @@ _EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'user_id',
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
+    where = paging.fits(filters, _EQUAL, _EQUAL, ('name', 'description'))
     where.append(_shares.c.is_soft_deleted == bool(filters.get('is_soft_deleted')))
-    for key, column in (('name~', _shares.c.name), ('description~', _shares.c.description)):
-        if filters.get(key) is not None:
-            where.append(column.icontains(filters[key], autoescape=True))
     if filters.get('host') is not None:
         where.append(_on_host(filters['host']))
     where += pairs.matching(models.share_metadata, _shares.c.id, filters.get('metadata') or {})

@@ -70,17 +70,11 @@ _EQUAL = ('id', 'name', 'description', 'status', 'share_id', 'size', 'user_id', 
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
-    query = sa.select(_snapshots)
+    query = sa.select(_snapshots).where(*paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description')))
     if not filters.get('deferred'):
         query = query.where(~_snapshots.c.is_going)
     if project_id is not None:
         query = query.where(_snapshots.c.project_id == project_id)
-    for key in _EQUAL:
-        if filters.get(key) is not None:
-            query = query.where(_snapshots.c[key] == filters[key])
-    for key in ('name', 'description'):
-        if filters.get(f'{key}~') is not None:
-            query = query.where(_snapshots.c[key].icontains(filters[f'{key}~'], autoescape=True))
     used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)
     if filters.get('usage') in ('used', 'unused'):
         query = query.where(used if filters['usage'] == 'used' else ~used)

@@ -23,6 +23,7 @@ _TABLES = {
     states.SHARE_SERVER.noun: models.share_servers,
     states.SHARE_GROUP.noun: models.share_groups,
     states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots,
+    states.SHARE_BACKUP.noun: models.share_backups,
 }
 
 _INSERTS = {noun: Write(table.insert()) for noun, table in _TABLES.items()}

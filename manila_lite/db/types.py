@@ -15,10 +15,13 @@ from sqlalchemy.engine import Connection
 from manila_lite import context, errors
 from manila_lite.db import models, pairs
 from manila_lite.db.prepared import Query
+from manila_lite.db.type_projects import Projects
 
 _types = models.share_types
 _specs = models.share_type_extra_specs
-_projects = models.share_type_projects
+
+#: Which projects may use the private ones.
+PROJECTS = Projects('share type', _types, models.share_type_projects, code='share_type_is_public')
 
 #: The one extra spec that is a list: names with commas between them, without blanks.
 _ZONES = 'availability_zones'
@@ -38,12 +41,7 @@ class ShareType:
 
 
 def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    return [] if ctx.is_admin else [_for_project(ctx.project_id)]
-
-
-def _for_project(project_id: Any) -> sa.ColumnElement[bool]:
-    mine = sa.exists().where(_projects.c.share_type_id == _types.c.id, _projects.c.project_id == project_id)
-    return sa.or_(_types.c.is_public, mine)
+    return [] if ctx.is_admin else [PROJECTS.can_use(ctx.project_id)]
 
 
 _SELECT = sa.select(_types).order_by(_types.c.created_at, _types.c.id)
@@ -58,7 +56,7 @@ def _with_specs(conn: Connection, rows: Sequence[Any]) -> list[ShareType]:
 def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
     """Return the query for the types that are called ``wanted``, of all or of those that ``project`` may use."""
     query = _SELECT.where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
-    return Query(query if everybody else query.where(_for_project(sa.bindparam('project'))))
+    return Query(query if everybody else query.where(PROJECTS.can_use(sa.bindparam('project'))))
 
 
 def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
@@ -157,31 +155,3 @@ def delete(conn: Connection, ident: str) -> None:
 
 def _in_use(ident: str) -> errors.Invalid:
     return errors.Invalid(f'Share type {ident} is in use by shares and cannot be deleted.', code='share_type_in_use')
-
-
-def projects(conn: Connection, ident: str) -> list[str]:
-    """Return the ids of the projects that may use a private type."""
-    return list(conn.execute(sa.select(_projects.c.project_id).where(_projects.c.share_type_id == ident)
-                             .order_by(_projects.c.project_id)).scalars())
-
-
-def add_project(conn: Connection, ident: str, project_id: str) -> None:
-    """The project may use the type.
-
-    :raises errors.Exists: it could already.
-    """
-    try:
-        conn.execute(_projects.insert().values(share_type_id=ident, project_id=project_id))
-    except db_exception.DBDuplicateEntry:
-        raise errors.Exists(f'project: {project_id} has access to share type {ident} already.') from None
-
-
-def remove_project(conn: Connection, ident: str, project_id: str) -> None:
-    """The project may no longer use the type.
-
-    :raises errors.NotFound: it could not.
-    """
-    if not conn.execute(_projects.delete().where(_projects.c.share_type_id == ident,
-                                                 _projects.c.project_id == project_id)).rowcount:
-        raise errors.NotFound(f'Project {project_id} has no access to share type {ident}.',
-                              code='share_type_access_not_found')

@@ -19,7 +19,7 @@ RULES = [
     rule(INDEX, ADMIN_OR_SERVICE_OR_READER, 'List the access rules of a share.',
          'GET /share-access-rules?share_id={share_id}'),
     rule(GET, ADMIN_OR_SERVICE_OR_READER, 'See an access rule.', 'GET /share-access-rules/{access_id}'),
-    rule(UPDATE, MEMBER, 'Change the level of an access rule.', 'PUT /share-access-rules/{access_id}'),
+    rule(UPDATE, ADMIN_OR_SERVICE_OR_MEMBER, 'Change the level of an access rule.', 'PUT /share-access-rules/{access_id}'),
     rule(UPDATE_METADATA, MEMBER, "Set an access rule's metadata.", 'PUT /share-access-rules/{access_id}/metadata'),
     rule(DELETE_METADATA, MEMBER, "Delete an access rule's metadata.",
          'DELETE /share-access-rules/{access_id}/metadata/{key}'),

@@ -114,7 +114,7 @@ class Lite(fixtures.Fixture):
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={'X-Auth-Token': token or self.token, 'X-OpenStack-Manila-API-Version': version,
-                     'Content-Type': 'application/json'})
+                     'X-OpenStack-Manila-API-Experimental': 'true', 'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 status, text = answer.status, answer.read()

@@ -101,5 +101,5 @@ OPS = [
         body=Body('reset_replica_state', (Field('replica_state', _STATE, required=True),))),
     _op('GET', _EXPORTS, v2.exports, rules.EXPORT_INDEX, Many(PLACE), since='2.47'),
     _op('GET', f'{_EXPORTS}/{{replica_export_location_id}}', v2.export, rules.EXPORT_SHOW, One(PLACE_IN_FULL), since='2.47'),
-    *metadata_ops(_ONE, Calls('share_replicas', actions, ('share_replica_id',)), rules, since='2.95'),
+    *metadata_ops(_ONE, Calls('share_replicas', actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
 ]

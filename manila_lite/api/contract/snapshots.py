@@ -78,5 +78,5 @@ OPS = [
     Op('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
-    *metadata_ops(_ONE, Calls('snapshots', actions, ('snapshot_id',)), rules, since='2.73'),
+    *metadata_ops(_ONE, Calls('snapshots', actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
 ]

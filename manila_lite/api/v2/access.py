@@ -107,9 +107,9 @@ def update(req: Request) -> Any:
 
 def set_metadata(req: Request) -> dict[str, str]:
     """Set some metadata."""
-    return actions.set_metadata(req.ctx, req.params['access_id'], req.body)
+    return actions.METADATA.set_metadata(req.ctx, req.params['access_id'], req.body)
 
 
 def delete_metadata(req: Request) -> None:
     """Delete one pair."""
-    actions.delete_metadata(req.ctx, req.params['access_id'], req.params['key'])
+    actions.METADATA.delete_metadata(req.ctx, req.params['access_id'], req.params['key'])

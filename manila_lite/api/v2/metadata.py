@@ -2,11 +2,32 @@
 """Metadata over HTTP: the same six calls for every noun that has any."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.request import Request
+
+
+def pick(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
+    """Return the one pair.
+
+    :raises errors.NotFound: there is none; ``noun`` says of what.
+    """
+    if key not in found:
+        raise errors.NotFound.of(noun, key)
+    return {key: found[key]}
+
+
+def one_of_path(req: Request, field: str = 'body') -> Any:
+    """Return the body, which has the one pair that the path names; ``field``: what to call it.
+
+    :raises errors.Invalid: it has another, or more.
+    """
+    key = req.params['key']
+    if set(req.body) != {key}:
+        raise errors.Invalid(f'{field}: must hold exactly the key {key} that the URL names.')
+    return req.body
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,18 +60,13 @@ class Calls:
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
         """Show one pair."""
-        found, key = self.actions.metadata(req.ctx, *self._ids(req)), req.params['key']
-        if key not in found:
-            raise errors.NotFound.of('metadata item', key)
-        return {key: found[key]}
+        return pick(self.actions.metadata(req.ctx, *self._ids(req)), req.params['key'], 'metadata item')
 
     def set_metadata_item(self, req: Request) -> dict[str, str]:
         """Set one pair."""
-        key = req.params['key']
-        if set(req.body) != {key}:
-            raise errors.Invalid(f'meta: must hold exactly the key {key} that the URL names.')
-        self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
-        return req.body
+        pair: dict[str, str] = one_of_path(req, 'meta')
+        self.actions.set_metadata(req.ctx, *self._ids(req), pair, replace=False, **self.more(req))
+        return pair
 
     def delete_metadata(self, req: Request) -> None:
         """Delete one pair."""

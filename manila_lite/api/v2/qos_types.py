@@ -3,10 +3,9 @@
 
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import qos_types as actions
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
+from manila_lite.api.v2 import metadata, related
 from manila_lite.db import models, pairs, qos_types
 
 
@@ -66,17 +65,12 @@ def set_specs(req: Request) -> dict[str, str]:
 
 def get_spec(req: Request) -> dict[str, str]:
     """Show one spec."""
-    found, key = get_specs(req), req.params['key']
-    if key not in found:
-        raise errors.NotFound.of('QoS spec', key)
-    return {key: found[key]}
+    return metadata.pick(get_specs(req), req.params['key'], 'QoS spec')
 
 
 def set_spec(req: Request) -> dict[str, str]:
     """Set one spec."""
-    key = req.params['key']
-    if set(req.body) != {key}:
-        raise errors.Invalid(f'body: must hold exactly the key {key} that the URL names.')
+    metadata.one_of_path(req)
     return set_specs(req)
 
 

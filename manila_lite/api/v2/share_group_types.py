@@ -6,7 +6,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_group_types as actions
+from manila_lite.actions import type_projects
 from manila_lite.api.request import Request
+from manila_lite.api.v2 import metadata
 from manila_lite.db import share_group_types as types
 
 
@@ -53,22 +55,17 @@ def delete(req: Request) -> None:
 
 def list_access(req: Request) -> list[dict[str, str]]:
     """List the projects that may use a private type."""
-    ident = req.params['share_group_type_id']
-    with req.ctx.db.reader() as conn:
-        if types.get(conn, req.ctx, ident).is_public:
-            raise errors.NotFound(f'Share group type {ident} is public; it has no list of projects.',
-                                  code='share_group_type_access_not_found')
-        return [{'share_group_type_id': ident, 'project_id': project} for project in types.projects(conn, ident)]
+    return type_projects.of(req.ctx, types, req.params['share_group_type_id'])
 
 
 def add_access(req: Request) -> None:
     """Let a project use a private type."""
-    actions.add_project(req.ctx, req.params['share_group_type_id'], req.body['project'])
+    type_projects.add(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
 
 
 def remove_access(req: Request) -> None:
     """No longer let a project use a private type."""
-    actions.remove_project(req.ctx, req.params['share_group_type_id'], req.body['project'])
+    type_projects.remove(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
 
 
 # Group specs ------------------------------------------------------------------------------------
@@ -86,17 +83,12 @@ def set_specs(req: Request) -> Mapping[str, str]:
 
 def get_spec(req: Request) -> dict[str, str]:
     """Show one group spec."""
-    found, key = get_specs(req), req.params['key']
-    if key not in found:
-        raise errors.NotFound.of('group spec', key)
-    return {key: found[key]}
+    return metadata.pick(get_specs(req), req.params['key'], 'group spec')
 
 
 def set_spec(req: Request) -> Mapping[str, str]:
     """Set one group spec."""
-    key = req.params['key']
-    if set(req.body) != {key}:
-        raise errors.Invalid(f'body: must hold exactly the key {key} that the URL names.')
+    metadata.one_of_path(req)
     return set_specs(req)
 
 

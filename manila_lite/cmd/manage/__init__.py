@@ -29,7 +29,7 @@ COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *doctor.COMMANDS, *hosts.CO
 CATEGORIES = {'db': 'the schema and old rows', 'service': 'services and their heartbeats', 'host': 'backends',
                'share': 'records of shares', 'share_server': 'records of share servers',
                'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
-               'config': 'the configuration'}
+               'config': 'the configuration', 'version': 'what is installed'}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,8 +54,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
     parser.set_defaults(body=command.body)
-    for one in command.arguments:
-        parser.add_argument(*one.names, **one.options)
+    for found in command.arguments:
+        group = parser.add_mutually_exclusive_group(required=True) if isinstance(found, tuple) else parser
+        for one in found if isinstance(found, tuple) else (found,):
+            group.add_argument(*one.names, **one.options)
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import yaml
 from oslo_config import cfg
 
 from manila_lite import context
@@ -31,8 +32,9 @@ class Call:
 
     def show(self, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
         """The rows stand on standard output as ``--format`` says: as a table of the ``heads``, or with all they have."""
-        if self.args.format == 'json':
-            print(json.dumps([dict(row) for row in rows], indent=2, default=str))
+        if self.args.format != 'table':
+            found = json.dumps([dict(row) for row in rows], indent=2, default=str)
+            print(found if self.args.format == 'json' else yaml.safe_dump(json.loads(found), sort_keys=False).strip())
             return
         found = [['' if row[head] is None else str(row[head]) for head in heads] for row in rows]
         widths = [max([len(head), *(len(line[at]) for line in found)]) for at, head in enumerate(heads)]
@@ -53,8 +55,13 @@ def argument(*names: str, **options: Any) -> Argument:
     return Argument(names, options)
 
 
+def one_of(*arguments: Argument) -> tuple[Argument, ...]:
+    """Return spellings of an argument of which a call has one."""
+    return arguments
+
+
 #: Every listing has it; the second spelling is an old one.
-FORMAT = argument('--format', '--format_output', dest='format', choices=['table', 'json'], default='table',
+FORMAT = argument('--format', '--format_output', dest='format', choices=['table', 'json', 'yaml'], default='table',
                   help='default: table')
 
 
@@ -65,7 +72,7 @@ class Command:
     category: str
     name: str
     body: Callable[[Call], int]
-    arguments: Sequence[Argument] = ()
+    arguments: Sequence[Argument | tuple[Argument, ...]] = ()
 
 
 def natural(text: str) -> int:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage config``: the options as this host's processes see them."""
+"""``manila-manage config``: the options as this host's processes see them; and ``version``: what is installed."""
 
 from collections.abc import Iterator, Sequence
+from importlib import metadata
 from typing import Any
 
 from oslo_config import cfg
@@ -34,7 +35,14 @@ def _value(conf: cfg.ConfigOpts, group: str, opt: cfg.Opt) -> dict[str, Any]:
     return {'value': shown, 'set by': (where.detail or where.location.name) if changed else 'default', 'changed': changed}
 
 
+def version_list(call: Call) -> int:
+    """Print the version of this release, as --version does."""
+    print(metadata.version('manila-lite'))
+    return GOOD
+
+
 COMMANDS: Sequence[Command] = (
     Command('config', 'list', config_list, [
         argument('--changed', action='store_true', help='only what files or the environment set'), FORMAT]),
+    Command('version', 'list', version_list),
 )

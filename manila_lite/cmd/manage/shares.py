@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage share``: records of shares, for when hosts are renamed and backends are lost. No backend is touched."""
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
 from manila_lite import context, errors
-from manila_lite.cmd.manage.command import GOOD, Call, Command, argument
-from manila_lite.db import hosts, operations, records, services, shares, snapshots
+from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
+from manila_lite.db import hosts, operations, records, services, share_backups, share_group_snapshots, shares, snapshots
 from manila_lite.db.engine import Connection
 
 _FORCE = ' Add --force to do it all the same.'
@@ -63,6 +64,8 @@ def delete(call: Call) -> int:
     with call.db.writer() as conn:
         share = shares.get(conn, ctx, ident)
         work = records.work_on(conn, ident)
+        if count := share_backups.count_of(conn, ident):
+            raise errors.Conflict(f'share {ident} has {count} backups, which need its record: delete them first.')
         if not call.args.force:
             _refuse(conn, share, work)
         for row in {(row.resource_id, row.kind) for row in work}:
@@ -81,6 +84,8 @@ def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
         raise errors.WrongState(f'share {share.id} is being worked on: wait until that has ended.{_FORCE}')
     if count := snapshots.count_of(conn, share.id):
         raise errors.Conflict(f'share {share.id} has {count} snapshots: delete them first.{_FORCE}')
+    if count := share_group_snapshots.count_members(conn, share.id):
+        raise errors.Conflict(f'share {share.id} is in {count} snapshots of its group: delete them first.{_FORCE}')
 
 
 COMMANDS: Sequence[Command] = (
@@ -89,6 +94,7 @@ COMMANDS: Sequence[Command] = (
         argument('--newhost', required=True, metavar='HOST', help='where they are in truth'),
         argument('--force', action='store_true', help='also to a host that no service reports, and from one that is up')]),
     Command('share', 'delete', delete, [
-        argument('share', help='id of the share'),
+        one_of(argument('share', nargs='?', default=argparse.SUPPRESS, help='id of the share'),
+               argument('--share_id', dest='share', metavar='SHARE', help='the same; an old spelling')),
         argument('--force', action='store_true', help='in any status, with snapshots, and while it is worked on')]),
 )

@@ -22,7 +22,9 @@ _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
                 'migrating': ('migrate', 'it is not being moved'), 'migrating_to': ('receive', 'nothing is moved there'),
                 'server_migrating': ('server_migrate', 'its share server is not being moved'),
                 'replication_change': ('hand_over', 'no replica takes its place'),
-                'ensuring': ('ensure', 'its backend is not being ensured')}
+                'ensuring': ('ensure', 'its backend is not being ensured'),
+                'backup_creating': ('back_up', 'no backup of it is being made'),
+                'backup_restoring': ('take_back', 'no backup is being restored to it')}
 
 
 def stuck(noun: str, ident: str) -> Mend:

@@ -16,8 +16,8 @@ class RedoTest(testtools.TestCase):
     def test_every_transient_status_has_an_end(self):
         ended_with_the_server = {states.SHARE[verb].during for verb in ('server_migrate', 'migrate', 'promote')}
         second = {states.SHARE['receive'].during}
-        ended_with_the_backend = {states.SHARE['ensure'].during}
-        self.assertEqual(states.SHARE.transient - ended_with_the_server - ended_with_the_backend - second,
+        ended_with_others = {states.SHARE[verb].during for verb in ('ensure', 'back_up', 'take_back')}
+        self.assertEqual(states.SHARE.transient - ended_with_the_server - ended_with_others - second,
                          set(REDO[states.SHARE.noun]))
         ended_with_the_share = {states.SNAPSHOT['restore'].during}
         self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share - ended_with_the_server,

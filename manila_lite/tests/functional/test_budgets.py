@@ -7,8 +7,9 @@ import time
 
 import sqlalchemy as sa
 
-from manila_lite.db import types
-from manila_lite.tests.factories import groups, networks, replicas
+from manila_lite.api import versions
+from manila_lite.db import models, types
+from manila_lite.tests.factories import backups, groups, networks, replicas, small
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
@@ -34,7 +35,16 @@ LISTS = [
     ('/share-group-snapshots', 'share_group_snapshots'), ('/share-group-snapshots/detail', 'share_group_snapshots'),
     ('/share-group-types', 'share_group_types'),
     ('/share-replicas', 'share_replicas'), ('/share-replicas/detail', 'share_replicas'),
+    ('/share-backups/detail?with_count=1', 'share_backups'),
     ('/share-servers', 'share_servers'), ('/share-servers?project_id=lists', 'share_servers'),
+    ('/qos-types', 'qos_types'), ('/qos-types?name~=-&sort_key=name', 'qos_types'),
+    ('/snapshot-instances', 'snapshot_instances'), ('/snapshot-instances/detail', 'snapshot_instances'),
+]
+#: As above, of what grows in one share or snapshot, whose id goes in.
+OF_ONE = [
+    ('/share-access-rules?share_id={share}', 'access_list'), ('/snapshots/{snapshot}/access-list', 'snapshot_access_list'),
+    ('/snapshots/{snapshot}/export-locations', 'share_snapshot_export_locations'),
+    ('/snapshot-instances/{snapshot}/export-locations', 'share_snapshot_export_locations'),
 ]
 #: Versions that show the most and the oldest.
 VERSIONS = ['2.0', '2.40', '2.99']
@@ -98,26 +108,37 @@ class Budgets(base.ServiceTest):
     def test_lists_cost_the_same_at_any_length(self):
         with self.service.services.db.reader() as conn:
             kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
-        costs = {}
+        costs, grown = {}, {}
         for add in (10, 90, 900):
             with self.service.services.db.writer() as conn:
                 made = factory.make(conn, add, type_id=kind, project='lists')
                 networks.make(conn, add, project='lists')
                 groups.make(conn, [share for share, _ in made], type_id=kind, project='lists')
                 replicas.replicable(conn, [share for share, _ in made])
-            for path, key in [*LISTS, (f'/share-access-rules?share_id={made[0][0]}', 'access_list')]:
+                backups.of(conn, [share for share, _ in made])
+                small.qos_types(conn, add)
+                grown = grown or self._first_snapshot(conn, made[0][0])
+                small.readers(conn, **grown, count=add, first=add)
+            for place, key in [*LISTS, *OF_ONE]:
+                path = place.format(**grown) if (place, key) in OF_ONE else place
                 for version in VERSIONS:
-                    self._count(costs, path.partition('=')[0], path, key, version)
+                    self._count(costs, place, path, key, version)
         for place, found in costs.items():
             self.assertEqual(1, len(set(found)), f'{place}: {found} statements at 10, 100 and 1000 rows')
             self.assertLessEqual(found[0], LIST_STATEMENTS, place)
-        for path, _ in [*LISTS, ('/share-access-rules?share_id', '')]:
-            self.assertIn((path.partition('=')[0], '2.99'), costs)
+        for place, _ in [*LISTS, *OF_ONE]:
+            self.assertIn((place, '2.99'), costs)
+
+    @staticmethod
+    def _first_snapshot(conn, share):
+        snapshots = models.snapshots
+        return {'share': share, 'snapshot': conn.execute(
+            sa.select(snapshots.c.id).where(snapshots.c.share_id == share)).scalar()}
 
     def _count(self, costs, place, path, key, version):
         caller = self.caller('lists', roles='admin,member,reader', version=version)
         with self.counting() as counter:
-            status, document, _ = caller.call('GET', path)
+            status, document, _ = caller.call('GET', path, headers={versions.EXPERIMENTAL_HEADER: 'true'})
         if status == 404:
             return      # not at this version
         self.assertEqual(200, status, document)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import fixtures
 import testtools
+import yaml
 from oslo_config import cfg
 from oslo_utils import timeutils
 
@@ -81,6 +82,7 @@ class AloneTest(testtools.TestCase):
 
     def test_version(self):
         self.assertIn(metadata.version('manila-lite'), self.manage('--version'))
+        self.assertIn(metadata.version('manila-lite'), self.manage('version', 'list'))
 
     def test_schema(self):
         self.assertIn('manila-manage db sync', self.manage('db', 'check', status=1))
@@ -93,7 +95,8 @@ class AloneTest(testtools.TestCase):
         self.assertEqual('0001', self.manage('db', 'version').split()[-1])
 
     def test_nonsense_is_status_2(self):
-        for words in (['doctor', '--format', 'yaml'], ['nothing'], ['service'], ['share', 'delete'], ['db', 'purge', 'x']):
+        for words in (['doctor', '--format', 'xml'], ['nothing'], ['service'], ['share', 'delete'],
+                      ['share', 'delete', 'a', '--share_id', 'b'], ['db', 'purge', 'x']):
             self.assertIn('usage:', self.manage(*words, status=2))
         self.configure(url='nonsense+x://y')
         self.assertEqual(1, len(self.manage('db', 'version', status=2).strip().splitlines()))
@@ -103,6 +106,7 @@ class AloneTest(testtools.TestCase):
     def test_config_list(self):
         self.configure(extra='[quota]\nshares = 3', more='connection_debug = x')
         found = {one['option']: one for one in json.loads(self.manage('config', 'list', '--format', 'json'))}
+        self.assertEqual(list(found.values()), yaml.safe_load(self.manage('config', 'list', '--format_output', 'yaml')))
         self.assertEqual(3, found['[quota] shares']['value'])
         self.assertEqual(str(self.config), found['[quota] shares']['set by'])
         self.assertEqual((50, 'default'), (found['[quota] snapshots']['value'], found['[quota] snapshots']['set by']))

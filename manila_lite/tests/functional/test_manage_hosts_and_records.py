@@ -6,8 +6,9 @@ import datetime
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db import models
+from manila_lite.db import models, types
 from manila_lite.db import operations as rows
+from manila_lite.tests.factories import backups, groups, replicas
 from manila_lite.tests.functional import base, manage
 
 _LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
@@ -145,6 +146,32 @@ class RecordsTest(manage.ManageTest):
         self.assertEqual(calls, self.calls())
         self.assertIn('could not be found', self.refused('share', 'delete', share['id']))
 
+    def test_delete_of_what_others_hold_on_to(self):
+        """Snapshots of its group, replicas and backups."""
+        share = self.admin.share()['id']
+        self.admin.action(share, 'reset_status', {'status': 'error'})
+        with self.service.services.db.writer() as conn:
+            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            groups.make(conn, [share], type_id=kind)
+            replicas.replicable(conn, [share])
+            rows.insert(conn, kind='replica.update', resource_type='share_replica', topic='share', host='nobody@far',
+                        resource_id=self._instance(conn, share), lane='work', data={})
+            backups.of(conn, [share])
+        self.assertIn('has 1 backups', self.refused('share', 'delete', share, '--force'))
+        self.drop(models.share_backups, models.share_backups.c.share_id == share)
+        self.assertIn('is in 2 snapshots of its group', self.refused('share', 'delete', share))
+        out, _ = self.manage('share', 'delete', share, '--force')
+        self.assertIn('and of 2 snapshots', out)
+        self.assertEqual(404, self.admin.call('GET', f'/shares/{share}')[0])
+        with self.service.services.db.reader() as conn:
+            self.assertEqual([], list(conn.execute(sa.select(models.operations.c.id).where(
+                models.operations.c.host == 'nobody@far', models.operations.c.state == 'open'))))
+
+    @staticmethod
+    def _instance(conn, share):
+        instances = models.share_instances
+        return conn.execute(sa.select(instances.c.id).where(instances.c.share_id == share)).scalar_one()
+
     def test_delete_of_what_is_being_worked_on(self):
         ident = self.placed('far@away#p')
         later = timeutils.utcnow() + datetime.timedelta(hours=1)
@@ -153,7 +180,7 @@ class RecordsTest(manage.ManageTest):
             conn.execute(models.operations.update().where(models.operations.c.resource_id == ident).values(
                 owner='x', lease_expires_at=later))
         self.assertIn('is being worked on', self.refused('share', 'delete', ident))
-        self.manage('share', 'delete', ident, '--force')
+        self.manage('share', 'delete', '--share_id', ident, '--force')
         with self.service.services.db.reader() as conn:
             self.assertEqual(rows.FAILED, conn.execute(sa.select(models.operations.c.state).where(
                 models.operations.c.resource_id == ident, models.operations.c.kind == 'share.extend')).scalar())

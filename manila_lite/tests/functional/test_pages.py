@@ -114,14 +114,15 @@ class Named(testtools.TestCase):
 
     def test_options_of_siblings_exist(self):
         for name, (register, more) in _SIBLINGS.items():
-            block, = _CFG.findall((DOC / 'admin' / name).read_text())
             conf = options.register(cfg.ConfigOpts())
             register(conf)
-            conf.register_opts(loading.get_auth_plugin_conf_options('password'), group='share_service')
+            for group in {'share_service', 'compute_service'} & set(conf):
+                conf.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)
             for group, opts in more.items():
                 conf.register_opts(opts, group=group)
             path = Path(self.useFixture(process.fixtures.TempDir()).path) / 'x.conf'
-            path.write_text('\n'.join(line.removeprefix('   ') for line in block.splitlines()))
+            path.write_text('\n'.join(line.removeprefix('   ') for block in _CFG.findall((DOC / 'admin' / name).read_text())
+                                      for line in block.splitlines()))
             conf([f'--config-file={path}'], project='manila_lite')
             sections = {}
             cfg.ConfigParser(str(path), sections).parse()

@@ -2,7 +2,7 @@
 """One of everything, owned by one project, and bodies that fit: what tests that walk the contract send."""
 
 from manila_lite.api.contract import fields
-from manila_lite.tests.factories import networks, replicas
+from manila_lite.tests.factories import backups, networks, replicas
 
 #: Values that a schema alone does not tell, by field.
 _VALUES = {'size': 1, 'new_size': 2, 'share_proto': 'NFS', 'status': 'error', 'access_type': 'ip', 'access_to': '10.0.0.8',
@@ -41,6 +41,7 @@ def make(service, admin, owner, mark='first'):
         'type_id': _private_type(admin, share['project_id'], mark)['id'],
         **_network(owner, mark),
         **_replica(service, owner, mark),
+        'backup_id': _backup(service, owner, mark),
         **_group(admin, owner, share['project_id'], mark),
         'share_server_id': _server(service, share['project_id']),
         'operation_id': owner.ok('GET', f'/operations?resource_id={share["id"]}')['operations'][0]['id'],
@@ -182,6 +183,13 @@ def _replica(service, owner, mark):
     owner.ok('POST', f'/share-replicas/{ident}/metadata', {'metadata': {'key': mark}})
     [export, *_] = owner.ok('GET', f'/share-replicas/{ident}/export-locations')['export_locations']
     return {'share_replica_id': ident, 'replica_export_location_id': export['id']}
+
+
+def _backup(service, owner, mark):
+    share = owner.share(name=mark)
+    with service.services.db.writer() as conn:
+        [ident] = backups.of(conn, [share['id']], mark)
+    return ident
 
 
 def _server(service, project):

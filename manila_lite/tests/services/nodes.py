@@ -9,15 +9,14 @@ import subprocess
 import time
 from pathlib import Path
 
-from cryptography.hazmat.primitives import serialization as keys
-from cryptography.hazmat.primitives.asymmetric import ed25519
 from oslo_utils import uuidutils
 
+from manila_lite.siblings.dataproc.remote import host_key as key_pair
 from manila_lite.tests.services import initramfs
 
 MODULES = ('virtio_pci', 'virtio_net', 'nfsv4')
 PROGRAMS = ('sshd', 'mount.nfs')
-_INIT = """#!/bin/busybox sh
+BEGIN = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /run/sshd /tmp /var/lib/nfs /usr/bin /usr/sbin /sbin /mnt /srv
 /bin/busybox --install -s /bin
 export PATH=/bin:/usr/bin:/sbin:/usr/sbin
@@ -30,12 +29,14 @@ ln -sf /proc/self/mounts /etc/mtab
 ln -s /usr/sbin/mount.nfs /sbin/mount.nfs
 ln -s /usr/sbin/mount.nfs /sbin/mount.nfs4
 for module in {modules}; do insmod /$module.ko || echo "no $module"; done
-. /etc/node
-hostname $name
 ip link set lo up
+"""
+_OWN = """. /etc/node
+hostname $name
 ip address add $cidr dev eth0
 ip link set eth0 up
-echo "$name is up"
+"""
+END = """echo "$name is up"
 /usr/sbin/sshd -e -f /etc/ssh/sshd_config
 while :; do sleep 1000; done
 """
@@ -66,14 +67,6 @@ def missing():
     return initramfs.missing(MODULES, *PROGRAMS)
 
 
-def key_pair():
-    """Return a private key and its public half, both as OpenSSH writes them."""
-    private = ed25519.Ed25519PrivateKey.generate()
-    public = private.public_key().public_bytes(keys.Encoding.OpenSSH, keys.PublicFormat.OpenSSH)
-    return (private.private_bytes(keys.Encoding.PEM, keys.PrivateFormat.OpenSSH, keys.NoEncryption()).decode(),
-            public.decode())
-
-
 class Image:
     """What all nodes of a folder boot from, and the key that opens them."""
 
@@ -86,7 +79,7 @@ class Image:
         plain = {'etc/ssh/sshd_config': SSHD, 'etc/ssh/authorized_keys': self.public, 'etc/passwd': ACCOUNTS,
                  'etc/group': 'root:x:0:\nnogroup:x:65534:\n', 'etc/fstab': FSTAB,
                  'etc/netconfig': Path('/etc/netconfig').read_text()}
-        self.kernel, self.initrd = initramfs.build(MODULES, _INIT, {
+        self.kernel, self.initrd = initramfs.build(MODULES, BEGIN + _OWN + END, {
             **initramfs.with_libraries(*PROGRAMS), **{path: (0o100600 if 'ssh' in path else 0o100644, text.encode())
                                                      for path, text in plain.items()}})
 

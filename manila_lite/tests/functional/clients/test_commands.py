@@ -49,5 +49,5 @@ class Commands(service.ClientTest):
         refused = [f'{name} {"x " * known[name]}! ' for name in sorted(missing)]
         done = self.run_lines('\n'.join([*commands.LINES.splitlines(), *refused]))
         self.assertEqual([], [f'openstack {" ".join(one.words)}\n{one.wrong}\n{one.said}' for one in done if one.wrong])
-        self.assertEqual([], [one.said for one in done[-len(refused):] if not _NO_SUCH.search(one.said)])
+        self.assertEqual([], [one.said for one in done[len(done) - len(refused):] if not _NO_SUCH.search(one.said)])
         print('Not served yet:', *(f'openstack {name}' for name in sorted(missing)), sep='\n')

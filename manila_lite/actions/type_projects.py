@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The projects that may use a private type. ``kinds`` is ``db.types`` or ``db.share_group_types``."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.context import RequestContext
+
+
+def of(ctx: RequestContext, kinds: Any, ident: str) -> list[dict[str, str]]:
+    """Return the projects that may use the type, as the API shows them.
+
+    :raises errors.NotFound: the type is public.
+    """
+    projects = kinds.PROJECTS
+    with ctx.db.reader() as conn:
+        if kinds.get(conn, ctx, ident).is_public:
+            raise errors.NotFound(f'{projects.noun.capitalize()} {ident} is public; it has no list of projects.',
+                                  code=f'{projects.name}_access_not_found')
+        return [{f'{projects.name}_id': ident, 'project_id': project} for project in projects.of(conn, ident)]
+
+
+def add(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None:
+    """The project may use the type.
+
+    :raises errors.Conflict: the type is public, or the project could use it already.
+    """
+    with ctx.db.writer() as conn:
+        _must_be_private(conn, ctx, kinds, ident)
+        kinds.PROJECTS.add(conn, ident, project_id)
+
+
+def remove(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None:
+    """The project may no longer use the type; what it has of the type stays.
+
+    :raises errors.Conflict: the type is public.
+    :raises errors.NotFound: the project could not use it.
+    """
+    with ctx.db.writer() as conn:
+        _must_be_private(conn, ctx, kinds, ident)
+        kinds.PROJECTS.remove(conn, ident, project_id)
+
+
+def _must_be_private(conn: Any, ctx: RequestContext, kinds: Any, ident: str) -> None:
+    if kinds.get(conn, ctx, ident).is_public:
+        raise errors.Conflict(f'{kinds.PROJECTS.noun.capitalize()} {ident} is public: every project has access to it.',
+                              code=kinds.PROJECTS.code)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which projects may use the private ones of share types and share group types."""
+
+import dataclasses
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+from sqlalchemy.engine import Connection
+
+from manila_lite import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Projects:
+    """Those of one noun, whose ``types`` are public or not; ``table`` has a row for each project that may use one.
+
+    ``code``: the reason why public types refuse them.
+    """
+
+    noun: str
+    types: sa.Table
+    table: sa.Table
+    code: str
+
+    @property
+    def name(self) -> str:
+        """What fields and codes begin with."""
+        return self.noun.replace(' ', '_')
+
+    @property
+    def _type(self) -> sa.ColumnElement[str]:
+        return self.table.c[f'{self.name}_id']
+
+    def can_use(self, project_id: Any) -> sa.ColumnElement[bool]:
+        """Return the condition that a project may use a type."""
+        mine = sa.exists().where(self._type == self.types.c.id, self.table.c.project_id == project_id)
+        return sa.or_(self.types.c.is_public, mine)
+
+    def of(self, conn: Connection, ident: str) -> list[str]:
+        """Return the ids of the projects that may use a private type."""
+        return list(conn.execute(sa.select(self.table.c.project_id).where(self._type == ident)
+                                 .order_by(self.table.c.project_id)).scalars())
+
+    def add(self, conn: Connection, ident: str, project_id: str) -> None:
+        """The project may use the type.
+
+        :raises errors.Exists: it could already.
+        """
+        try:
+            conn.execute(self.table.insert().values({f'{self.name}_id': ident, 'project_id': project_id}))
+        except db_exception.DBDuplicateEntry:
+            raise errors.Exists(f'project: {project_id} has access to {self.noun} {ident} already.') from None
+
+    def remove(self, conn: Connection, ident: str, project_id: str) -> None:
+        """The project may no longer use the type.
+
+        :raises errors.NotFound: it could not.
+        """
+        if not conn.execute(self.table.delete().where(self._type == ident, self.table.c.project_id == project_id)).rowcount:
+            raise errors.NotFound(f'Project {project_id} has no access to {self.noun} {ident}.',
+                                  code=f'{self.name}_access_not_found')

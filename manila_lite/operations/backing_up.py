@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How work on backups ends, wherever it was by then."""
+
+from typing import Any
+
+from manila_lite import errors, states
+from manila_lite.db import messages, share_backups, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+from manila_lite.operations.plans import Work
+from manila_lite.rpc import notices
+
+#: What user messages call backups.
+RESOURCE = 'SHARE_BACKUP'
+#: The verb of the share while this one of its backup runs.
+OF_SHARE = {'create': 'back_up', 'restore': 'take_back'}
+_KINDS = (share_backups.CREATE, share_backups.RESTORE)
+
+
+def abandon(conn: Connection, share_id: str) -> None:
+    """No copy of the share to a backup, or from one to it, is worked on any more, and the backup shows that."""
+    for backup in share_backups.at_work(conn, share_id):
+        rows.drop_of(conn, backup.id, _KINDS)
+        for verb in OF_SHARE:
+            transitions.fail(conn, states.SHARE_BACKUP, verb, backup.id)
+
+
+def share_ended(conn: Connection, backup: Any, *, worked: bool = False) -> None:
+    """The share of whatever is under way with a backup (its row) shows how that ended, failed unless it ``worked``."""
+    verb = next((verb for verb in OF_SHARE if states.SHARE_BACKUP[verb].during == backup.status), None)
+    if verb is None:
+        return
+    share_id = backup.share_id if verb == 'create' else backup.target_share_id
+    instance = share_backups.instance_of(conn, share_id)
+    if instance is not None:
+        end = transitions.finish if worked else transitions.fail
+        end(conn, states.SHARE, OF_SHARE[verb], instance)
+
+
+def tell(conn: Connection, work: Work, action: messages.Action, error: Exception, resource: str = RESOURCE,
+         ident: str | None = None) -> None:
+    """The owner can read why the work on a backup failed."""
+    named: Any = getattr(error, 'detail', None)
+    messages.create(conn, work.ctx, resource, ident or work.resource_id, action,
+                    messages.Detail.named(named) if named else messages.Detail.UNKNOWN_ERROR, errors.told(error))
+
+
+def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None) -> None:
+    """The world hears of a backup (its row)."""
+    payload = {'backup_id': backup.id, 'share_id': backup.share_id, 'target_share_id': backup.target_share_id,
+               'size': backup.size, 'backup_type': backup.backup_type, 'owner': backup.project_id}
+    if error is not None:
+        payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
+    notices.emit(ctx, f'share_backup.{event}', payload, host)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is small in bulk: QoS types with specs, and who may mount one share and one snapshot of it."""
+
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+
+
+def qos_types(conn, count):
+    """``count`` QoS types exist, each with two specs."""
+    idents = [uuidutils.generate_uuid() for _ in range(count)]
+    now = timeutils.utcnow()
+    conn.execute(models.qos_types.insert(), [{'id': ident, 'name': ident, 'created_at': now} for ident in idents])
+    conn.execute(models.qos_type_specs.insert(), [{'owner_id': ident, 'key': key, 'value': '1'}
+                                                  for ident in idents for key in ('maxbps', 'peak_iops')])
+
+
+def readers(conn, share, snapshot, count, first=0):
+    """``count`` addresses may mount the two, and the snapshot has as many places to do it; ``first`` tells rounds apart."""
+    now = timeutils.utcnow()
+    rules = [{'access_type': 'ip', 'access_to': f'10.{number >> 8}.{number & 255}.1', 'state': 'active', 'created_at': now}
+             for number in range(first, first + count)]
+    conn.execute(models.access_rules.insert(), [
+        {'id': uuidutils.generate_uuid(), 'share_id': share, 'access_level': 'ro', **rule} for rule in rules])
+    conn.execute(models.snapshot_access_rules.insert(), [
+        {'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, **rule} for rule in rules])
+    conn.execute(models.snapshot_export_locations.insert(), [
+        {'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'position': number, 'path': f'10.0.0.1:/snapshots/{number}',
+         'created_at': now} for number in range(first, first + count)])
