@@ -4,7 +4,6 @@
 import importlib
 from typing import Any
 
-from oslo_context import context as oslo_context
 from oslo_log import log
 
 from manila_lite import context, errors
@@ -52,8 +51,7 @@ def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
         return
     keys = manager(ctx.conf)
     failures = importlib.import_module('castellan.common.exception')
-    caller = oslo_context.RequestContext(auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id,
-                                         request_id=ctx.request_id, overwrite=False)
+    caller = context.RequestContext(auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id, request_id=ctx.request_id)
     try:
         keys.get(caller, ident, metadata_only=True)
     except (failures.ManagedObjectNotFoundError, failures.Forbidden):

@@ -2,10 +2,9 @@
 """Shares that are encrypted with a key of their owner's: which key, that it exists, and that the backend is told."""
 
 from castellan.common.objects import symmetric_key
-from oslo_context import context
 from oslo_utils import uuidutils
 
-from manila_lite import errors, key_manager
+from manila_lite import context, errors, key_manager
 from manila_lite.tests.functional import base, served
 
 _DHSS = 'driver_handles_share_servers'
@@ -30,7 +29,7 @@ class Keys(base.ServiceTest):
     def key(self):
         """Return the id of a key that is there."""
         return key_manager.manager(self.service.conf).store(
-            context.RequestContext(overwrite=False), symmetric_key.SymmetricKey('AES', 256, b'x' * 32))
+            context.RequestContext(), symmetric_key.SymmetricKey('AES', 256, b'x' * 32))
 
     def refused(self, caller, reason, **values):
         status, document, _ = caller.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', **values}})

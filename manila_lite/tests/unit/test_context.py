@@ -6,6 +6,7 @@ import threading
 
 import testtools
 from oslo_context import context as oslo_context
+from oslo_context import fixture
 
 from manila_lite import context
 
@@ -17,6 +18,11 @@ def logged():
 
 
 class Working(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        # Others that ran in this thread may have let a library make contexts of its own.
+        self.useFixture(fixture.ClearRequestContext())
 
     def test_a_context_that_is_only_made_is_not_logged(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
