@@ -140,10 +140,6 @@ class _Scope:
 _GROWTH = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size - _shares.c.size), else_=0)
 
 
-#: Each part of the count is one row; this is what the parts are joined by.
-_ROW = sa.literal_column('1', sa.Integer).label('joint')
-
-
 def _sum(column: Any) -> Any:
     return sa.func.coalesce(sa.func.sum(column), 0)
 
@@ -169,32 +165,37 @@ _OF_REPLICAS: tuple[Any, Any, dict[str, Any]] = (_replicas, _replicas.c.share_id
     'replica_growth': _sum(_replicas.c.growth)})
 _REPLICA_RESOURCES = frozenset({'share_replicas', 'replica_gigabytes'})
 
+_PARTS = (*_COUNTED, _OF_REPLICAS)
+_WIDTH = max(len(figures) for *_, figures in _PARTS)
+
 
 def _count(conn: Connection, scopes: list[_Scope], *, replicas: bool = True) -> list[dict[str, Usage]]:
     """Return what is in use in each scope. They are of one project, and name one user and one type at most."""
     query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes), replicas)
-    row = query.first(conn, {
-        'project': scopes[0].project_id, 'user': max(scope.user_id for scope in scopes),
-        'type': max(scope.share_type_id for scope in scopes)})
-    return [_read(row, index, replicas) for index in range(len(scopes))]
+    found: list[dict[str, int]] = [{name: 0 for *_, figures in _PARTS for name in figures} for _ in scopes]
+    for index, part, *numbers in query.all(conn, {
+            'project': scopes[0].project_id, 'user': max(scope.user_id for scope in scopes),
+            'type': max(scope.share_type_id for scope in scopes)}):
+        found[index].update(zip(_PARTS[part][2], map(int, numbers), strict=False))
+    return [_read(numbers, replicas) for numbers in found]
 
 
 @functools.cache
 def _counting(scopes: tuple[tuple[bool, bool], ...], replicas: bool) -> Query:
-    """Return the query of one row with the usage in scopes, each by user or not and by type or not."""
-    every = (*_COUNTED, _OF_REPLICAS) if replicas else _COUNTED
-    figures = [_figures(*counted, *scope, f'_{index}') for index, scope in enumerate(scopes) for counted in every]
-    first, *others = figures
-    source: Any = first
-    for other in others:
-        source = source.join(other, other.c.joint == first.c.joint)
-    return Query(sa.select(*(column for part in figures for column in part.c if column.name != _ROW.name)).select_from(source))
+    """Return the query of the usage in scopes, each by user or not and by type or not. A row has the number of a scope, that of
+    a part, and the part's figures.
+    """
+    every = _PARTS if replicas else _COUNTED
+    # Not joined to one row: of a dozen tables, MariaDB considers every order, and is at that for hours.
+    return Query(sa.union_all(*(
+        _figures(index, part, *counted, *scope) for index, scope in enumerate(scopes)
+        for part, counted in enumerate(every) if counted[1] is not None or not scope[1])))
 
 
-def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool, by_type: bool, suffix: str) -> Any:
-    if by_type and share is None:
-        return sa.select(_ROW, *(sa.literal(0).label(name + suffix) for name in columns)).subquery()
-    query = sa.select(_ROW, *(column.label(name + suffix) for name, column in columns.items())).select_from(table)
+def _figures(index: int, part: int, table: Any, share: Any, columns: dict[str, Any], by_user: bool, by_type: bool) -> sa.Select:
+    numbers = [sa.literal_column(str(number), sa.Integer) for number in (index, part, *[0] * (_WIDTH - len(columns)))]
+    told = (*numbers[:2], *columns.values(), *numbers[2:])
+    query = sa.select(*(column.label(f'figure_{place}') for place, column in enumerate(told))).select_from(table)
     query = query.where(table.c.project_id == _PROJECT)
     if 'is_going' in table.c:
         query = query.where(~table.c.is_going)
@@ -203,20 +204,17 @@ def _figures(table: sa.Table, share: Any, columns: dict[str, Any], by_user: bool
     if by_type:
         # While a share goes from one type to another, both count it.
         query = query.where(sa.exists().where(_instances.c.share_id == share, _instances.c.share_type_id == _TYPE))
-    return query.subquery()
+    return query
 
 
-def _read(row: Any, index: int, replicas: bool) -> dict[str, Usage]:
-    def number(name: str) -> int:
-        return int(getattr(row, f'{name}_{index}'))
-
-    found = {'shares': Usage(number('shares')), 'gigabytes': Usage(number('gigabytes'), number('growth')),
-            'snapshots': Usage(number('snapshots')), 'snapshot_gigabytes': Usage(number('snapshot_gigabytes')),
-            **{name: Usage(number(name)) for name in ('share_networks', 'share_groups', 'share_group_snapshots',
-                                                       'backups', 'backup_gigabytes', 'encryption_keys')}}
+def _read(numbers: Mapping[str, int], replicas: bool) -> dict[str, Usage]:
+    found = {'shares': Usage(numbers['shares']), 'gigabytes': Usage(numbers['gigabytes'], numbers['growth']),
+             **{name: Usage(numbers[name]) for name in (
+                 'snapshots', 'snapshot_gigabytes', 'share_networks', 'share_groups', 'share_group_snapshots', 'backups',
+                 'backup_gigabytes', 'encryption_keys')}}
     if replicas:
-        found['share_replicas'] = Usage(number('share_replicas'))
-        found['replica_gigabytes'] = Usage(number('replica_gigabytes'), number('replica_growth'))
+        found['share_replicas'] = Usage(numbers['share_replicas'])
+        found['replica_gigabytes'] = Usage(numbers['replica_gigabytes'], numbers['replica_growth'])
     return found
 
 
