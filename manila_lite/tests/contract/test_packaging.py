@@ -4,6 +4,9 @@
 import configparser
 import importlib
 import re
+import subprocess
+import sys
+from importlib import metadata
 
 import testscenarios
 import testtools
@@ -26,6 +29,20 @@ def requirements(*names: str) -> set[str]:
     wanted = [re.match(r'[A-Za-z0-9._-]+', line) for line in lines if not line.startswith(('#', '-'))]
     return {re.sub(r'[-_.]+', '-', match.group(0)).lower() for match in wanted if match}
 
+#: Imports the quickstart where some modules are not installed.
+_WITHOUT = """
+import sys
+
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in sys.argv[2:]:
+            raise ModuleNotFoundError(f'{name} is for tests only')
+
+sys.meta_path.insert(0, Without())
+sys.path.insert(0, sys.argv[1])
+import quickstart
+"""
+
 
 class EntryPointTest(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(f'{group},{name}', {'target': target}) for group, name, target in entry_points()]
@@ -43,3 +60,12 @@ class RequirementsTest(testtools.TestCase):
     def test_constraints_are_exact(self):
         lines = (ROOT / 'constraints.txt').read_text().splitlines()
         self.assertEqual([], [line for line in lines if line and not re.match(r'#|[\w.-]+==[\w.]+$', line)])
+
+    def test_the_quickstart_needs_nothing_that_only_tests_have(self):
+        only = requirements('test-requirements.txt') - requirements('requirements.txt', 'tools/client-requirements.txt')
+        modules = [module for module, names in metadata.packages_distributions().items()
+                   if {re.sub(r'[-_.]+', '-', name).lower() for name in names} <= only]
+        self.assertIn('testtools', modules)
+        done = subprocess.run([sys.executable, '-c', _WITHOUT, str(ROOT / 'tools'), *modules], capture_output=True, text=True,
+                              timeout=120, stdin=subprocess.DEVNULL)
+        self.assertEqual(0, done.returncode, done.stderr)
