@@ -66,9 +66,7 @@ _EQUAL = ('id', 'share_id', 'name', 'description', 'status', 'size', 'host', 'ba
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
-    where = [_backups.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None]
-    where += [_backups.c[key].icontains(filters[f'{key}~'], autoescape=True) for key in ('name', 'description')
-              if filters.get(f'{key}~') is not None]
+    where = paging.fits(filters, _backups.c, _EQUAL, ('name', 'description'))
     if filters.get('topic') is not None:
         where.append(_TOPIC.element == filters['topic'])
     if project_id is not None:

@@ -100,7 +100,9 @@ class Wave:
         strike(self)
         self.judge(self.stories)
         self._clients.shutdown()
-        return [story for story in self.everyone if story not in self._behind]
+        # One that ended badly counts, wherever it was held.
+        self._behind = [story for story in self._behind if not story.problems]
+        return [story for story in self.everyone if not any(story is late for late in self._behind)]
 
     def once_more(self) -> list[Story]:
         """Return, as they were before they ran, the stories that could not come to their places for other stories."""
