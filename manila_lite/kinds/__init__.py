@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain frozen values that cross the border between the rooms and the drivers.
+
+Sizes are in GiB unless the name says otherwise.
+"""
+
+from manila_lite.kinds.access import AccessRule, ExportLocation, RuleResult
+from manila_lite.kinds.backends import Ability, Pool, Problem
+from manila_lite.kinds.backups import Backup, BackupProgress, BackupType
+from manila_lite.kinds.migrations import (
+    MigratedServer,
+    MigratedShare,
+    MigrationProgress,
+    MigrationSupport,
+    ServerMigration,
+    ShareMigration,
+)
+from manila_lite.kinds.networks import Allocation, SecurityService, ServerNetwork
+from manila_lite.kinds.replicas import Replica, ReplicaResult
+from manila_lite.kinds.servers import ServerResult, ServerUpdate, ShareServer
+from manila_lite.kinds.shares import EnsureResult, EnsureTarget, ManagedShare, Share
+from manila_lite.kinds.snapshots import ManagedSnapshot, ServedSnapshot, Snapshot
+
+__all__ = [
+    'Ability', 'AccessRule', 'Allocation', 'Backup', 'BackupProgress', 'BackupType', 'EnsureResult', 'EnsureTarget',
+    'ExportLocation', 'ManagedShare', 'ManagedSnapshot', 'MigratedServer', 'MigratedShare', 'MigrationProgress',
+    'MigrationSupport', 'Pool', 'Problem', 'Replica', 'ReplicaResult', 'RuleResult', 'SecurityService',
+    'ServedSnapshot', 'ServerMigration', 'ServerNetwork', 'ServerResult', 'ServerUpdate', 'Share', 'ShareMigration',
+    'ShareServer', 'Snapshot',
+]
