@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Count the tests of one or more runs: tools/tally.py [--again] RUN...
+"""Count the tests of one or more runs: tools/tally.py [--again | --strict] RUN...
 
 A RUN is ``NAME:STATUS:FILE[:STATUS:FILE]``: what it is called ('' for the plain one), the test runner's exit code, and its
 results as subunit; then those of a second try of what had failed. Says why tests were skipped and why they failed, names
 what failed and on what, and what failed at the first try only, then ends with one plain line over all runs,
 ``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
 With ``--again`` it prints regular expressions of the tests that are worth a second try, if they are few.
+With ``--strict`` a test that was skipped has failed, unless the reason is in the table ``PERMITTED``.
 """
 
+import argparse
 import collections
 import dataclasses
 import functools
@@ -16,14 +18,27 @@ import itertools
 import pathlib
 import re
 import sys
+from collections.abc import Iterable
 from typing import BinaryIO
 
 import subunit
 import testtools
 
-FAILED = {'fail', 'uxsuccess', 'inprogress'}
+FAILED = {'fail', 'uxsuccess', 'inprogress', 'missed'}
 #: Exit code of a run that could not take place because a program is not installed.
 MISSING = 77
+#: tools/test says so of a run of which a process ended before its last test.
+DIED = 70
+#: Why a test may be skipped where all is installed that tests need: there is nothing for it to try. What that means, and the
+#: whole reason that the test gives. That a program, a package, a right or a device is missing is no such reason.
+PERMITTED = {
+    'it is about another database than that of this run':
+        re.compile(r'only (SQLite|MariaDB|PostgreSQL) has .*|it is about (a )?SQLite\b.*'),
+    'the driver does not claim this ability, and need not': re.compile(r'(dummy|linux) is no [A-Z]\w*'),
+    'the driver does not promise this of its pools': re.compile(r'the driver does not promise it'),
+}
+#: How the report of a test begins that took too long: see manila_lite/tests/limits.py.
+TOO_LONG = 'manila_lite.tests.limits.TooLong: '
 #: Characters of a cause.
 LONGEST = 300
 #: More failures than these, each class counted as one, are no accident of a busy machine.
@@ -41,13 +56,26 @@ class Run:
     tests: list[dict]
     #: What failed at the first try, and passed at the second.
     mended: list[dict] = dataclasses.field(default_factory=list)
+    #: Whether that a server is not installed is a failure.
+    strict: bool = False
+
+    def strictly(self) -> 'Run':
+        """Return the same run, of which tests that were skipped without a permitted reason have failed."""
+        tests = [test | {'status': 'missed'} if test['status'] == 'skip' and not permitted(reason(test)) else test
+                 for test in self.tests]
+        return dataclasses.replace(self, tests=tests, strict=True)
 
     def worth_another_try(self) -> list[str]:
-        """Return regular expressions of what failed, if it is little and the run went to its end."""
+        """Return regular expressions of what failed, if it is little and the run went to its end.
+
+        What took too long does not get as much time again.
+        """
         bad = [test for test in self.tests if test['status'] in FAILED]
         if len(bad) > MANY or len({group(test['id']) for test in bad}) > FEW or any(test['status'] != 'fail' for test in bad):
             return []
-        return sorted({expression(test['id']) for test in bad})
+        if self.status == DIED:
+            return []
+        return sorted({expression(test['id']) for test in bad if TOO_LONG not in report(test)})
 
     def after(self, second: 'Run') -> 'Run':
         """Return what is to be told after a second try of the tests that failed."""
@@ -61,9 +89,16 @@ class Run:
     def failed(self) -> list[str]:
         """Return the names of tests that failed, and of the run itself if it did, each with where that was."""
         names = sorted(test['id'] for test in self.tests if test['status'] in FAILED)
-        if not names and self.status != MISSING and (self.status or not self.tests):
-            names = [f'the run itself: {len(self.tests)} tests, runner exit code {self.status}']
-        return [f'{name}{self.where}' for name in names]
+        return [f'{name}{self.where}' for name in [*names, *self._own_failure(bool(names))]]
+
+    def _own_failure(self, explained: bool) -> Iterable[str]:
+        if self.status == DIED:
+            yield 'the run itself: a process ended before its last test, so there are tests that did not run'
+        elif self.status == MISSING:
+            if self.strict:
+                yield 'the run itself: a server is not installed'
+        elif not explained and (self.status or not self.tests):
+            yield f'the run itself: {len(self.tests)} tests, runner exit code {self.status}'
 
     @property
     def causes(self) -> collections.Counter:
@@ -73,7 +108,7 @@ class Run:
     @property
     def skips(self) -> collections.Counter:
         """Return the reasons for which tests were skipped; a whole run counts as one."""
-        if self.status == MISSING:
+        if self.status == MISSING and not self.strict:
             return collections.Counter([f'the tests{self.where}: a server is not installed'])
         return collections.Counter(f'{reason(test)}{self.where}' for test in self.tests if test['status'] == 'skip')
 
@@ -100,10 +135,25 @@ def reason(test: dict) -> str:
     return detail.as_text().strip() if detail else 'no reason given'
 
 
+def permitted(why: str) -> bool:
+    """Whether a test may be skipped for this reason, wherever tests run."""
+    return any(form.fullmatch(why) for form in PERMITTED.values())
+
+
+def report(test: dict) -> str:
+    """Return what a failed test says of its exceptions."""
+    return '\n'.join(detail.as_text() for name, detail in test['details'].items() if 'traceback' in name)
+
+
 def cause(test: dict) -> str:
     """Return the first exception of a failed test's report: it is the root, and what was logged comes after it."""
-    report = '\n'.join(detail.as_text() for name, detail in test['details'].items() if 'traceback' in name)
-    found = re.search(r'^Traceback .*\n(?:[ \t].*\n)*(\S.*)', report, re.MULTILINE)
+    if test['status'] == 'missed':
+        return f'skipped: {" ".join(reason(test).split())[:LONGEST]}'
+    if not test['details'] and test['status'] != 'uxsuccess':
+        return 'no report: its process ended'
+    text = report(test)
+    found = (re.search(rf'^({re.escape(TOO_LONG)}.*)', text, re.MULTILINE)
+             or re.search(r'^Traceback .*\n(?:[ \t].*\n)*(\S.*)', text, re.MULTILINE))
     return found[1][:LONGEST] if found else f'no report, {test["status"]}'
 
 
@@ -129,11 +179,26 @@ def load(words: str) -> Run:
     return functools.reduce(Run.after, runs)
 
 
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument('--again', action='store_true')
+    how.add_argument('--strict', action='store_true')
+    parser.add_argument('runs', nargs='*', metavar='RUN')
+    return parser.parse_args()
+
+
 def main() -> int:
-    if sys.argv[1:2] == ['--again']:
-        print('\n'.join(itertools.chain.from_iterable(load(words).worth_another_try() for words in sys.argv[2:])))
+    asked = arguments()
+    runs = [load(run) for run in asked.runs]
+    if asked.again:
+        print('\n'.join(itertools.chain.from_iterable(run.worth_another_try() for run in runs)))
         return 0
-    runs = [load(words) for words in sys.argv[1:]]
+    return tell([run.strictly() for run in runs] if asked.strict else runs)
+
+
+def tell(runs: list[Run]) -> int:
+    """Say what became of the runs; return the exit code."""
     failed = [name for run in runs for name in run.failed] or ([] if runs else ['no run'])
     skips = sum((run.skips for run in runs), collections.Counter())
     for why, count in sorted(skips.items()):

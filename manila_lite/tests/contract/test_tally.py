@@ -2,6 +2,7 @@
 """The last lines of tools/test tell the truth, over all its runs."""
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import fixtures
 import subunit
 import testtools
 from testtools import content
+
+from manila_lite.tests import limits
 
 TOOL = Path(__file__).resolve().parents[3] / 'tools' / 'tally.py'
 
@@ -25,7 +28,7 @@ class TallyTest(testtools.TestCase):
             test = testtools.PlaceHolder(name)
             result.startTest(test)
             kind = 'reason' if status == 'addSkip' else 'traceback'
-            getattr(result, status)(test, **({'details': {kind: content.text_content(why)}} if why else {}))
+            getattr(result, status)(test, details={kind: content.text_content(why)} if why else {})
             result.stopTest(test)
         result.stopTestRun()
         path = Path(self.useFixture(fixtures.TempDir()).path) / 'results'
@@ -92,6 +95,55 @@ class TallyTest(testtools.TestCase):
         of_one = self.stream(**{f'm.C.test_{number:03}': ('addFailure', ' ') for number in range(101)})
         self.assertEqual((0, ['']), self.tally('--again', f':1:{of_one}'))
         self.assertEqual((0, ['']), self.tally('--again', ':1:/dev/null'))
+
+    def test_a_skip_that_is_not_permitted_fails_a_strict_run(self):
+        first = self.stream(a=('addSuccess', ''), b=('addSkip', 'needs root,\nand more'),
+                            c=('addSkip', 'linux is no Replicates'), d=('addSkip', 'there is no Nova'))
+        good = 'skipped 1: linux is no Replicates [x]'
+        self.assertEqual((0, [good, 'skipped 1: needs root,', 'and more [x]', 'skipped 1: there is no Nova [x]',
+                              '1 passed, 0 failed, 3 skipped']), self.tally(f'x:0:{first}'))
+        self.assertEqual((1, [good, 'failed 1: skipped: needs root, and more [x]',
+                              'failed 1: skipped: there is no Nova [x]', 'FAILED b [x]', 'FAILED d [x]',
+                              '1 passed, 2 failed, 1 skipped']), self.tally('--strict', f'x:0:{first}'))
+        self.assertEqual((0, ['']), self.tally('--again', f'x:0:{first}'))
+
+    def test_a_server_that_is_not_installed_fails_a_strict_run(self):
+        good = self.stream(a=('addSuccess', ''))
+        self.assertEqual((1, ['FAILED the run itself: a server is not installed [mariadb]', '1 passed, 1 failed, 0 skipped']),
+                         self.tally('--strict', f':0:{good}', 'mariadb:77:/dev/null'))
+
+    def test_what_is_permitted_is_what_tests_say(self):
+        """Each row of the table is of a reason that a test gives, and reasons of missing things are not among them."""
+        reasons = ['only MariaDB has columns that compare inexactly by default', 'the driver does not promise it',
+                   'it is about SQLite, on which CI tries it', 'dummy is no ManagesShares', 'linux is no Replicates',
+                   'it is about a SQLite file that several hosts use, which CI tries on SQLite']
+        missing = ['real storage needs root', 'no reason given', 'PostgreSQL or RabbitMQ is not installed', 'there is no Nova',
+                   'libvirtd cannot run here: it is about SQLite', 'linux is no Replicates, for root is missing']
+        every = self.stream(**{why: ('addSkip', why) for why in reasons + missing})
+        told = self.tally('--strict', f':0:{every}')[1]
+        self.assertEqual({f'FAILED {why}' for why in missing}, {line for line in told if line.startswith('FAILED')})
+        self.assertEqual({f'skipped 1: {why}' for why in reasons}, {line for line in told if line.startswith('skipped')})
+        tests = (TOOL.parents[1] / 'manila_lite/tests').rglob('*.py')
+        said = ''.join(path.read_text() for path in tests if path.name != 'test_tally.py')
+        for why in reasons:
+            self.assertIn(re.sub('^(dummy|linux) is no .*', "{self.DRIVER} is no {ability.__name__}", why), said)
+
+    def test_a_run_that_ended_early_is_not_mended_by_a_second_try(self):
+        bad = self.stream(a=('addSuccess', ''), b=('addFailure', ''))
+        died = 'FAILED the run itself: a process ended before its last test, so there are tests that did not run'
+        self.assertEqual((0, ['']), self.tally('--again', f':70:{bad}'))
+        self.assertEqual((1, ['failed 1: no report: its process ended', 'FAILED b', died, '1 passed, 2 failed, 0 skipped']),
+                         self.tally(f':70:{bad}'))
+        good = self.stream(a=('addSuccess', ''))
+        self.assertEqual((1, [died, '1 passed, 1 failed, 0 skipped']), self.tally(f':70:{good}'))
+
+    def test_what_took_too_long_is_told_first_and_not_tried_again(self):
+        end = f'{limits.TooLong.__module__}.TooLong: it took more than 600 seconds\nOther threads:\nnone'
+        report = 'Traceback (most recent call last):\n  File "x.py"\n'
+        bad = self.stream(a=('addError', f'{report}ValueError: 500\n\n{report}{end}'),
+                          b=('addError', f'{report}ValueError: 500'))
+        self.assertEqual((0, ['^b$']), self.tally('--again', f':1:{bad}'))
+        self.assertIn('failed 1: manila_lite.tests.limits.TooLong: it took more than 600 seconds', self.tally(f':1:{bad}')[1])
 
     def test_no_run_at_all(self):
         self.assertEqual((1, ['FAILED no run', '0 passed, 1 failed, 0 skipped']), self.tally())
