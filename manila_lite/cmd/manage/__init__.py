@@ -17,17 +17,18 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.cmd import setup
-from manila_lite.cmd.manage import database, doctor, ensuring, hosts, migration, options, share_servers, shares
+from manila_lite.cmd.manage import copying, database, doctor, ensuring, hosts, migration, options, share_servers, shares
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
 from manila_lite.db.engine import Database
 
 #: Every command, as the help shows them.
-COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS, *shares.COMMANDS,
-                                *share_servers.COMMANDS, *migration.COMMANDS, *ensuring.COMMANDS, *options.COMMANDS)
+COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copying.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
+                                *shares.COMMANDS, *share_servers.COMMANDS, *migration.COMMANDS, *ensuring.COMMANDS,
+                                *options.COMMANDS)
 
 #: What each category is about.
-CATEGORIES = {'db': 'the schema and old rows', 'service': 'services and their heartbeats', 'host': 'backends',
-               'share': 'records of shares', 'share_server': 'records of share servers',
+CATEGORIES = {'db': 'the schema, old rows, and the way to another database', 'service': 'services and their heartbeats',
+               'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
                'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
                'config': 'the configuration', 'version': 'what is installed'}
 

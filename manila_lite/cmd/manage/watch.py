@@ -43,10 +43,8 @@ def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None =
 
     Returns the exit status: 0 it ended well, 1 badly, 130 Ctrl-C was pressed; the work goes on then.
     """
-    out = out or sys.stdout
-    show = _Bar(Console(file=out)) if out.isatty() else _Lines(out)
     try:
-        with show:
+        with display(out) as show:
             while True:
                 now = look()
                 show.update(now)
@@ -55,6 +53,12 @@ def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None =
                 time.sleep(every)
     except KeyboardInterrupt:
         return STOPPED
+
+
+def display(out: TextIO | None = None) -> '_Bar | _Lines':
+    """Return what shows each ``Progress`` that it is updated with, while it is open: a bar, or lines for files and pipes."""
+    out = out or sys.stdout
+    return _Bar(Console(file=out)) if out.isatty() else _Lines(out)
 
 
 class _Lines:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage db copy``: the way from one database to another, as from SQLite to PostgreSQL."""
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+
+from oslo_config import cfg
+
+import manila_lite.conf
+from manila_lite import errors
+from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
+from manila_lite.cmd.manage.watch import STOPPED, Progress, display, of
+from manila_lite.db import copying, migrate
+from manila_lite.db.engine import Connection, Database
+
+
+def copy(call: Call) -> int:
+    """Copy all rows of the configured database into another, empty one. Stop every service first, manila-api too.
+
+    The schema there is made, or is there already without rows. All rows come in one transaction: after a failure none is
+    there, and the command can be run again. The configured database is only read. Exit status: 0 all is there, 1 it was
+    refused or failed, 130 Ctrl-C was pressed.
+    """
+    if migrate.current(call.db) != migrate.head(call.db):
+        raise errors.Conflict('the schema of the configured database is not the newest: run "manila-manage db sync" first')
+    try:
+        with _target(call) as target, copying.one_moment(call.db) as source:
+            where = copying.place(target)
+            _refuse(call, source, target)
+            copying.prepare(target)
+            with display() as show:
+                rows = copying.copy(source, target, lambda step: show.update(_progress(step)))
+    except KeyboardInterrupt:
+        print('manila-manage: nothing was copied', file=sys.stderr)
+        return STOPPED
+    print(f'{sum(rows.values())} rows of {len(rows)} tables are in {where}. Let [database] connection name that on every host, '
+          'and do not start a service on the old one again.')
+    return GOOD
+
+
+@contextlib.contextmanager
+def _target(call: Call) -> Iterator[Database]:
+    conf = manila_lite.conf.register(cfg.ConfigOpts())
+    files = [f'--config-file={call.args.to_config}'] if call.args.to_config else []
+    try:
+        # The environment speaks of the configured database.
+        conf(files, project='manila_lite', default_config_files=[], default_config_dirs=[], use_env=False)
+        if call.args.to:
+            conf.set_override('connection', call.args.to.replace('$', '$$'), 'database')
+        named = conf.database.connection
+    except (cfg.Error, OSError, ValueError):
+        # It would say the line that it stumbled over, which may be the one with the password.
+        raise errors.BadConfig(f'--to-config: {call.args.to_config} cannot be read as a configuration file; '
+                               'in it a $ is written as $$') from None
+    if not named:
+        raise errors.BadConfig(f'--to-config: {call.args.to_config} has no [database] connection')
+    conf.set_override('max_retries', 0, 'database')      # somebody waits, and can try again
+    target = Database(conf)
+    try:
+        yield target
+    finally:
+        target.dispose()
+
+
+def _refuse(call: Call, source: Connection, target: Database) -> None:
+    """:raises errors.Conflict: the target is the source, or somebody works with the source."""
+    if copying.same(call.db, target):
+        raise errors.Conflict(f'{copying.place(target)} is the configured database: name another')
+    found = [] if call.args.force else copying.alive(source, call.conf.service_down_time)
+    if found:
+        longest = max(call.conf.service_down_time, call.conf.operations.lease)
+        raise errors.Conflict(f'{"; ".join(found)}. Stop every manila-api, manila-scheduler and manila-share first; of those '
+                              f'that were killed it shows for {longest:g} s. Add --force to do it all the same: what they '
+                              f'write from now on is lost.')
+
+
+def _progress(step: copying.Step) -> Progress:
+    return Progress(step.table.replace('_', ' '), 100 * step.done // step.of,
+                    f'{of(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all')
+
+
+COMMANDS: Sequence[Command] = (
+    Command('db', 'copy', copy, [
+        one_of(argument('--to', metavar='URL', help='where to; others on this host see it in the list of processes'),
+               argument('--to-config', metavar='FILE', help='a configuration file whose [database] connection is meant: for '
+                                                            'passwords')),
+        argument('--force', action='store_true', help='also while services seem to be alive')]),
+)

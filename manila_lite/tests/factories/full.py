@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of every table, with a value in each column, that keep all rules which databases keep.
+
+Made from the models, so that a new table needs no new code here.
+"""
+
+import datetime
+
+import sqlalchemy as sa
+
+from manila_lite.db import models
+from manila_lite.db.models.base import Json
+
+#: Such that they are easily lost: microseconds, bits, signs, blanks, quotes, characters of four bytes.
+_DAY = datetime.datetime.fromisoformat('2001-12-31 23:59:59.999999')
+_ODD = ' r\u00f6w {} \U0001f4a9 \'"\\%_$ '
+_JSON = {'b': [1, 2.5, None, True], 'a': {'\u00e4': 1 << 60, '': ' \U0001f4a9\n'}}
+
+
+def make(conn, count, first=0):
+    """Each table has ``count`` more rows, numbered from ``first``. Those that point to their own table point to the last,
+    which not all databases take without being told (``dirty.unguarded``).
+    """
+    for table in models.metadata.sorted_tables:
+        rows = [{column.name: _value(column, number) for column in table.columns} for number in range(first, first + count)]
+        for keys in (key for key in table.foreign_keys if key.column.table is table):
+            for row in rows:
+                row[keys.parent.name] = _value(keys.column, first + count - 1)
+        conn.execute(table.insert(), rows)
+
+
+def _value(column, number):
+    """A value that tells rows apart, and is that of the row pointed to where the column points."""
+    for key in column.foreign_keys:
+        return _value(key.column, number)
+    kind = column.type
+    if isinstance(kind, Json):
+        return _JSON | {'number': number}
+    if isinstance(kind, sa.String):
+        text = _ODD.format(number) * (200 if kind.length is None else 1)
+        return text if kind.length is None or len(text) <= kind.length else f'\u00f6{number}'
+    return _OTHERS[type(kind)](number)
+
+
+_OTHERS = {
+    sa.DateTime: lambda number: _DAY - datetime.timedelta(microseconds=number),
+    sa.Boolean: lambda number: number % 2 == 0,
+    sa.Integer: lambda number: 2**31 - 1 - number,
+    sa.BigInteger: lambda number: 2**63 - 1 - number,
+    sa.Float: lambda number: 0.5 + number,
+}

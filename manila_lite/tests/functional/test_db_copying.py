@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage db copy``: from a SQLite file to whatever the tests run on, and nothing by halves."""
+
+import contextlib
+import datetime
+import signal
+from pathlib import Path
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+from oslo_config import cfg
+from oslo_utils import timeutils
+
+from manila_lite.cmd import setup
+from manila_lite.db import copying, migrate, models, services, types
+from manila_lite.db import operations as operation_rows
+from manila_lite.db.engine import Database
+from manila_lite.tests import forks, process
+from manila_lite.tests.factories import dirty, full, shares
+from manila_lite.tests.functional import base, manage
+from manila_lite.tests.services import places
+
+_CONFIG = '[DEFAULT]\nstate_path = {state}\ntransport_url = inproc://\n[database]\nconnection = {url}\n'
+
+#: A row of ``messages`` that comes makes one of ``quota_locks``.
+_ECHO = {
+    'sqlite': "CREATE TRIGGER echo AFTER INSERT ON messages BEGIN INSERT INTO quota_locks VALUES ('x' || NEW.id, 0); END",
+    'postgresql': "CREATE RULE echo AS ON INSERT TO messages DO ALSO INSERT INTO quota_locks VALUES ('x' || NEW.id, 0)",
+    'mysql': "CREATE TRIGGER e AFTER INSERT ON messages FOR EACH ROW INSERT INTO quota_locks VALUES (CONCAT('x', NEW.id), 1)",
+}
+
+
+class CopyTest(testtools.TestCase):
+    """A source on SQLite, and an empty target of the run's kind."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.config = self.state / 'old.conf'
+        self.configure('old', f'sqlite:///{self.state}/old.sqlite')
+        self.url = self.useFixture(places.EmptyDatabase(self.state)).url
+        self.new = self.configure('new', self.url)
+
+    def configure(self, name, url):
+        """Return a configuration file with this database."""
+        path = self.state / f'{name}.conf'
+        path.write_text(_CONFIG.format(state=self.state, url=url.replace('$', '$$')))
+        return path
+
+    def database(self, config):
+        """Return the database, as a process has it."""
+        found = Database(setup.configure([f'--config-file={config}'], conf=cfg.ConfigOpts()))
+        self.addCleanup(found.dispose)
+        return found
+
+    def manage(self, *words, status=0):
+        """A command ended with this status and shows no password; returns what it said."""
+        got, out, err = manage.run(self.config, 'manage', *words)
+        self.assertEqual(status, got, out + err)
+        password = sa.make_url(self.url).password
+        self.assertNotIn(password or 'hidden-one', out + err)
+        self.assertNotIn('hidden', out + err)
+        return out + err
+
+    def copy(self, *words, status=0):
+        return self.manage('db', 'copy', '--to-config', str(self.new), *words, status=status)
+
+    def refused(self, *said, words=()):
+        """The copy is refused with a line that says so, and there is nothing that was not there."""
+        before = self.content()
+        line = self.copy(*words, status=1)
+        for one in said:
+            self.assertIn(one, line)
+        self.assertEqual(1, len(line.strip().splitlines()), line)
+        self.assertEqual(before, self.content())
+
+    def content(self):
+        """Return what is in the target, in whatever tables."""
+        return dirty.content(self.database(self.new).engine)
+
+    def rows(self, config):
+        """Return the rows of all our tables, each as values by column."""
+        with self.database(config).engine.connect() as conn:
+            return {table.name: sorted((dict(row) for row in conn.execute(sa.select(table)).mappings()), key=repr)
+                    for table in models.metadata.sorted_tables}
+
+    def assert_copied(self):
+        found = self.rows(self.new)
+        for name, rows in self.rows(self.config).items():
+            self.assertEqual(rows, found[name], name)
+
+    def assert_no_rows(self):
+        self.assertEqual(set(), {name for name, rows in self.content().items() if rows})
+
+    def fill(self, count):
+        """The source has so many rows in each table, of which some name rows that come later."""
+        with dirty.unguarded(self.database(self.config).engine) as conn:
+            full.make(conn, count)
+
+    @contextlib.contextmanager
+    def written(self, config=None):
+        db = self.database(config or self.config)
+        with db.writer() as conn:
+            yield conn
+
+
+class Copied(CopyTest):
+
+    def test_what_an_api_made(self):
+        lite = self.useFixture(process.Lite())
+        lite.start()
+        lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        base.eventually(lambda: lite.ok('GET', '/scheduler-stats/pools')['pools'], 'no pool')
+        made = [lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'metadata': {'k': name}}})
+                ['share']['id'] for name in ('r\u00f6w', 'b')]
+        for ident in made:
+            lite.wait(f'/shares/{ident}', 'share', 'available')
+        snapshot = lite.ok('POST', '/snapshots', {'snapshot': {'share_id': made[0]}})['snapshot']['id']
+        lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        rule = lite.ok('POST', f'/shares/{made[0]}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': '192.0.2.1', 'lock_visibility': True, 'lock_deletion': True}})['access']['id']
+        lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
+        lite.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': made[1], 'resource_type': 'share'}})
+        self.config = lite.config
+        self.refused('manila-share on test@alpha is up', 'Stop every')
+        self.assertEqual(0, lite.kill(signal.SIGTERM))
+        said = self.copy()
+        self.assertIn('shares  ', said)
+        self.assertIn('2 of 2 rows', said)
+        self.assert_copied()
+        before = self.rows(lite.config)
+        text = lite.config.read_text() + f'[database]\nconnection = {self.url}\n'
+        lite.config.write_text(text)
+        lite.start()
+        self.assertEqual(set(made), {share['id'] for share in lite.ok('GET', '/shares')['shares']})
+        self.assertEqual({'k': 'r\u00f6w'}, lite.ok('GET', f'/shares/{made[0]}')['share']['metadata'])
+        self.assertEqual(403, lite.call('DELETE', f'/shares/{made[1]}')[0])
+        base.eventually(lambda: lite.ok('GET', '/scheduler-stats/pools')['pools'], 'no pool')
+        one_more = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
+        lite.wait(f'/shares/{one_more}', 'share', 'available')
+        lite.kill(signal.SIGTERM)
+        lite.config.write_text(text.partition('[database]')[0])
+        self.assertEqual(before, self.rows(lite.config))
+
+    def test_every_column_of_every_table(self):
+        self.manage('db', 'sync')
+        self.fill(5)
+        with self.written() as conn:
+            shares.make(conn, 1201, type_id=types.create(conn, 'default', {}))
+        self.assertEqual(set(), {name for name, rows in self.rows(self.config).items() if len(rows) < 5})
+        said = self.manage('db', 'copy', '--to', self.url)
+        self.assertIn('1206 of 1206 rows', said)
+        self.assertIn('100 %', said)
+        self.assert_copied()
+
+    def test_what_comes_next_has_a_number_of_its_own(self):
+        self.manage('db', 'sync')
+        for host in 'ab':
+            with self.written() as conn:
+                services.heartbeat(conn, host, 'manila-share', 'nova', stopped=True)
+        self.copy()
+        with self.written(self.new) as conn:
+            services.heartbeat(conn, 'c', 'manila-share', 'nova')
+            self.assertEqual([1, 2, 3], sorted(row.id for row in services.list_services(conn)))
+
+    def test_the_way_back(self):
+        self.config, self.new = self.new, self.config
+        self.manage('db', 'sync')
+        self.fill(3)
+        with self.written() as conn:
+            shares.make(conn, 501, type_id=types.create(conn, 'default', {}))
+        self.copy()
+        self.assert_copied()
+
+    def test_it_is_of_one_moment(self):
+        self.config, self.new = self.new, self.config
+        self.manage('db', 'sync')
+        self.fill(3)
+        before = self.rows(self.config)
+        target = self.database(self.new)
+        copying.prepare(target)
+
+        def meanwhile(step):
+            with self.written() as conn:
+                conn.execute(models.share_metadata.delete())
+                conn.execute(models.quota_locks.insert().values(project_id=step.table))
+
+        with copying.one_moment(self.database(self.config)) as source:
+            copying.copy(source, target, meanwhile)
+        self.assertNotEqual(before, self.rows(self.config))
+        self.assertEqual(before, self.rows(self.new))
+
+    def test_json_that_is_none(self):
+        self.manage('db', 'sync')
+        self.fill(1)
+        data = sa.type_coerce(models.operations.c.data, sa.Text)
+        with self.written() as conn:
+            conn.execute(sa.update(models.operations).values(data=sa.literal_column("'{\"cut'")))
+        self.copy()
+        with self.written(self.new) as conn:
+            self.assertEqual(['{"cut'], list(conn.execute(sa.select(data)).scalars()))
+
+    def test_nothing(self):
+        self.manage('db', 'sync')
+        self.assertIn('0 rows', self.copy())
+        self.assert_no_rows()
+        self.copy()
+
+    def test_a_schema_that_is_there(self):
+        self.manage('db', 'sync')
+        self.fill(1)
+        migrate.upgrade(self.database(self.new))
+        self.copy()
+        self.assert_copied()
+
+
+class Refused(CopyTest):
+
+    def setUp(self):
+        super().setUp()
+        self.manage('db', 'sync')
+
+    def service(self, **values):
+        with self.written() as conn:
+            conn.execute(models.services.insert().values(
+                {'host': 'here@alpha', 'binary': 'manila-share', 'topic': 'manila-share', **values}))
+
+    def test_target_is_not_empty(self):
+        migrate.upgrade(self.database(self.new))
+        with self.written(self.new) as conn:
+            types.create(conn, 'default', {})
+        self.refused('is not empty', 'share_types', 'Nothing was changed')
+        self.refused('is not empty', words=['--force'])
+
+    def test_target_is_of_somebody_else(self):
+        with self.written(self.new) as conn:
+            conn.exec_driver_sql('CREATE TABLE customers (id INTEGER)')
+        self.refused('tables that are not ours: customers')
+
+    def test_target_has_no_revision(self):
+        with self.written(self.new) as conn:
+            models.quota_locks.create(conn)
+        self.refused('no revision of the schema: quota_locks')
+
+    def test_target_is_of_another_release(self):
+        migrate.upgrade(self.database(self.new), '0005')
+        self.refused('has a schema at 0005, not at ', 'Make an empty database')
+        self.assertEqual('0005', migrate.current(self.database(self.new)))
+        with self.written(self.new) as conn:
+            conn.exec_driver_sql("UPDATE alembic_version SET version_num = 'x1'")
+        self.refused('has a schema at x1, not at ')
+
+    def test_source_is_behind(self):
+        self.manage('db', 'stamp', '0003')
+        self.refused('run "manila-manage db sync" first')
+        self.assertEqual({}, self.content())
+
+    def test_same_database(self):
+        self.new = self.config
+        self.refused('is the configured database')
+        self.new = self.configure('again', f'sqlite:///{self.state}/../{self.state.name}/old.sqlite')
+        self.refused('is the configured database')
+
+    def test_service_that_is_up(self):
+        self.service(heartbeat_at=timeutils.utcnow())
+        self.refused('manila-share on here@alpha is up', 'Stop every manila-api')
+        self.assertEqual({}, self.content())
+        self.copy('--force')
+        self.assert_copied()
+
+    def test_lease_that_is_not_over(self):
+        soon = timeutils.utcnow() + datetime.timedelta(minutes=9)
+        self.service(stopped=True, lease_owner='x', lease_expires_at=soon)
+        self.refused('manila-share on here@alpha is down and its lease is not over')
+
+    def test_work_that_is_claimed(self):
+        soon = timeutils.utcnow() + datetime.timedelta(minutes=9)
+        with self.written() as conn:
+            operation_rows.insert(conn, kind='share.create', resource_type='share', resource_id='x', topic='scheduler', host='',
+                                  lane='work', data={}, owner='x', lease_expires_at=soon)
+        self.refused('1 operations are being worked on')
+        with self.written() as conn:
+            conn.execute(models.operations.update().values(owner=None, lease_expires_at=None))
+        self.copy()
+
+    def test_where_to_makes_no_sense(self):
+        nowhere = self.state / 'nowhere.conf'
+        nowhere.write_text('[database]\nmax_retries = 3\n')
+        broken = self.state / 'broken.conf'
+        broken.write_text('[database\nconnection = postgresql://u:hidden-one@h/db\n')
+        dollar = self.state / 'dollar.conf'
+        dollar.write_text('[database]\nconnection = postgresql://u:x$hidden@h/db\n')
+        for words, said in (
+                (('--to', 'hidden-one'), 'not the URL of a database'),
+                (('--to', 'postgresql+psycopg2://u:hidden-one'), 'not the URL of a database'),
+                (('--to', 'postgresql+psycopg2://u:x@hidden-one@h/db'), 'write @ as %40'),
+                (('--to', 'postgresql+psycopg2://u:hidden-one@h'), 'must name a database'),
+                (('--to', 'mysql+mysqldb://u:hidden-one@h/db'), 'package MySQLdb is missing here'),
+                (('--to', 'sqlite://'), 'must name a database'),
+                (('--to-config', str(nowhere)), 'has no [database] connection'),
+                (('--to-config', str(broken)), 'cannot be read'),
+                (('--to-config', str(dollar)), '$ is written as $$'),
+                (('--to-config', str(self.state / 'missing')), 'cannot be read'),
+                (('--to', 'x://', '--to-config', str(nowhere)), 'not allowed with'),
+                ((), 'required')):
+            self.assertIn(said, self.manage('db', 'copy', *words, status=2))
+        for url in ('postgresql+psycopg2://u:hidden-$one@127.0.0.1:9/db', 'mysql+pymysql://u:hidden-$one@127.0.0.1:9/db',
+                    f'sqlite:///{self.state}/missing/x.sqlite'):
+            self.assertIn('the database to copy to: ', self.manage('db', 'copy', '--to', url, status=1))
+
+    def test_environment_speaks_of_the_source(self):
+        self.useFixture(fixtures.EnvironmentVariable('OS_DATABASE__CONNECTION', f'sqlite:///{self.state}/old.sqlite'))
+        self.copy()
+        self.assertEqual(set(models.metadata.tables), set(self.content()))
+
+
+class CutOff(CopyTest):
+
+    def setUp(self):
+        super().setUp()
+        self.manage('db', 'sync')
+        self.fill(3)
+
+    def die(self, statement, signo=signal.SIGKILL, status=-signal.SIGKILL):
+        """A copy gets a signal where it comes to a statement, and ends so."""
+        done = forks.run('manila_lite.tests.functional.copy_victim:main', signo.name, statement,
+                         f'--config-file={self.config}', 'db', 'copy', f'--to-config={self.new}')
+        self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_killed_among_the_rows(self):
+        for statement in ('INSERT INTO availability_zones', 'INSERT INTO snapshots', 'UPDATE resource_locks'):
+            self.die(statement)
+            self.assert_no_rows()
+        self.copy()
+        self.assert_copied()
+
+    def test_ctrl_c(self):
+        said = self.die('INSERT INTO snapshots', signal.SIGINT, 130)
+        self.assertEqual('manila-manage: nothing was copied\n', said)
+        self.assert_no_rows()
+
+    def test_killed_while_the_schema_is_made(self):
+        self.die('CREATE TABLE resource_locks')
+        if places.backend() == 'mysql':
+            # It cannot take back what was made until then.
+            self.refused('has a schema at ', 'Make an empty database')
+            self.new = self.configure('anew', self.useFixture(places.EmptyDatabase(self.state)).url)
+        self.copy()
+        self.assert_copied()
+
+    def test_a_row_that_is_not_taken(self):
+        with dirty.unguarded(self.database(self.config).engine) as conn:
+            conn.execute(models.snapshot_metadata.insert().values(owner_id='nobody', key='k', value='v'))
+        line = self.copy(status=1)
+        self.assertIn('because of table snapshot_metadata', line)
+        self.assert_no_rows()
+        with self.written() as conn:
+            conn.execute(models.snapshot_metadata.delete().where(models.snapshot_metadata.c.owner_id == 'nobody'))
+        self.copy()
+        self.assert_copied()
+
+    def test_somebody_writes_there_meanwhile(self):
+        db = self.database(self.new)
+        migrate.upgrade(db)
+        with db.writer() as conn:
+            conn.exec_driver_sql(_ECHO[places.backend()])
+        self.assertIn('quota_locks has 6 of 3', self.copy(status=1))
+        self.assert_no_rows()
