@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy
 from oslo_db import api as oslo_db_api
 from oslo_db import exception as oslo_db_exception
-from oslo_db.sqlalchemy import enginefacade
+from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine
 
@@ -35,6 +35,12 @@ TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 
 #: What comes of a database that cannot be reached or is none.
 UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
+
+
+@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, r'.*connection to server .*failed:')
+def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
+    """What libpq says since version 14 when there is no connection; oslo.db knows the words of before."""
+    raise oslo_db_exception.DBConnectionError(error)
 
 
 class Database:
