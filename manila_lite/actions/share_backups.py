@@ -93,7 +93,7 @@ def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> An
         backup = share_backups.get(conn, ctx, ident)
         share = _share(conn, ctx, 'restore', target_id or backup.share_id)
         _hold(conn, share, 'take_back')
-        transitions.begin(conn, _BACKUP, 'restore', ident, target_share_id=share.id, restore_progress='0')
+        transitions.begin(conn, _BACKUP, 'restore', ident, target_share_id=share.id, restore_progress='0', copier=None)
         if share.size < backup.size:
             raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {ident} is of {backup.size} GiB; extend '
                                   'the share first.', code='share_too_small')
@@ -139,6 +139,6 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """The backup shows ``status``; work that was open on it ends, and its share shows that it was to no avail."""
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
-        backing_up.share_ended(conn, row)
+        backing_up.share_ended(conn, ctx, row)
         rows.drop_of(conn, ident, (share_backups.CREATE, share_backups.RESTORE, share_backups.DELETE))
         transitions.reset(conn, _BACKUP, ident, status)

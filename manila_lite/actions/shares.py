@@ -133,7 +133,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
         if share_migrations.is_going_on(conn, ident):
             raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
         if force:
-            _supersede(conn, share)
+            _supersede(conn, ctx, share)
         else:
             grouping.must_name(share, group_id)
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
@@ -184,12 +184,12 @@ _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.
          'share.manage', 'share.unmanage')
 
 
-def _supersede(conn: Any, share: Any) -> None:
+def _supersede(conn: Any, ctx: RequestContext, share: Any) -> None:
     """Work that was open on the share ends, and lets go of what else it had hold of."""
     rows.drop_of(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
     share_transfers.delete_of(conn, share.id)
-    backing_up.abandon(conn, share.id)
+    backing_up.abandon(conn, ctx, share.id)
     restoring = states.SNAPSHOT['restore']
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
 
@@ -289,7 +289,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
         share_bin.must_be_out(share)
-        _supersede(conn, share)
+        _supersede(conn, ctx, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
         rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
         if share.is_going:

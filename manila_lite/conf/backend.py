@@ -51,6 +51,13 @@ BACKEND = [
     cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
                  help='Seconds between updates of the replicas at this backend: what is written to a share may be lost for so '
                       'long if another replica has to be promoted without its backend.'),
+    cfg.BoolOpt('backup_over_nfs', default=False,
+                help='Whether NFS shares are backed up by mounting them on this host, as a client does, although the driver '
+                     'has a way of its own. Where it has none, it is always so.'),
+    cfg.IPOpt('backup_client_ip', help='Address that the backend lets in for such a backup; default: that of this host when it '
+                                       'talks to the server of the share.'),
+    cfg.StrOpt('backup_share_mount_options', default='retry=0,soft,timeo=300,nosuid,nodev,noexec',
+               help='Options that mount is given for such a share, beside ro or rw, separated by commas.'),
     cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
 ]
 

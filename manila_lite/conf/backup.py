@@ -14,7 +14,7 @@ TYPE = [
     cfg.StrOpt('backup_mount_export', default='', help='The export that backups of this type are kept in, as mount wants it, '
                                                        'for instance "192.0.2.9:/backups".'),
     cfg.StrOpt('backup_mount_proto', default='nfs', help='Type of file system that mount is given.'),
-    cfg.StrOpt('backup_mount_options', default='', help='Options that mount is given, separated by commas.'),
+    cfg.StrOpt('backup_mount_options', default='', secret=True, help='Options that mount is given, separated by commas.'),
     cfg.FloatOpt('backup_continue_update_interval', default=10.0, min=0.05, max=300.0,
                  help='Seconds between looks at how far a backup or a restore is.'),
 ]

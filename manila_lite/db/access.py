@@ -9,12 +9,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, kinds
+from manila_lite import context, errors, kinds, states
 from manila_lite.db import models, pairs
 
 _rules = models.access_rules
 _shares = models.shares
 _instances = models.share_instances
+_backups = models.share_backups
 
 #: States of rules that are in force, or shall be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
@@ -75,6 +76,32 @@ def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) ->
         rule = as_kind(row)
         found[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
     return found
+
+
+def in_force(conn: Connection, share_ids: Iterable[str]) -> dict[str, list[kinds.AccessRule]]:
+    """Return what the backends are to be told: the rules that are granted, and for each copy of a share to or from a backup
+    which a manager makes as a client, that it is let in. Such a rule has the id of the backup.
+    """
+    ids = tuple(share_ids)
+    found = granted(conn, ids)
+    for share_id, rule in _of_copiers(conn, ids):
+        same = [one for one in found[share_id] if (one.type, one.to) == (rule.type, rule.to)]
+        for one in same:
+            found[share_id].remove(one)
+        level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
+        # The user's rule is told of as well.
+        found[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
+    return found
+
+
+def _of_copiers(conn: Connection, share_ids: tuple[str, ...]) -> Iterable[tuple[str, kinds.AccessRule]]:
+    reading, writing = (
+        sa.select(column.label('share_id'), _backups.c.id, _backups.c.copier, _backups.c.status).where(
+            column.in_(share_ids), _backups.c.status == states.SHARE_BACKUP[verb].during, _backups.c.copier.is_not(None))
+        for verb, column in (('create', _backups.c.share_id), ('restore', _backups.c.target_share_id)))
+    for row in conn.execute(sa.union_all(reading, writing)):
+        level = 'ro' if row.status == states.SHARE_BACKUP['create'].during else 'rw'
+        yield row.share_id, kinds.AccessRule(row.id, 'ip', row.copier, level)
 
 
 def as_kind(row: Row) -> kinds.AccessRule:

@@ -19,7 +19,7 @@ CREATE, RESTORE, DELETE = (f'share_backup.{verb}' for verb in ('create', 'restor
 _TOPIC = sa.literal('share').label('topic')
 
 #: Everything a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _backups.c}, 'topic': _TOPIC,
+SORTABLE = {**{column.name: column for column in _backups.c if column.name != 'copier'}, 'topic': _TOPIC,
             'display_name': _backups.c.name, 'display_description': _backups.c.description}
 
 
@@ -49,14 +49,15 @@ def count_of(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_backups.c.share_id == share_id)).scalar_one()
 
 
-def instance_of(conn: Connection, share_id: str) -> str | None:
-    """Return the id of the instance that the share is, or nothing when it is gone."""
-    return conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id, ~_instances.c.is_aside)).scalar()
+def instance_of(conn: Connection, share_id: str) -> Row | None:
+    """Return the instance (id, host) that the share is, or nothing when it is gone."""
+    return conn.execute(sa.select(_instances.c.id, _instances.c.host).where(
+        _instances.c.share_id == share_id, ~_instances.c.is_aside)).first()
 
 
 def at_work(conn: Connection, share_id: str) -> list[Row]:
-    """Return the backups (id, status) that the share is being copied to, or from, at this moment."""
-    return list(conn.execute(sa.select(_backups.c.id, _backups.c.status).where(sa.or_(
+    """Return the backups that the share is being copied to, or from, at this moment."""
+    return list(conn.execute(_select().where(sa.or_(
         sa.and_(_backups.c.share_id == share_id, _backups.c.status == states.SHARE_BACKUP['create'].during),
         sa.and_(_backups.c.target_share_id == share_id, _backups.c.status == states.SHARE_BACKUP['restore'].during)))
         .order_by(_backups.c.id)))

@@ -51,7 +51,7 @@ def sync(work: Work) -> None:
             if named:
                 transitions.begin_many(conn, states.ACCESS, verb, named)
         share = as_share(conn, row)
-        wanted = access.granted(conn, (row.id,)).get(row.id, [])
+        wanted = access.in_force(conn, (row.id,)).get(row.id, [])
     results = _told(work, share, wanted)
     must_tell_of_all(wanted, results)
     work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)

@@ -43,7 +43,7 @@ def targets(db: Any, found: Sequence[Any]) -> list[kinds.EnsureTarget]:
     with db.reader() as conn:
         exports = shares.exports(conn, [row.instance_id for row in found])
         specs = pairs.of_many(conn, share_type_extra_specs, {row.share_type_id for row in found if row.share_type_id})
-        rules = access.granted(conn, [row.id for row in found])
+        rules = access.in_force(conn, [row.id for row in found])
         qos = qos_types.specs_of_many(conn, specs)
         on = serving.load(conn, {row.share_server_id for row in found if row.share_server_id})
     return [kinds.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
@@ -108,7 +108,7 @@ def _shown(locations: Iterable[kinds.ExportLocation]) -> list[tuple[str, bool, b
 
 def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> bool:
     """Rules that changed while the backend was at work, or that it did not take, are told to it once more; say if any are."""
-    current = access.granted(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
+    current = access.in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
     stale = {f'access:{target.share.share_id}': target.share.share_id for target, result in good.values()
              if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
              or tuple(current.get(target.share.share_id, ())) != target.rules}

@@ -46,7 +46,7 @@ def answered(conn: Connection, work: Work) -> None:
 def targets(conn: Connection, server: kinds.ShareServer) -> list[kinds.EnsureTarget]:
     """Return the shares of a server with their rules."""
     rows = serving.shares_on(conn, server.id)
-    rules = access.granted(conn, [row.id for row in rows])
+    rules = access.in_force(conn, [row.id for row in rows])
     return [kinds.EnsureTarget(as_share(row, server, ()), tuple(rules.get(row.id, ()))) for row in rows]
 
 

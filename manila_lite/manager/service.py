@@ -94,6 +94,7 @@ class ShareManager:
         self.host = f'{conf.host}@{name}'
         self.driver = trace.calls(_driver(conf, name), 'driver', conf)
         self.section = conf[name]
+        self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self.worker = Worker(services, 'share', self.host, self.host, zone, PLANS, self)
         self.worker.every(conf.capability_interval, self._report)

@@ -5,18 +5,22 @@ A copy goes on in the driver, between looks at how far it is; so it takes none o
 """
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from manila_lite import conf, errors, kinds, states
-from manila_lite.db import share_backups, shares, transitions
+from manila_lite.db import access, share_backups, shares, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action
-from manila_lite.drivers.interface import abilities_of
+from manila_lite.drivers.interface import BacksUp, abilities_of
+from manila_lite.drivers.linux.nfs_backups import NfsBackups
 from manila_lite.manager.task import as_share
 from manila_lite.operations import Plan, Step, Work, backing_up
 
 _BACKUP = states.SHARE_BACKUP
 _ALL = 100
+#: Seconds until it is seen again whether the backend was told to let a copier in.
+_TOLD_SOON = 0.2
 
 
 def _row(conn: Connection, work: Work, verb: str) -> Any:
@@ -58,11 +62,29 @@ def _load(work: Work, verb: str) -> tuple[kinds.Share, kinds.Backup]:
     return share, _backup(work, row)
 
 
-def _driver(work: Work) -> Any:
-    """:raises errors.Final: the backend has nothing to do with backups."""
-    if kinds.Ability.BACK_UP not in abilities_of(work.service.driver):
-        raise errors.Final('The driver of the backend does not back shares up.')
-    return work.service.driver
+def copier(driver: Any, section: Any, state: Path) -> BacksUp:
+    """Return who backs up the shares of a backend: its driver, or whoever mounts them as a client does."""
+    if kinds.Ability.BACK_UP in abilities_of(driver) and not section.backup_over_nfs:
+        return cast(BacksUp, driver)
+    return NfsBackups(state, section)
+
+
+def _let_in(work: Work, verb: str) -> None:
+    """Whoever copies as a client can mount the share.
+
+    :raises errors.Again: the backend is still to be told.
+    """
+    mounting = work.service.backups
+    if not isinstance(mounting, NfsBackups):
+        return
+    share, _ = _load(work, verb)
+    address = mounting.client_of(share)
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, share.share_id)
+        work.hold(conn)
+        told = backing_up.let_in(conn, work.ctx, _row(conn, work, verb), share.share_id, work.op.host, address)
+    if not told:
+        raise errors.Again(_TOLD_SOON)
 
 
 def _look(work: Work, verb: str, column: str, look: Callable[[kinds.Share, kinds.Backup], Any]) -> None:
@@ -89,7 +111,8 @@ def _percent(answer: object) -> int:
 
 def start(work: Work) -> None:
     """The backend copies the share."""
-    _driver(work).create_backup(*_load(work, 'create'))
+    _let_in(work, 'create')
+    work.service.backups.create_backup(*_load(work, 'create'))
 
 
 def forget(work: Work) -> None:
@@ -97,12 +120,12 @@ def forget(work: Work) -> None:
     with work.ctx.db.reader() as conn:
         row = share_backups.by_id(conn, work.resource_id)
     if row is not None:
-        _driver(work).delete_backup(_backup(work, row))
+        work.service.backups.delete_backup(_backup(work, row))
 
 
 def copy(work: Work) -> None:
     """The backup holds what the share held."""
-    _look(work, 'create', 'progress', _driver(work).create_backup_continue)
+    _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
 
 
 def created(conn: Connection, work: Work) -> None:
@@ -120,7 +143,7 @@ def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = No
     row = share_backups.by_id(conn, work.resource_id)
     if row is None:
         return
-    backing_up.share_ended(conn, row, worked=error is None)
+    backing_up.share_ended(conn, work.ctx, row, worked=error is None)
     (transitions.fail if error else transitions.finish)(conn, _BACKUP, verb, row.id)
     backing_up.announce(work.ctx, row, f'{verb}.{"error" if error else "end"}', work.op.host, error)
 
@@ -129,12 +152,13 @@ def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = No
 
 def start_back(work: Work) -> None:
     """The backend copies the backup to the share."""
-    _driver(work).restore_backup(*_load(work, 'restore'))
+    _let_in(work, 'restore')
+    work.service.backups.restore_backup(*_load(work, 'restore'))
 
 
 def copy_back(work: Work) -> None:
     """The share holds what the backup holds."""
-    _look(work, 'restore', 'restore_progress', _driver(work).restore_backup_continue)
+    _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
 
 def restored(conn: Connection, work: Work) -> None:

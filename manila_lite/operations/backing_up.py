@@ -4,9 +4,11 @@
 from typing import Any
 
 from manila_lite import errors, states
-from manila_lite.db import messages, share_backups, transitions
+from manila_lite.context import RequestContext
+from manila_lite.db import access, messages, share_backups, transitions
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
+from manila_lite.operations import share_migrating
 from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
 
@@ -17,15 +19,18 @@ OF_SHARE = {'create': 'back_up', 'restore': 'take_back'}
 _KINDS = (share_backups.CREATE, share_backups.RESTORE)
 
 
-def abandon(conn: Connection, share_id: str) -> None:
+def abandon(conn: Connection, ctx: RequestContext, share_id: str) -> None:
     """No copy of the share to a backup, or from one to it, is worked on any more, and the backup shows that."""
     for backup in share_backups.at_work(conn, share_id):
         rows.drop_of(conn, backup.id, _KINDS)
         for verb in OF_SHARE:
             transitions.fail(conn, states.SHARE_BACKUP, verb, backup.id)
+        instance = share_backups.instance_of(conn, share_id)
+        if instance is not None:
+            _shut_out(conn, ctx, backup, share_id, instance.host)
 
 
-def share_ended(conn: Connection, backup: Any, *, worked: bool = False) -> None:
+def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: bool = False) -> None:
     """The share of whatever is under way with a backup (its row) shows how that ended, failed unless it ``worked``."""
     verb = next((verb for verb in OF_SHARE if states.SHARE_BACKUP[verb].during == backup.status), None)
     if verb is None:
@@ -34,7 +39,26 @@ def share_ended(conn: Connection, backup: Any, *, worked: bool = False) -> None:
     instance = share_backups.instance_of(conn, share_id)
     if instance is not None:
         end = transitions.finish if worked else transitions.fail
-        end(conn, states.SHARE, OF_SHARE[verb], instance)
+        end(conn, states.SHARE, OF_SHARE[verb], instance.id)
+        _shut_out(conn, ctx, backup, share_id, instance.host)
+
+
+def let_in(conn: Connection, ctx: RequestContext, backup: Any, share_id: str, host: str, address: str) -> bool:
+    """The backend ``host`` will let the address in as long as the copy to or from the backup (its row) runs.
+
+    Returns whether it was told. The share's rules are locked (``access.lock``).
+    """
+    if backup.copier != address:
+        share_backups.update(conn, backup.id, copier=address)
+        share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
+    return not rows.is_open(conn, f'access:{share_id}')
+
+
+def _shut_out(conn: Connection, ctx: RequestContext, backup: Any, share_id: str, host: str | None) -> None:
+    """Whoever copied as a client will not be let in any more: ``access.in_force`` has no rule for that now."""
+    if backup.copier and host:
+        access.lock(conn, share_id)
+        share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
 
 
 def tell(conn: Connection, work: Work, action: messages.Action, error: Exception, resource: str = RESOURCE,

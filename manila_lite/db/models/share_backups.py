@@ -24,6 +24,8 @@ share_backups = sa.Table(
     sa.Column('restore_progress', sa.String(32), nullable=False),
     # The share that it is, or was last, restored to.
     sa.Column('target_share_id', Id, index=True),
+    # The address that the share is mounted from while the backend's manager copies it, if it does so as a client.
+    sa.Column('copier', Name),
     sa.Index('ix_share_backups_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_backups_created_at', 'created_at'),
 )

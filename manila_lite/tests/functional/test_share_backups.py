@@ -5,6 +5,7 @@ from manilaclient.common.constants import BACKUP_SORT_KEY_VALUES
 
 from manila_lite.api import versions
 from manila_lite.operations import doctor
+from manila_lite.tests import process
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import hearing
 
@@ -273,6 +274,49 @@ class Refusals(BackingUp):
             self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
             self.backup_is_now(backup, 'gone')
         self.assertEqual(0, self.admin.ok('GET', '/quota-sets/poor/detail')['quota_set']['backups']['in_use'])
+
+
+class OverNfs(BackingUp):
+    """A backend whose shares are mounted to be backed up; those of the dummy cannot be. In a twin of this machine they can:
+    see ``linux/test_kernel_backups.py``.
+    """
+
+    BACKENDS = {'alpha': 'backup_over_nfs = true\nbackup_client_ip = 192.0.2.33\n'}
+
+    def in_force(self, share):
+        driver, ident = self.driver(share)
+        return sorted((to, level) for _, to, level in driver.store.share(ident).rules.values())
+
+    def rule(self, share, to, level):
+        self.admin.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': to, 'access_level': level}})
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+
+    def until(self, share, rules):
+        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are', 60)
+
+    def test_it_is_let_in_meanwhile(self):
+        share = self.admin.share()
+        self.rule(share, '10.0.0.5', 'ro')
+        backup = self.back_up(share, wait=None)
+        self.until(share, [('10.0.0.5', 'ro'), ('192.0.2.33', 'ro')])
+        self.assertEqual(1, len(self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']))
+        self.backup_is_now(backup, 'error')
+        self.is_now(share, 'available')
+        self.until(share, [('10.0.0.5', 'ro')])
+
+    def test_a_rule_that_it_has_is_not_taken_away(self):
+        share = self.admin.share()
+        self.rule(share, '192.0.2.33', 'rw')
+        self.back_up(share, wait='error')
+        self.is_now(share, 'available')
+        self.until(share, [('192.0.2.33', 'rw')])
+
+    def test_a_share_of_another_protocol(self):
+        share = self.admin.share(share_proto='CIFS')
+        backup = self.back_up(share, wait='error')
+        [told] = self.admin.ok('GET', f'/messages?resource_id={backup["id"]}')['messages']
+        self.assertIn('NFS shares only', told['user_message'])
 
 
 class Failures(BackingUp):

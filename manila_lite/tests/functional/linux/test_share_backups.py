@@ -25,6 +25,8 @@ class BacksUp(test_share_migration.Moves):
     """As there. What is mounted is a directory: the kernel here has no NFS client."""
 
     BACKEND = test_share_migration.Moves.BACKEND + _TYPES
+    #: What is kept of them.
+    ATTRIBUTES = ('user.colour',)
     # Those are about migrations.
     test_moved = test_called_off = None
 
@@ -50,22 +52,22 @@ class BacksUp(test_share_migration.Moves):
         os.chown(place / 'odd \n name', 1234, 5678)
         (place / 'same').write_text('before')
         os.setxattr(place / 'same', 'user.colour', b'blue')
-        base.command('cp', '-a', str(place), str(self.state / 'copy'))
-        return self.state / 'copy'
+        copy = self.state / f'copy-{place.name}'
+        base.command('cp', '-a', str(place), str(copy))
+        return copy
 
     def spoil(self, place):
         """Nothing in the directory is as it was, though some of it looks so."""
         was = os.stat(place / 'same')
         (place / 'same').write_text('behind')
         os.utime(place / 'same', ns=(was.st_atime_ns, was.st_mtime_ns))
-        os.removexattr(place / 'same', 'user.colour')
         (place / 'linked').unlink()
         (place / 'sub' / 'random').write_bytes(b'short')
         (place / 'odd \n name').rename(place / 'more')
 
     def assert_as(self, copy, place):
         base.command('diff', '-r', '--no-dereference', str(copy), str(place))
-        self.assertEqual(b'blue', os.getxattr(place / 'same', 'user.colour'))
+        self.assertEqual(self.ATTRIBUTES, tuple(os.listxattr(place / 'same')))
         self.assertEqual(2, os.stat(place / 'linked').st_nlink)
         self.assertEqual((1234, 5678), (os.stat(place / 'odd \n name').st_uid, os.stat(place / 'odd \n name').st_gid))
         self.assertLess(os.stat(place / 'sparse').st_blocks, 1000)
@@ -104,6 +106,7 @@ class BacksUp(test_share_migration.Moves):
         self.assert_as(copy, self.state / 'export' / backup)
         self.assert_nothing_is_left('alpha')
         self.spoil(place)
+        os.removexattr(place / 'same', 'user.colour')
         self.works(share, 'write', 'f', 'spoilt')
         self.restore(backup)
         self.again()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.drivers.linux import backups
+from manila_lite.drivers.linux import rsync
 
 
 class Said(testtools.TestCase):
@@ -14,18 +14,18 @@ class Said(testtools.TestCase):
     def test_percent(self):
         for said, percent in ((b'', 0), (b'    1,024  12%  3.45MB/s    0:00:01\r', 12), (b'1 7%\r 2 31% 1MB/s\r', 31),
                               (b' 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', 99), (b'cut 5', 0), (b'x% y', 0)):
-            self.assertEqual(percent, backups._percent(said), said)
+            self.assertEqual(percent, rsync._percent(said), said)
 
     def test_last_words(self):
         said = b' 1 7%\rrsync: [receiver] write failed\nmore\nrsync error: some files (code 23)\n'
-        self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', backups._last_words(said))
-        self.assertEqual('it failed', backups._last_words(b''))
+        self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', rsync._last_words(said))
+        self.assertEqual('it failed', rsync._last_words(b''))
 
 
 class Ends(testtools.TestCase):
 
     def copy(self, source, target):
-        copy = backups.Copy(source, target, '--checksum')
+        copy = rsync.Copy(source, target, '--checksum')
         copy.join(120)
         self.assertFalse(copy.is_alive())
         return copy
@@ -45,6 +45,6 @@ class Ends(testtools.TestCase):
 
     def test_stopped(self):
         with tempfile.TemporaryDirectory() as folder:
-            copy = backups.Copy(Path(folder), Path(folder, 'target'), '--checksum')
+            copy = rsync.Copy(Path(folder), Path(folder, 'target'), '--checksum')
             copy.stop()
             self.assertFalse(copy.is_alive())

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The copies of one backend: each is begun, looked at, begun again if it broke, and cleared away.
+
+The export for backups is mounted for each copy, at a place of its own. A backup is a directory in it that is called like the
+backup's id.
+"""
+
+import abc
+import contextlib
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from oslo_log import log
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.interface import BacksUp
+from manila_lite.drivers.linux import mounts, rsync
+from manila_lite.drivers.linux.left import vet_id
+from manila_lite.drivers.linux.run import CommandFailed
+
+LOG = log.getLogger(__name__)
+
+_ALL = 100
+#: How often a copy is begun again that broke.
+_TRIES = 5
+
+
+class Copies(abc.ABC):
+    """``state``: the backend's own directory, by its real path."""
+
+    def __init__(self, state: Path):
+        self.folder = state / 'backups'
+        self._running: dict[str, rsync.Copy] = {}
+        self._failed: dict[str, int] = {}
+
+    # Where the share is -----------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
+        """Return where the share can be read, the same at each call until ``let_go``.
+
+        :raises errors.Final: there is no such share.
+        """
+
+    @abc.abstractmethod
+    def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
+        """Return where the share can be written.
+
+        :raises errors.Final: there is no such share.
+        """
+
+    @abc.abstractmethod
+    def let_go(self, backup: kinds.Backup) -> None:
+        """Nothing is left of what ``readable`` and ``writable`` did for this backup."""
+
+    # Copying ----------------------------------------------------------------------------------
+
+    def make(self, share: kinds.Share, backup: kinds.Backup) -> int:
+        """The share is being copied. Returns how far that is."""
+        def begin() -> rsync.Copy:
+            return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME)
+        return self._look(backup, begin)
+
+    def restore(self, share: kinds.Share, backup: kinds.Backup) -> int:
+        """The share is being made what the backup is. Returns how far that is."""
+        def begin() -> rsync.Copy:
+            return rsync.Copy(self._place(backup), self.writable(share, backup), rsync.SAME_CONTENT)
+        return self._look(backup, begin)
+
+    def forget(self, backup: kinds.Backup) -> None:
+        """No copy to or from the backup runs, and what it was from is not kept: the next is of a later moment.
+
+        :raises CommandFailed: it does not stop.
+        """
+        vet_id(backup.id)
+        if copy := self._running.get(backup.id):
+            copy.stop()
+        self.end(backup)
+
+    def delete(self, backup: kinds.Backup) -> None:
+        """No copy runs, and neither the backend nor the export has anything of it."""
+        self.forget(backup)
+        place = self._mount(backup) / backup.id
+        if place.exists():
+            shutil.rmtree(place)
+        self.end(backup)
+
+    def end(self, backup: kinds.Backup) -> None:
+        """Nothing is left here of a copy that has ended."""
+        self.unmount(self._mount_point(backup))
+        self.let_go(backup)
+        self._running.pop(backup.id, None)
+        self._failed.pop(backup.id, None)
+
+    # Pieces -----------------------------------------------------------------------------------
+
+    def _look(self, backup: kinds.Backup, begin: Callable[[], rsync.Copy]) -> int:
+        """Return how far the copy is, which begins now, or once more if it broke.
+
+        :raises errors.Final: it broke too often.
+        """
+        vet_id(backup.id)
+        copy = self._running.get(backup.id)
+        if copy is not None and copy.is_alive():
+            copy.looked_at = time.monotonic()
+            return copy.percent
+        if copy is not None and copy.error is None:
+            return _ALL
+        if copy is not None:
+            self._vet(backup, copy.error)
+        try:
+            self._running[backup.id] = begin()
+        except Exception:
+            self.end(backup)
+            raise
+        return 0
+
+    def _vet(self, backup: kinds.Backup, bad: Exception | None) -> None:
+        times = self._failed[backup.id] = self._failed.get(backup.id, 0) + 1
+        LOG.warning('The copy of backup %s broke (%d times): %s', backup.id, times, bad)
+        if times >= _TRIES:
+            self.end(backup)
+            raise errors.Final(f'The copy broke {times} times. The log of the share manager says why.')
+
+    def _mount_point(self, backup: kinds.Backup) -> Path:
+        return self.folder / backup.id
+
+    def _mount(self, backup: kinds.Backup) -> Path:
+        """Return where the export for backups of this type is mounted, for this one.
+
+        :raises errors.Final: the operator named none.
+        """
+        kind, place = backup.type, self._mount_point(backup)
+        if not kind.export:
+            raise errors.Final(f'The type of backup {kind.name} has no backup_mount_export.')
+        self.mount(kind.export, place, kind.proto, kind.options)
+        return place
+
+    @staticmethod
+    def mount(export: str, place: Path, proto: str, options: str) -> None:
+        """The export is mounted there.
+
+        :raises CommandFailed: it is not; with what mount said, but without the options, which may hold secrets.
+        """
+        words = ('-o', options) if options else ()
+        try:
+            mounts.mount(export, place, '-t', proto, *words)
+        except CommandFailed as bad:
+            raise CommandFailed(str(bad).replace(options, '***') if options else str(bad)) from None
+
+    @staticmethod
+    def unmount(place: Path) -> None:
+        """Nothing is mounted there, and the place is gone."""
+        mounts.unmount(place)
+        with contextlib.suppress(OSError):
+            place.rmdir()
+
+    def _place(self, backup: kinds.Backup, *, make: bool = False) -> Path:
+        """Return where the backup is.
+
+        :raises errors.Final: it is not there, and is not to be made.
+        """
+        place = self._mount(backup) / backup.id
+        if make:
+            place.mkdir(exist_ok=True)
+        elif not place.is_dir():
+            raise errors.Final(f'Backup {backup.id} is not where backups of type {backup.type.name} are.')
+        return place
+
+
+class BacksUpByCopies(BacksUp):
+    """The ability, by copies."""
+
+    _backups: Copies
+
+    def create_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
+        """The copy goes on by itself. What an earlier call began is begun anew."""
+        self._backups.forget(backup)
+        self._backups.make(share, backup)
+
+    def create_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
+        """The copy goes on, or is complete, and what was needed for it is gone."""
+        return self._looked_at(backup, self._backups.make(share, backup))
+
+    def restore_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
+        """The copy goes on by itself. What an earlier call began is begun anew."""
+        self._backups.forget(backup)
+        self._backups.restore(share, backup)
+
+    def restore_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
+        """The copy goes on, or is complete, and what was needed for it is gone."""
+        return self._looked_at(backup, self._backups.restore(share, backup))
+
+    def _looked_at(self, backup: kinds.Backup, percent: int) -> kinds.BackupProgress:
+        if percent == _ALL:
+            self._backups.end(backup)
+        return kinds.BackupProgress(percent)
+
+    def delete_backup(self, backup: kinds.Backup) -> None:
+        """No copy runs, and neither the backend nor the export has anything of it."""
+        self._backups.delete(backup)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of any backend's NFS shares: this host mounts them as a client does, so the driver needs no ability for it.
+
+The backend has to let this host in while a copy runs (``NfsBackups.client_of``); that is the manager's part.
+"""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux.copies import BacksUpByCopies, Copies
+
+_PROTOCOL, _PORT = 'NFS', 2049
+
+
+def location_of(share: kinds.Share) -> str:
+    """Return the export location by which an administrator's host mounts a share.
+
+    :raises errors.Final: there is none, or it is not for NFS.
+    """
+    if share.proto.upper() != _PROTOCOL:
+        raise errors.Final(f'The backend backs up {_PROTOCOL} shares only, and this one is {share.proto}.')
+    if not share.export_locations:
+        raise errors.Final(f'Share {share.share_id} has no export location.')
+    return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred)).path
+
+
+def address_towards(location: str) -> str:
+    """Return this host's own address when it talks to the server of an export location. Nothing is sent.
+
+    :raises OSError: there is no way to the server.
+    """
+    server = location.partition(':/')[0].strip('[]')
+    family, kind, _, _, target = socket.getaddrinfo(server, _PORT, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.connect(target)
+        return str(probe.getsockname()[0])
+
+
+class NfsCopies(Copies):
+    """Copies of shares that are mounted here meanwhile. ``options`` are mount's."""
+
+    def __init__(self, state: Path, options: str):
+        super().__init__(state)
+        self._options = options
+
+    def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
+        """See ``Copies``. What clients write meanwhile may be in the copy."""
+        return self._mounted(share, backup, 'ro')
+
+    def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
+        """See ``Copies``."""
+        return self._mounted(share, backup, 'rw')
+
+    def let_go(self, backup: kinds.Backup) -> None:
+        """See ``Copies``."""
+        self.unmount(self._share_place(backup))
+
+    def _mounted(self, share: kinds.Share, backup: kinds.Backup, level: str) -> Path:
+        place = self._share_place(backup)
+        self.mount(location_of(share), place, 'nfs', ','.join(word for word in (level, self._options) if word))
+        return place
+
+    def _share_place(self, backup: kinds.Backup) -> Path:
+        return self.folder / f'{backup.id}.share'
+
+
+class NfsBackups(BacksUpByCopies):
+    """The ability to back up for a backend whose driver has none. ``section``: the backend's options."""
+
+    def __init__(self, state: Path, section: Any):
+        self._backups = NfsCopies(state, section.backup_share_mount_options)
+        self._client = section.backup_client_ip
+
+    def client_of(self, share: kinds.Share) -> str:
+        """Return the IP address from which this host mounts the share: the backend's server has to let it in.
+
+        :raises errors.Final: the share cannot be mounted.
+        :raises OSError: there is no way to its server.
+        """
+        return str(self._client or address_towards(location_of(share)))

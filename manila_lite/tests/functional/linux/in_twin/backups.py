@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups on an export of NFS that the kernel mounts: by the driver's own way, and of a share that is mounted itself."""
+
+import contextlib
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from manila_lite.tests.functional.linux import base, test_share_backups, test_share_migration
+
+_MORE = """
+[DEFAULT]
+enabled_backup_types = saved
+[saved]
+backup_mount_export = {export}
+backup_mount_options = vers=4.2,soft,timeo=100
+backup_continue_update_interval = 0.1
+[alpha]
+backup_over_nfs = true
+"""
+_ME = '10.99.0.99'
+
+
+class KernelNfs(test_share_backups.BacksUp):
+    """``alpha`` mounts its shares as a client does; ``beta`` has its own way. Backups are kept on a share of ``plain``."""
+
+    BACKEND = test_share_migration.Moves.BACKEND
+    ATTRIBUTES = ()
+    # Those keep them in a directory.
+    test_backed_up_and_restored = test_what_cannot_be_mounted = None
+
+    def setUp(self):
+        super().setUp()
+        self.reach_backends()
+        self.vault = self.make('plain', share_type='any')
+        self.admit(self.vault, _ME)
+        with self.lite.config.open('a') as config:
+            config.write(_MORE.format(export=self.location(self.vault)))
+        self.again()
+
+    def reach_backends(self):
+        """This host itself is beside them."""
+        fabric = self.fabric.name('fabric')
+        base.ip('link', 'add', 'ml-host', 'type', 'veth', 'peer', 'name', 'p-host', 'netns', fabric)
+        self.addCleanup(base.ip, 'link', 'delete', 'ml-host')
+        base.ip('-n', fabric, 'link', 'set', 'p-host', 'master', 'br0', 'up')
+        base.ip('address', 'add', f'{_ME}/24', 'dev', 'ml-host')
+        base.ip('link', 'set', 'ml-host', 'up')
+
+    def fill(self, place):
+        """As there, but without extended attributes: NFS-Ganesha 4.3 does not serve them."""
+        copy = super().fill(place)
+        os.removexattr(place / 'same', 'user.colour')
+        return copy
+
+    def location(self, share):
+        return self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
+
+    def admit(self, share, address, level='rw'):
+        """Return the id of a new rule that is in force."""
+        _, made = self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': level})
+        self.lite.wait(f'/share-access-rules/{made["access"]["id"]}', 'access', 'active', field='state')
+        return made['access']['id']
+
+    def rules(self, share):
+        found = self.lite.ok('GET', f'/share-access-rules?share_id={share}')['access_list']
+        return [(rule['access_to'], rule['access_level'], rule['state']) for rule in found]
+
+    @contextlib.contextmanager
+    def mounted(self, share):
+        """Yield where this host has the share mounted meanwhile, or nothing if it is not let in."""
+        place = self.state / 'mounted'
+        place.mkdir(exist_ok=True)
+        done = subprocess.run(['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=100,retry=0', self.location(share), place],
+                              capture_output=True, timeout=60)
+        yield None if done.returncode else place
+        if not done.returncode:
+            base.command('umount', str(place))
+
+    def assert_shut_out(self, share):
+        with self.mounted(share) as place:
+            self.assertIsNone(place)
+
+    def spoil_as_client(self, share):
+        """The server of the share knows of it: what is done in the pool it need not see at once."""
+        rule = self.admit(share, _ME)
+        with self.mounted(share) as place:
+            self.spoil(place)
+        self.act(share, 'deny_access', {'access_id': rule})
+        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'gone', field='state')
+
+    @contextlib.contextmanager
+    def told(self, name):
+        """Whoever waits outside sees how far it is."""
+        begin = time.monotonic()
+        yield
+        print(f'{name}: {time.monotonic() - begin:.0f} s', flush=True)
+
+    def assert_nothing_is_mounted(self, backend):
+        self.assertNotIn(f'{self.state}/lib/{backend}/backups', Path('/proc/mounts').read_text())
+        self.assertEqual([], list((self.state / 'lib' / backend / 'backups').glob('*')))
+
+    def test_backups(self):
+        for part in (self.both_ways, self.rule_of_the_same_address, self.reset_meanwhile):
+            with self.told(part.__name__):
+                part()
+
+    def both_ways(self):
+        share = self.make('alpha')
+        self.admit(share, self.fabric.v4('one'))
+        rules = self.rules(share)
+        place, vault = self.place('alpha', share), self.place('plain', self.vault)
+        copy = self.fill(place)
+        self.assert_shut_out(share)
+        backup = self.back_up(share)
+        self.again()
+        self.ends(backup)
+        self.assert_as(copy, vault / backup)
+        self.assertEqual(rules, self.rules(share))
+        self.assert_shut_out(share)
+        self.assert_nothing_is_mounted('alpha')
+        self.spoil_as_client(share)
+        self.restore(backup)
+        self.lite.wait(f'/shares/{share}', 'share', 'available', patience=120)
+        self.assert_as(copy, place)
+        self.assertEqual(rules, self.rules(share))
+        self.assert_shut_out(share)
+        self.assert_nothing_is_mounted('alpha')
+        # What one way made, another takes, and the other way round.
+        target = self.make('beta')
+        self.restore(backup, target)
+        self.lite.wait(f'/shares/{target}', 'share', 'available', patience=120)
+        self.assert_as(copy, self.place('beta', target))
+        second = self.back_up(target)
+        self.ends(second)
+        self.spoil_as_client(share)
+        self.restore(second, share)
+        self.lite.wait(f'/shares/{share}', 'share', 'available', patience=120)
+        self.assert_as(copy, place)
+        for gone in (backup, second):
+            self.lite.ok('DELETE', f'/share-backups/{gone}')
+            self.ends(gone, 'gone')
+        self.assertEqual([], list(vault.iterdir()))
+        self.assert_nothing_is_mounted('beta')
+
+    def rule_of_the_same_address(self):
+        share = self.make('alpha')
+        place = self.place('alpha', share)
+        copy = self.fill(place)
+        backup = self.back_up(share)
+        self.ends(backup)
+        self.spoil_as_client(share)
+        self.admit(share, _ME, 'ro')
+        self.restore(backup)
+        self.lite.wait(f'/shares/{share}', 'share', 'available', patience=120)
+        self.assert_as(copy, place)
+        self.assertEqual([(_ME, 'ro', 'active')], self.rules(share))
+        with self.mounted(share) as mine:
+            self.assertEqual('odd', (mine / 'odd \n name').read_text())
+            self.assertRaises(OSError, (mine / 'more').write_text, 'no')
+
+    def reset_meanwhile(self):
+        share = self.make('alpha')
+        with (self.place('alpha', share) / 'big').open('wb') as big:
+            for _ in range(300):
+                big.write(b'x' * (1 << 20))
+        backup = self.back_up(share)
+        some = [str(percent) for percent in range(1, 100)]
+        self.lite.wait(f'/share-backups/{backup}', 'share_backup', some, field='progress', patience=120)
+        self.act(share, 'reset_status', {'status': 'available'})
+        self.ends(backup, 'error')
+        self.lite.ok('DELETE', f'/share-backups/{backup}')
+        self.ends(backup, 'gone')
+        self.assert_shut_out(share)
+        self.assert_nothing_is_mounted('alpha')

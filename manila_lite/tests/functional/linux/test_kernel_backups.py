@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups with the kernel's own NFS client, in a twin of this machine: see ``in_twin/backups.py``."""
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import testtools
+
+from manila_lite.tests.functional.linux import base
+from manila_lite.tests.services import twin
+
+_SECONDS = 900
+
+
+class InTwin(testtools.TestCase):
+
+    def test_backups(self):
+        if lacks := ', '.join(filter(None, (base.missing(), twin.missing()))):
+            raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --tests puts it in place')
+        folder = Path(tempfile.mkdtemp(prefix='ml-twin-'))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        env = {'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}
+        status, said = twin.run(folder, [sys.executable, '-m', 'testtools.run',
+                                         'manila_lite.tests.functional.linux.in_twin.backups'], env, _SECONDS)
+        self.assertEqual(0, status, said)
+        self.assertRegex(said, r'(?m)^Ran 1 test in ')
