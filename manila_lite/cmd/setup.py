@@ -57,7 +57,10 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
         conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
-    log.setup(conf, 'manila_lite')
+    try:
+        log.setup(conf, 'manila_lite')
+    except (OSError, RuntimeError, log.LogConfigError) as bad:
+        raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
     return conf
 
 

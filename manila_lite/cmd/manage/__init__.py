@@ -17,20 +17,34 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.cmd import setup
-from manila_lite.cmd.manage import copying, database, doctor, ensuring, hosts, migration, options, share_servers, shares
+from manila_lite.cmd.manage import (
+    copying,
+    database,
+    doctor,
+    ensuring,
+    hosts,
+    logs,
+    migration,
+    options,
+    share_servers,
+    shares,
+    shell,
+)
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
 from manila_lite.db.engine import Database
 
 #: Every command, as the help shows them.
 COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copying.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
                                 *shares.COMMANDS, *share_servers.COMMANDS, *migration.COMMANDS, *ensuring.COMMANDS,
-                                *options.COMMANDS)
+                                *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
 
 #: What each category is about.
 CATEGORIES = {'db': 'the schema, old rows, and the way to another database', 'service': 'services and their heartbeats',
                'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
                'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
-               'config': 'the configuration', 'version': 'what is installed'}
+               'config': 'the configuration', 'version': 'what is installed',
+               'logs': 'what the log files of this machine say',
+               'shell': 'Python with the configuration, the database and an administrator at hand'}
 
 
 def _parser() -> argparse.ArgumentParser:

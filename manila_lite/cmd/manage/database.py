@@ -42,6 +42,16 @@ def stamp(call: Call) -> int:
     return GOOD
 
 
+def downgrade(call: Call) -> int:
+    """Refuse: revisions are not undone. To go back, restore the backup made before the upgrade, and install the old release.
+
+    Nothing is changed, and the exit status is 1.
+    """
+    raise errors.Conflict('revisions of the schema are not undone, and nothing was changed.\n'
+                          'To go back, restore the backup that was made before the upgrade, and install the old release: '
+                          'doc/source/admin/backup.rst')
+
+
 def _known(call: Call, revision: str | None) -> None:
     known = [*migrate.revisions(call.db), 'head']
     if revision is not None and revision not in known:
@@ -63,5 +73,6 @@ COMMANDS = (
     Command('db', 'version', version),
     Command('db', 'check', check),
     Command('db', 'stamp', stamp, [argument('revision', help='revision of the schema')]),
+    Command('db', 'downgrade', downgrade, [argument('revision', nargs='?', help='is refused, whichever it is')]),
     Command('db', 'purge', purge, [argument('age_in_days', type=natural, help='keep what ended within these days')]),
 )

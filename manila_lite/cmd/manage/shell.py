@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage shell``: Python with the configuration, the database and an administrator's context at hand."""
+
+import argparse
+import code
+import contextlib
+import importlib.util
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from manila_lite import context, errors
+from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, one_of
+from manila_lite.rpc import transport
+
+Names = dict[str, Any]
+
+_BANNER = 'conf: the configuration; db: the database; ctx: an administrator. Nothing checks what you change.'
+
+
+def python(call: Call) -> int:
+    """Start Python, with the names conf, db and ctx."""
+    return _interact(call, 'python')
+
+
+def ipython(call: Call) -> int:
+    """Start IPython, with the names conf, db and ctx. Exit status 1: it is not installed."""
+    return _interact(call, 'ipython')
+
+
+def bpython(call: Call) -> int:
+    """Start bpython, with the names conf, db and ctx. Exit status 1: it is not installed, or there is no terminal."""
+    return _interact(call, 'bpython')
+
+
+def run(call: Call) -> int:
+    """Start the best of bpython, IPython and Python that is installed; Python where there is no terminal."""
+    best = next(kind for kind in _SHELLS if _is_installed(kind)) if sys.stdin.isatty() else 'python'
+    return _interact(call, call.args.shell or best)
+
+
+def script(call: Call) -> int:
+    """Run a Python file, with the names conf, db and ctx. Its exit status is the command's."""
+    path = call.args.path
+    try:
+        with open(path, 'rb'):
+            pass
+    except OSError as bad:
+        raise errors.Invalid(f'{path}: {bad.strerror}') from None
+    sys.argv[:] = [path]
+    with _names(call) as names:
+        try:
+            runpy.run_path(path, init_globals=names, run_name='__main__')
+        except Exception:
+            traceback.print_exc()       # whatever it is, its author wants to see where
+            return WRONG
+    return GOOD
+
+
+@contextlib.contextmanager
+def _names(call: Call) -> Iterator[Names]:
+    services = call.services()
+    try:
+        yield {'conf': call.conf, 'db': call.db, 'ctx': context.admin(services)}
+    finally:
+        services.bus.close()
+        transport.cleanup()
+
+
+def _interact(call: Call, kind: str) -> int:
+    if not _is_installed(kind):
+        raise errors.NotFound(f'{kind} is not installed: the package is called {kind}')
+    sys.excepthook = sys.__excepthook__     # that of the log would note each mistyped name as CRITICAL
+    with _names(call) as names:
+        _SHELLS[kind](names)
+    return GOOD
+
+
+def _python(names: Names) -> None:
+    if sys.stdin.isatty():
+        with contextlib.suppress(ImportError):
+            import readline
+            import rlcompleter
+            readline.set_completer(rlcompleter.Completer(names).complete)
+            readline.parse_and_bind('tab: complete')
+    code.interact(_BANNER, local=names, exitmsg='')
+
+
+def _ipython(names: Names) -> None:
+    import IPython
+    print(_BANNER)
+    IPython.start_ipython(argv=['--no-banner'], user_ns=names)
+
+
+def _bpython(names: Names) -> None:
+    if not sys.stdin.isatty():
+        raise errors.Invalid('bpython needs a terminal')
+    sys.modules.pop('greenlet', None)       # hidden from oslo.service, which has been loaded by now; bpython is made of it
+    import bpython
+    bpython.embed(names, args=['--quiet'], banner=_BANNER)
+
+
+#: What starts each, the best first.
+_SHELLS: Mapping[str, Callable[[Names], None]] = {'bpython': _bpython, 'ipython': _ipython, 'python': _python}
+_PACKAGES = {'bpython': 'bpython', 'ipython': 'IPython', 'python': 'code'}
+
+
+def _is_installed(kind: str) -> bool:
+    return importlib.util.find_spec(_PACKAGES[kind]) is not None
+
+
+COMMANDS: Sequence[Command] = (
+    Command('shell', 'run', run, [argument('--shell', choices=list(_SHELLS), help='default: the best')]),
+    Command('shell', 'python', python),
+    Command('shell', 'ipython', ipython),
+    Command('shell', 'bpython', bpython),
+    Command('shell', 'script', script, [
+        one_of(argument('path', nargs='?', default=argparse.SUPPRESS, help='the file'),
+               argument('--path', dest='path', metavar='PATH', help='the same; an old spelling'))]),
+)
