@@ -18,9 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import mfusepy
-
 from manila_lite.siblings import libnfs
+
+# It would take version 2 where that is, too, which mounts on empty directories only.
+os.environ.setdefault('FUSE_LIBRARY_NAME', 'fuse3')
+import mfusepy
 
 _Result = TypeVar('_Result')
 _U64 = ctypes.c_uint64

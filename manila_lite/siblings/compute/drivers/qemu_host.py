@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from manila_lite import errors
@@ -16,8 +17,9 @@ _VIRTIOFSD = ('/usr/libexec/virtiofsd', '/usr/lib/virtiofsd', '/usr/lib/qemu/vir
 _SECTOR = bytes.fromhex('b010e6f4f4ebfd').ljust(510, b'\0') + b'\x55\xaa'
 _RAN = 16 << 1 | 1
 #: A processor takes a fifth of a second to boot it, and so does translation. A KVM that emulates most of what the
-#: firmware does takes many, and stops when an operating system begins.
-_PROBE_SECONDS = 2.0
+#: firmware does takes many times as long, and stops when an operating system begins.
+_PROBE_SECONDS = 10.0
+_TIMES, _MORE_SECONDS = 3, 0.3
 
 
 def program(name: str) -> str:
@@ -58,18 +60,24 @@ def accelerator(wanted: str, qemu: str) -> str:
     """Return 'kvm' or 'tcg'. That /dev/kvm can be opened proves nothing, so a guest has to run."""
     if wanted != 'auto':
         return wanted
-    return 'kvm' if os.access('/dev/kvm', os.R_OK | os.W_OK) and runs(qemu, 'kvm') else 'tcg'
+    return 'kvm' if os.access('/dev/kvm', os.R_OK | os.W_OK) and _is_as_fast(takes(qemu, 'kvm'), takes(qemu, 'tcg')) else 'tcg'
 
 
-def runs(qemu: str, accel: str) -> bool:
-    """Say whether a guest of one sector ends as it should, and in time."""
+def _is_as_fast(kvm: float | None, tcg: float | None) -> bool:
+    return kvm is not None and (tcg is None or kvm < _TIMES * tcg + _MORE_SECONDS)
+
+
+def takes(qemu: str, accel: str) -> float | None:
+    """Return the seconds that a guest of one sector takes; nothing if it does not end as it should."""
     with tempfile.TemporaryDirectory(prefix='qemu-probe-') as folder:
         disk = Path(folder, 'disk')
         disk.write_bytes(_SECTOR)
         words = [qemu, '-accel', accel, '-machine', 'pc', '-m', '16', '-nodefaults', '-display', 'none', '-no-reboot',
                  '-drive', f'if=ide,format=raw,file={disk}', '-device', 'isa-debug-exit,iobase=0xf4,iosize=1']
+        begin = time.monotonic()
         try:
-            return subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS,
-                                  check=False).returncode == _RAN
+            done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS,
+                                  check=False)
         except (OSError, subprocess.TimeoutExpired):
-            return False
+            return None
+        return time.monotonic() - begin if done.returncode == _RAN else None
