@@ -79,10 +79,13 @@ class Run:
 
     def after(self, second: 'Run') -> 'Run':
         """Return what is to be told after a second try of the tests that failed."""
+        # One that is skipped now was not tried.
+        ran = [test for test in second.tests if test['status'] != 'skip']
+
         def of(test: dict) -> list[str]:
-            return [again['status'] for again in second.tests if re.search(expression(test['id']), again['id'])]
+            return [again['status'] for again in ran if re.search(expression(test['id']), again['id'])]
         tried = [test for test in self.tests if test['status'] in FAILED and of(test)]
-        both = {test['id']: test for test in [*(test for test in self.tests if test not in tried), *second.tests]}
+        both = {test['id']: test for test in [*(test for test in self.tests if test not in tried), *ran]}
         return Run(self.where, second.status, list(both.values()), [test for test in tried if not FAILED & {*of(test)}])
 
     @property

@@ -192,7 +192,7 @@ def copy(source: Connection, target: Database, told: Callable[[Step], None]) -> 
     tables = _tables(models.metadata)
     counts = {table.model.name: _count(source, table) for table in tables}
     done = 0
-    with _as_ours('nothing was copied'), target.writer() as conn:
+    with _committed(target) as conn:
         for table in tables:
             name = table.model.name
             for copied in _fill(source, conn, table):
@@ -203,6 +203,19 @@ def copy(source: Connection, target: Database, told: Callable[[Step], None]) -> 
             _pass_sequence(conn, table)
         _compare(counts, {table.model.name: _count(conn, table) for table in tables})
     return counts
+
+
+@contextlib.contextmanager
+def _committed(target: Database) -> Iterator[Connection]:
+    what = 'nothing was copied'
+    try:
+        with target.writer() as conn:
+            with _as_ours(what):
+                yield conn
+            what = 'the last step failed, so it is not known whether all was copied; look into that database'
+    except _REFUSALS:
+        with _as_ours(what):
+            raise
 
 
 def _count(conn: Connection, table: _Table) -> int:

@@ -37,9 +37,12 @@ TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
 
 
-@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, r'.*connection to server .*failed:')
+#: What libpq says since version 14 when there is no connection, and there may be one later; oslo.db knows older words.
+AWAY = r'.*connection to server .*failed:(?!.*(authentication failed|does not exist|pg_hba.conf|not permitted))'
+
+
+@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, AWAY)
 def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
-    """What libpq says since version 14 when there is no connection; oslo.db knows the words of before."""
     raise oslo_db_exception.DBConnectionError(error)
 
 

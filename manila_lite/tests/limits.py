@@ -34,6 +34,8 @@ LOADING, LOADING_AT_LEAST = 0.5, 60
 
 #: Names a folder where a process that runs tests leaves a file, which goes after the last of them.
 UNDONE = 'MANILA_LITE_TEST_UNDONE'
+#: That file, once it is there.
+_words = []
 
 
 class TooLong(Exception):
@@ -97,10 +99,22 @@ class Result(testtools.TestResultDecorator):
         super().stopTest(test)
 
     def addSuccess(self, test, details=None):
+        if not self._late(test, details):
+            super().addSuccess(test, details)
+
+    def addSkip(self, test, reason=None, details=None):
+        if not self._late(test, details):
+            super().addSkip(test, reason, details)
+
+    def addExpectedFailure(self, test, err=None, details=None):
+        if not self._late(test, details):
+            super().addExpectedFailure(test, err, details)
+
+    def _late(self, test, details):
+        """Say whether the test was too long; then it has failed."""
         if self._clock.report:
             super().addError(test, details=self._told(details or {}))
-        else:
-            super().addSuccess(test, details)
+        return bool(self._clock.report)
 
     def addError(self, test, err=None, details=None):
         super().addError(test, err, self._told(details))
@@ -123,14 +137,13 @@ class Suite(unittest.TestSuite):
 
     def run(self, result, debug=False):
         """See ``unittest.TestSuite.run``. They are all that this process is for: it soon ends."""
-        undone = _leave_word()
         if seconds := limit():
             with Clock(seconds) as clock:
                 super().run(Result(result, clock), debug)
         else:
             super().run(result, debug)
-        if undone and not result.shouldStop:
-            undone.unlink()
+        if _words and not result.shouldStop:
+            _words.pop().unlink()
         return result
 
 
@@ -138,6 +151,8 @@ def discovered(loader, folder, pattern):
     """Return the tests in a folder, each of which ends."""
     if seconds := limit():
         _end_in(max(seconds * LOADING, LOADING_AT_LEAST))
+    if '--list' not in sys.argv:
+        _leave_word()
     return Suite([loader.discover(folder, pattern)])
 
 
@@ -147,12 +162,10 @@ def limit():
 
 
 def _leave_word():
-    folder = os.environ.get(UNDONE)
-    if not folder:
-        return None
-    word = pathlib.Path(folder, str(os.getpid()))
-    word.touch()
-    return word
+    """What ends this process while it still loads its tests is noticed, too."""
+    if folder := os.environ.get(UNDONE):
+        _words.append(pathlib.Path(folder, str(os.getpid())))
+        _words[-1].touch()
 
 
 def _end_in(seconds):

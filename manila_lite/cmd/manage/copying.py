@@ -24,6 +24,7 @@ def copy(call: Call) -> int:
     """
     if migrate.current(call.db) != migrate.head(call.db):
         raise errors.Conflict('the schema of the configured database is not the newest: run "manila-manage db sync" first')
+    rows: dict[str, int] = {}
     try:
         with _target(call) as target, copying.one_moment(call.db) as source:
             where = copying.place(target)
@@ -32,8 +33,9 @@ def copy(call: Call) -> int:
             with display() as show:
                 rows = copying.copy(source, target, lambda step: show.update(_progress(step)))
     except KeyboardInterrupt:
-        print('manila-manage: nothing was copied', file=sys.stderr)
-        return STOPPED
+        if not rows:        # else it came too late
+            print('manila-manage: nothing was copied', file=sys.stderr)
+            return STOPPED
     print(f'{sum(rows.values())} rows of {len(rows)} tables are in {where}. Let [database] connection name that on every host, '
           'and do not start a service on the old one again.')
     return GOOD

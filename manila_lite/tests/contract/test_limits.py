@@ -48,6 +48,12 @@ class Fails(testtools.TestCase):
             wait_for_nobody()
         self.fail('status 500')
 
+class Skips(testtools.TestCase):
+    def test(self):
+        with contextlib.suppress(Exception):
+            wait_for_nobody()
+        self.skipTest('it is not there')
+
 class Plain(unittest.TestCase):
     def test(self):
         wait_for_nobody()
@@ -127,12 +133,12 @@ class Interrupted(Case):
     def test_it_fails_with_all_stacks(self):
         (self.place / 'small/test_waiting.py').write_text(_WAITING)
         done = self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small')
-        names = [f'small.test_waiting.{name}.test' for name in ('Fails', 'Plain', 'Swallows', 'Waits')]
+        names = [f'small.test_waiting.{name}.test' for name in ('Fails', 'Plain', 'Skips', 'Swallows', 'Waits')]
         told, again = self.tally(0, done.stdout)
-        self.assertEqual(['failed 4: manila_lite.tests.limits.TooLong: it took more than 1 seconds',
+        self.assertEqual(['failed 5: manila_lite.tests.limits.TooLong: it took more than 1 seconds',
                           'failed 1: manila_lite.tests.limits.TooLong: it took more than 2.5 seconds',
                           'FAILED setUpClass (small.test_waiting.SetsUp)', *(f'FAILED {name}' for name in names),
-                          '0 passed, 5 failed, 0 skipped'], told)
+                          '0 passed, 6 failed, 0 skipped'], told)
         self.assertEqual([''], again, 'what hung gets no second try')
         self.assertEqual([], list(self.undone.iterdir()))
         self.assert_reports(done.stdout, names)
@@ -154,6 +160,13 @@ class Interrupted(Case):
 
 class Ended(Case):
     """The main thread is never heard of again."""
+
+    def test_while_it_loads_the_tests(self):
+        (self.place / 'small/test_gone.py').write_text('import os\n\nos._exit(0)\n')
+        self.assertEqual(0, self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small').returncode)
+        self.assertEqual(1, len(list(self.undone.iterdir())))
+        self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', '--list')
+        self.assertEqual(1, len(list(self.undone.iterdir())), 'a list is no run')
 
     def assert_ends(self, stuck, *more):
         body = _STUCK.format(stuck=textwrap.dedent(stuck).replace('\n', '\n    '))

@@ -86,8 +86,10 @@ class TallyTest(testtools.TestCase):
                               '2 passed, 1 failed, 0 skipped']), self.tally(f':1:{first}:1:{bad}'))
         together = self.stream(**{f'm.C.test_{number:02}': ('addFailure', ' ') for number in range(29)})
         self.assertEqual(29, len(self.tally('--again', f':1:{together}')[1]))
-        # The second try never began: nothing is mended by that.
+        # The second try never began, or did not try: nothing is mended by that.
         self.assertEqual(1, self.tally(f':1:{first}:1:/dev/null')[0])
+        skipped = self.stream(**{'b': ('addSkip', 'it is gone'), 'm.C.test': ('addSkip', 'it is gone')})
+        self.assertEqual('1 passed, 2 failed, 0 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
 
     def test_what_is_not_worth_another_try(self):
         many = self.stream(**{f'm.C{number}.test': ('addFailure', ' ') for number in range(11)})

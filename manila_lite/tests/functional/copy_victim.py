@@ -17,5 +17,7 @@ def main():
     def saw(conn, cursor, statement, *_):
         if statement.strip().startswith(beginning):
             os.kill(os.getpid(), signo)
+    # Ctrl-C is nothing to whoever was started in the background of a script.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sa.event.listen(sa.engine.Engine, 'before_cursor_execute', saw)
     return manage.main()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A database that is away is known for that, whichever it is: what was under way is tried again, and callers get 503."""
 
+import re
 import socket
 
 import testscenarios
@@ -29,3 +30,16 @@ class Away(testscenarios.WithScenarios, testtools.TestCase):
     def ask(database):
         with database.reader():
             pass
+
+
+class Words(testtools.TestCase):
+
+    def test_what_will_not_pass_by_itself(self):
+        there = '(psycopg2.OperationalError) connection to server at "192.0.2.1", port 5432 failed: '
+        for said, away in (('Connection refused\n\tIs the server running on that host?\n', True),
+                           ('FATAL:  the database system is starting up\n', True),
+                           ('FATAL:  sorry, too many clients already\n', True),
+                           ('FATAL:  password authentication failed for user "manila"\n', False),
+                           ('FATAL:  database "manila" does not exist\n', False),
+                           ('FATAL:  no pg_hba.conf entry for host "192.0.2.2"\n', False)):
+            self.assertEqual(away, bool(re.match(engine.AWAY, there + said, re.DOTALL)), said)

@@ -23,7 +23,10 @@ class Daemons(testtools.TestCase):
 
     def start(self, *words):
         self.daemon.start(words or self.words, self.dir / 'log', mark='m', env={})
-        return self.daemon.process()
+        process = self.daemon.process()
+        while not process.cmdline():        # the kernel knows its words a little later than that it runs
+            time.sleep(0.001)
+        return process
 
     def test_another_one_finds_it(self):
         started = self.start()
