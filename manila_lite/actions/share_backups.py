@@ -142,3 +142,6 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         backing_up.share_ended(conn, ctx, row)
         rows.drop_of(conn, ident, (share_backups.CREATE, share_backups.RESTORE, share_backups.DELETE))
         transitions.reset(conn, _BACKUP, ident, status)
+        if status in (_BACKUP['create'].during, _BACKUP['restore'].during):
+            # Nobody copies all the same.
+            share_backups.update(conn, ident, copier=None)

@@ -2,9 +2,10 @@
 """Access rules."""
 
 import dataclasses
+import ipaddress
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -17,6 +18,8 @@ _shares = models.shares
 _instances = models.share_instances
 _backups = models.share_backups
 
+#: What a copy needs.
+_LEVELS = {'create': 'ro', 'restore': 'rw'}
 #: States of rules that are in force, or shall be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
 #: States that a run of the backend has to end.
@@ -78,30 +81,48 @@ def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) ->
     return found
 
 
-def in_force(conn: Connection, share_ids: Iterable[str]) -> dict[str, list[kinds.AccessRule]]:
+class Copier(NamedTuple):
+    """Who copies a share to or from a backup as a client, or did: ``rule`` lets it in as long as it does."""
+
+    share_id: str
+    backup_id: str
+    rule: kinds.AccessRule | None
+
+
+def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
+    """Return the copiers that the backends of these shares let in, or let in once and were not told otherwise yet."""
+    ids = tuple(share_ids)
+    found = [sa.select(column.label('share_id'), _backups.c.id, _backups.c.copier, _backups.c.status,
+                       sa.literal(verb).label('verb')).where(column.in_(ids), _backups.c.copier.is_not(None))
+             for verb, column in (('create', _backups.c.share_id), ('restore', _backups.c.target_share_id))]
+    return [Copier(row.share_id, row.id, kinds.AccessRule(row.id, 'ip', row.copier, _LEVELS[row.verb])
+                   if row.status == states.SHARE_BACKUP[row.verb].during else None)
+            for row in conn.execute(sa.union_all(*found))]
+
+
+def in_force(conn: Connection, share_ids: Iterable[str],
+             copiers: Iterable[Copier] | None = None) -> dict[str, list[kinds.AccessRule]]:
     """Return what the backends are to be told: the rules that are granted, and for each copy of a share to or from a backup
     which a manager makes as a client, that it is let in. Such a rule has the id of the backup.
+
+    ``copiers``: those of these shares, where they are known already.
     """
     ids = tuple(share_ids)
     found = granted(conn, ids)
-    for share_id, rule in _of_copiers(conn, ids):
-        same = [one for one in found[share_id] if (one.type, one.to) == (rule.type, rule.to)]
-        for one in same:
-            found[share_id].remove(one)
+    for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
+        if rule is None:
+            continue
+        same = [one for one in found[share_id] if _is_of(one, rule.to)]
+        # One rule for one client, as its user wrote it: drivers need not know which of two counts.
         level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
-        # The user's rule is told of as well.
+        found[share_id] = [one for one in found[share_id] if one not in same]
         found[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
     return found
 
 
-def _of_copiers(conn: Connection, share_ids: tuple[str, ...]) -> Iterable[tuple[str, kinds.AccessRule]]:
-    reading, writing = (
-        sa.select(column.label('share_id'), _backups.c.id, _backups.c.copier, _backups.c.status).where(
-            column.in_(share_ids), _backups.c.status == states.SHARE_BACKUP[verb].during, _backups.c.copier.is_not(None))
-        for verb, column in (('create', _backups.c.share_id), ('restore', _backups.c.target_share_id)))
-    for row in conn.execute(sa.union_all(reading, writing)):
-        level = 'ro' if row.status == states.SHARE_BACKUP['create'].during else 'rw'
-        yield row.share_id, kinds.AccessRule(row.id, 'ip', row.copier, level)
+def _is_of(rule: kinds.AccessRule, address: str) -> bool:
+    """Say whether a rule is of this address alone, however that is written."""
+    return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
 
 
 def as_kind(row: Row) -> kinds.AccessRule:

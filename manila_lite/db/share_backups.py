@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Backups of shares."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +15,9 @@ _instances = models.share_instances
 
 #: Kinds of operations on one backup.
 CREATE, RESTORE, DELETE = (f'share_backup.{verb}' for verb in ('create', 'restore', 'delete'))
+
+#: While somebody copies.
+_COPYING = tuple(states.SHARE_BACKUP[verb].during for verb in ('create', 'restore'))
 
 #: All backups are worked on through this queue.
 _TOPIC = sa.literal('share').label('topic')
@@ -83,6 +87,21 @@ def list_backups(conn: Connection, filters: dict[str, Any], page: paging.Page, *
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
     """Return how many backups ``list_backups`` would find without a page."""
     return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+
+
+def lingering(conn: Connection, host: str) -> list[Row]:
+    """Return (share_id, backup id) of copies as a client that have ended, of shares at a backend that was not told so yet."""
+    found = [sa.select(column.label('share_id'), _backups.c.id).where(
+        _backups.c.copier.is_not(None), ~_backups.c.status.in_(_COPYING), _instances.c.share_id == column,
+        ~_instances.c.is_aside, _instances.c.host.startswith(f'{host}#', autoescape=True))
+        for column in (_backups.c.share_id, _backups.c.target_share_id)]
+    return list(conn.execute(sa.union(*found)))
+
+
+def forget_copiers(conn: Connection, idents: Iterable[str]) -> None:
+    """The backends were told that nobody copies to or from these backups as a client any more; where it is still so."""
+    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(idents)), ~_backups.c.status.in_(_COPYING))
+                 .values(copier=None))
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import errors, states
-from manila_lite.db import access, locks, operations, transitions
+from manila_lite.db import access, locks, operations, share_backups, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager.task import as_share, share_instance, share_row, tell
@@ -51,10 +51,12 @@ def sync(work: Work) -> None:
             if named:
                 transitions.begin_many(conn, states.ACCESS, verb, named)
         share = as_share(conn, row)
-        wanted = access.in_force(conn, (row.id,)).get(row.id, [])
+        copiers = access.copiers_of(conn, (row.id,))
+        wanted = access.in_force(conn, (row.id,), copiers).get(row.id, [])
     results = _told(work, share, wanted)
     must_tell_of_all(wanted, results)
     work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
+    work.data['shut_out'] = [copier.backup_id for copier in copiers if copier.rule is None]
     work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
 
 
@@ -91,6 +93,10 @@ def synced(conn: Connection, work: Work) -> None:
     seen, results = set(work.data['seen']), work.data['results']
     refused = {ident: reason for ident, (reason, _) in results.items() if reason}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
+    for ident in refused.keys() - {rule.id for rule in rules}:
+        LOG.warning('%s: who is to copy it for backup %s is not let in: %s', work.resource_id, ident, refused[ident])
+    if work.data.get('shut_out'):
+        share_backups.forget_copiers(conn, work.data['shut_out'])
     hidden = locks.on_rules(conn, work.resource_id, locks.SHOW) if refused else {}
     for rule in rules:
         key = results.get(rule.id, (None, None))[1]

@@ -53,6 +53,8 @@ _WATCH, _SETTLE = 1.0, 0.2
 _CLEAN_EVERY = 60.0
 #: Seconds between looks for what the network plugin keeps for servers that are gone.
 _LEFTOVERS_EVERY = 600.0
+#: Seconds between looks for what copies to or from backups have left.
+_BACKUPS_EVERY = 30.0
 
 
 def check(conf: Any) -> None:
@@ -102,6 +104,7 @@ class ShareManager:
         self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
         self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
         self.worker.every(self.section.replica_state_update_interval, self._update_replicas)
+        self.worker.every(_BACKUPS_EVERY, self._clean_backups)
         self.tenure = Tenure(services, self.host, self.worker.binary)
         self.worker.runner.may_claim = self._may_work
         self._ready_until: threading.Event | None = None    # the end of the tenure for which the backend is ready
@@ -143,6 +146,7 @@ class ShareManager:
             end.wait()
             if not self._stopping.is_set():
                 self.worker.deafen()
+                share_backups.stop(self)
 
     def _make_ready(self, end: threading.Event) -> None:
         delay = _RETRY
@@ -199,6 +203,10 @@ class ShareManager:
     def _update_replicas(self) -> None:
         if self._may_work():
             replicas.update_all(self.services, self.host)
+
+    def _clean_backups(self) -> None:
+        if self._may_work():
+            share_backups.clean(self)
 
     def _free_leftovers(self) -> None:
         if self.driver.HANDLES_SHARE_SERVERS and self._may_work():

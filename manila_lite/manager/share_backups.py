@@ -8,14 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from manila_lite import conf, errors, kinds, states
+from oslo_log import log
+
+from manila_lite import conf, context, errors, kinds, states
 from manila_lite.db import access, share_backups, shares, transitions
+from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action
 from manila_lite.drivers.interface import BacksUp, abilities_of
+from manila_lite.drivers.linux.copies import BacksUpByCopies
 from manila_lite.drivers.linux.nfs_backups import NfsBackups
 from manila_lite.manager.task import as_share
 from manila_lite.operations import Plan, Step, Work, backing_up
+
+LOG = log.getLogger(__name__)
 
 _BACKUP = states.SHARE_BACKUP
 _ALL = 100
@@ -82,9 +88,35 @@ def _let_in(work: Work, verb: str) -> None:
     with work.ctx.db.writer() as conn:
         access.lock(conn, share.share_id)
         work.hold(conn)
-        told = backing_up.let_in(conn, work.ctx, _row(conn, work, verb), share.share_id, work.op.host, address)
-    if not told:
+        row = _row(conn, work, verb)
+        # Of another machine's, when this one goes on with what that one began.
+        if row.copier != address or work.data.get('let_in') != address:
+            backing_up.let_in(conn, work.ctx, row.id, share.share_id, work.op.host, address)
+        telling = rows.is_open(conn, f'access:{share.share_id}')
+    work.data['let_in'] = address
+    if telling:
         raise errors.Again(_TOLD_SOON)
+
+
+def clean(service: Any) -> None:
+    """Nothing is left on this host of copies that nobody works on any more, and the backend is told who is not to be let in."""
+    ctx = context.admin(service.services)
+    with ctx.db.writer() as conn:
+        backing_up.shut_out(conn, ctx, service.host)
+    if not isinstance(service.backups, BacksUpByCopies):
+        return
+    left = service.backups.left_copies()
+    with ctx.db.reader() as conn:
+        open_ones = {ident for ident in left if rows.is_open(conn, f'backup:{ident}')}
+    for ident in sorted(left - open_ones):
+        LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
+        service.backups.clear_copy(ident)
+
+
+def stop(service: Any) -> None:
+    """No copy runs in this process any more: another one works at the backend now."""
+    if isinstance(service.backups, BacksUpByCopies):
+        service.backups.stop_copies()
 
 
 def _look(work: Work, verb: str, column: str, look: Callable[[kinds.Share, kinds.Backup], Any]) -> None:
@@ -125,6 +157,7 @@ def forget(work: Work) -> None:
 
 def copy(work: Work) -> None:
     """The backup holds what the share held."""
+    _let_in(work, 'create')
     _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
 
 
@@ -158,6 +191,7 @@ def start_back(work: Work) -> None:
 
 def copy_back(work: Work) -> None:
     """The share holds what the backup holds."""
+    _let_in(work, 'restore')
     _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
 

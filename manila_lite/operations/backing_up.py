@@ -3,6 +3,8 @@
 
 from typing import Any
 
+from oslo_log import log
+
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db import access, messages, share_backups, transitions
@@ -11,6 +13,8 @@ from manila_lite.db.engine import Connection
 from manila_lite.operations import share_migrating
 from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
+
+LOG = log.getLogger(__name__)
 
 #: What user messages call backups.
 RESOURCE = 'SHARE_BACKUP'
@@ -43,15 +47,21 @@ def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: b
         _shut_out(conn, ctx, backup, share_id, instance.host)
 
 
-def let_in(conn: Connection, ctx: RequestContext, backup: Any, share_id: str, host: str, address: str) -> bool:
-    """The backend ``host`` will let the address in as long as the copy to or from the backup (its row) runs.
+def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str, host: str, address: str) -> None:
+    """The backend ``host`` will let the address in, and no other, as long as the copy to or from the backup runs.
 
-    Returns whether it was told. The share's rules are locked (``access.lock``).
+    The share's rules are locked (``access.lock``).
     """
-    if backup.copier != address:
-        share_backups.update(conn, backup.id, copier=address)
+    share_backups.update(conn, backup_id, copier=address)
+    share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
+
+
+def shut_out(conn: Connection, ctx: RequestContext, host: str) -> None:
+    """The backend ``host`` will let nobody in any more whose copy has ended, although it failed to do so before."""
+    for share_id, backup_id in share_backups.lingering(conn, host):
+        access.lock(conn, share_id)
+        LOG.warning('Backup %s: share %s still lets in who copied it', backup_id, share_id)
         share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
-    return not rows.is_open(conn, f'access:{share_id}')
 
 
 def _shut_out(conn: Connection, ctx: RequestContext, backup: Any, share_id: str, host: str | None) -> None:

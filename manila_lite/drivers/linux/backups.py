@@ -10,7 +10,7 @@ from pathlib import Path
 from manila_lite import kinds
 from manila_lite.drivers.linux import btrfs
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.copies import BacksUpByCopies, Copies
+from manila_lite.drivers.linux.copies import BacksUpByCopies, Copies, names_in
 from manila_lite.drivers.linux.pool import Pool
 
 
@@ -28,7 +28,7 @@ class Backups(Copies):
         source = self._pool.share(share.id)
         if not isinstance(self._pool, BtrfsPool):
             return source
-        taken = self._taken(backup)
+        taken = self._taken(backup.id)
         if not taken.exists():
             taken.parent.mkdir(exist_ok=True)
             btrfs.snapshot(source, taken, read_only=True)
@@ -39,14 +39,18 @@ class Backups(Copies):
         self._need(share)
         return self._pool.share(share.id)
 
-    def let_go(self, backup: kinds.Backup) -> None:
+    def let_go(self, backup_id: str) -> None:
         """See ``Copies``."""
         if isinstance(self._pool, BtrfsPool):
             btrfs.sync(self._pool.root)
-            btrfs.delete(self._taken(backup))
+            btrfs.delete(self._taken(backup_id))
 
-    def _taken(self, backup: kinds.Backup) -> Path:
-        return self._pool.root / 'backups' / backup.id
+    def left(self) -> frozenset[str]:
+        """See ``Copies``."""
+        return super().left() | names_in(self._pool.root / 'backups')
+
+    def _taken(self, backup_id: str) -> Path:
+        return self._pool.root / 'backups' / backup_id
 
 
 class LinuxBackups(BacksUpByCopies):

@@ -7,6 +7,7 @@ backup's id.
 
 import abc
 import contextlib
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -51,9 +52,16 @@ class Copies(abc.ABC):
         :raises errors.Final: there is no such share.
         """
 
-    @abc.abstractmethod
-    def let_go(self, backup: kinds.Backup) -> None:
-        """Nothing is left of what ``readable`` and ``writable`` did for this backup."""
+    def let_go(self, backup_id: str) -> None:
+        """Nothing is left of what ``readable`` and ``writable`` did for this backup, beside a mount at ``share_place``."""
+
+    def share_place(self, backup_id: str) -> Path:
+        """Return where a share may be mounted to be copied to or from this backup."""
+        return self.folder / f'{backup_id}.share'
+
+    def left(self) -> frozenset[str]:
+        """Return the ids of backups of which something is here: copies run, or there is something to clear away."""
+        return frozenset(self._running) | names_in(self.folder)
 
     # Copying ----------------------------------------------------------------------------------
 
@@ -74,10 +82,23 @@ class Copies(abc.ABC):
 
         :raises CommandFailed: it does not stop.
         """
-        vet_id(backup.id)
-        if copy := self._running.get(backup.id):
+        self.clear(backup.id)
+
+    def clear(self, backup_id: str) -> None:
+        """No copy to or from the backup runs here, and nothing is left of one.
+
+        :raises CommandFailed: it does not stop.
+        """
+        vet_id(backup_id)
+        if copy := self._running.get(backup_id):
             copy.stop()
-        self.end(backup)
+        self._end(backup_id)
+
+    def stop(self) -> None:
+        """No copy runs here. What there is otherwise is left to whoever goes on."""
+        for ident, copy in list(self._running.items()):
+            copy.stop()
+            self._running.pop(ident, None)
 
     def delete(self, backup: kinds.Backup) -> None:
         """No copy runs, and neither the backend nor the export has anything of it."""
@@ -89,10 +110,17 @@ class Copies(abc.ABC):
 
     def end(self, backup: kinds.Backup) -> None:
         """Nothing is left here of a copy that has ended."""
-        self.unmount(self._mount_point(backup))
-        self.let_go(backup)
-        self._running.pop(backup.id, None)
-        self._failed.pop(backup.id, None)
+        self._end(backup.id)
+
+    def _end(self, backup_id: str) -> None:
+        self._let_go(backup_id)
+        self._failed.pop(backup_id, None)
+
+    def _let_go(self, backup_id: str) -> None:
+        self.unmount(self.folder / backup_id)
+        self.unmount(self.share_place(backup_id))
+        self.let_go(backup_id)
+        self._running.pop(backup_id, None)
 
     # Pieces -----------------------------------------------------------------------------------
 
@@ -113,7 +141,8 @@ class Copies(abc.ABC):
         try:
             self._running[backup.id] = begin()
         except Exception:
-            self.end(backup)
+            # How often it broke still counts.
+            self._let_go(backup.id)
             raise
         return 0
 
@@ -124,15 +153,12 @@ class Copies(abc.ABC):
             self.end(backup)
             raise errors.Final(f'The copy broke {times} times. The log of the share manager says why.')
 
-    def _mount_point(self, backup: kinds.Backup) -> Path:
-        return self.folder / backup.id
-
     def _mount(self, backup: kinds.Backup) -> Path:
         """Return where the export for backups of this type is mounted, for this one.
 
         :raises errors.Final: the operator named none.
         """
-        kind, place = backup.type, self._mount_point(backup)
+        kind, place = backup.type, self.folder / backup.id
         if not kind.export:
             raise errors.Final(f'The type of backup {kind.name} has no backup_mount_export.')
         self.mount(kind.export, place, kind.proto, kind.options)
@@ -140,11 +166,12 @@ class Copies(abc.ABC):
 
     @staticmethod
     def mount(export: str, place: Path, proto: str, options: str) -> None:
-        """The export is mounted there.
+        """The export is mounted there, anew: one of before may be of a server that is away, or of another export.
 
         :raises CommandFailed: it is not; with what mount said, but without the options, which may hold secrets.
         """
         words = ('-o', options) if options else ()
+        mounts.unmount(place)
         try:
             mounts.mount(export, place, '-t', proto, *words)
         except CommandFailed as bad:
@@ -201,3 +228,22 @@ class BacksUpByCopies(BacksUp):
     def delete_backup(self, backup: kinds.Backup) -> None:
         """No copy runs, and neither the backend nor the export has anything of it."""
         self._backups.delete(backup)
+
+    def left_copies(self) -> frozenset[str]:
+        """Return the ids of backups of which copies run on this host, or have left something."""
+        return self._backups.left()
+
+    def clear_copy(self, backup_id: str) -> None:
+        """No copy to or from the backup runs on this host, and nothing is left of one; the backup is as it is."""
+        self._backups.clear(backup_id)
+
+    def stop_copies(self) -> None:
+        """No copy runs on this host: another goes on with them."""
+        self._backups.stop()
+
+
+def names_in(folder: Path) -> frozenset[str]:
+    """Return the ids of backups that entries of a folder are called after."""
+    with contextlib.suppress(OSError):
+        return frozenset(name.partition('.')[0] for name in os.listdir(folder))
+    return frozenset()

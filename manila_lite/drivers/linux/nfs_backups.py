@@ -53,17 +53,10 @@ class NfsCopies(Copies):
         """See ``Copies``."""
         return self._mounted(share, backup, 'rw')
 
-    def let_go(self, backup: kinds.Backup) -> None:
-        """See ``Copies``."""
-        self.unmount(self._share_place(backup))
-
     def _mounted(self, share: kinds.Share, backup: kinds.Backup, level: str) -> Path:
-        place = self._share_place(backup)
+        place = self.share_place(backup.id)
         self.mount(location_of(share), place, 'nfs', ','.join(word for word in (level, self._options) if word))
         return place
-
-    def _share_place(self, backup: kinds.Backup) -> Path:
-        return self.folder / f'{backup.id}.share'
 
 
 class NfsBackups(BacksUpByCopies):

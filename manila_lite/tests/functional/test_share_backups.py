@@ -4,6 +4,7 @@
 from manilaclient.common.constants import BACKUP_SORT_KEY_VALUES
 
 from manila_lite.api import versions
+from manila_lite.db import operations, share_backups
 from manila_lite.operations import doctor
 from manila_lite.tests import process
 from manila_lite.tests.functional import base
@@ -305,12 +306,40 @@ class OverNfs(BackingUp):
         self.is_now(share, 'available')
         self.until(share, [('10.0.0.5', 'ro')])
 
-    def test_a_rule_that_it_has_is_not_taken_away(self):
+    def copier(self, backup):
+        with self.service.services.db.reader() as conn:
+            return share_backups.by_id(conn, backup['id']).copier
+
+    def test_a_rule_that_it_has_stays_as_it_is(self):
         share = self.admin.share()
-        self.rule(share, '192.0.2.33', 'rw')
-        self.back_up(share, wait='error')
+        self.rule(share, '192.0.2.33/32', 'ro')
+        backup = self.back_up(share, wait='error')
         self.is_now(share, 'available')
-        self.until(share, [('192.0.2.33', 'rw')])
+        self.until(share, [('192.0.2.33/32', 'ro')])
+        self.assertEqual(202, self.act(backup, 'reset_status', {'status': 'available'})[0])
+        self.assertEqual(202, self.act(backup, 'restore')[0])
+        self.until(share, [('192.0.2.33/32', 'rw')])
+        self.is_now(share, 'backup_restoring_error')
+        self.until(share, [('192.0.2.33/32', 'ro')])
+        [rule] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
+        self.assertEqual(('ro', 'active'), (rule['access_level'], rule['state']))
+
+    def test_the_backend_is_told_again_that_it_is_over(self):
+        share = self.admin.share()
+        backup = self.back_up(share, wait=None)
+        self.until(share, [('192.0.2.33', 'ro')])
+        go_on = self.hang(share, 'update_access:fail_final')
+        self.backup_is_now(backup, 'error')
+        process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '', 60)
+        self.assertEqual('192.0.2.33', self.copier(backup))
+        go_on()
+        self.service.managers['alpha']._clean_backups()
+        self.until(share, [])
+        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '', 60)
+
+    def open_syncs(self, share):
+        with self.service.services.db.reader() as conn:
+            return operations.is_open(conn, f'access:{share["id"]}')
 
     def test_a_share_of_another_protocol(self):
         share = self.admin.share(share_proto='CIFS')

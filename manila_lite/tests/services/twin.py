@@ -78,8 +78,9 @@ def run(folder, words, env, patience):
 
 
 def _qemu(folder, image):
-    return (initramfs.QEMU, '-accel', 'tcg,thread=multi', '-smp', '2', '-M', 'q35', '-cpu', 'max', '-m', _MEMORY,
-            '-nodefaults', '-no-reboot', '-display', 'none',
+    # It has more to do for the same work than its neighbours.
+    return ('nice', '-n', '-5', initramfs.QEMU, '-accel', 'tcg,thread=multi', '-smp', '2', '-M', 'q35', '-cpu', 'max',
+            '-m', _MEMORY, '-nodefaults', '-no-reboot', '-display', 'none',
             '-object', f'memory-backend-memfd,id=memory,size={_MEMORY},share=on', '-numa', 'node,memdev=memory',
             '-chardev', f'socket,id=files,path={folder / "socket"}', '-device', 'vhost-user-fs-pci,chardev=files,tag=machine',
             '-serial', f'file:{folder / "console"}', '-serial', f'file:{folder / "said"}',

@@ -13,7 +13,8 @@ import testtools
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.services import twin
 
-_SECONDS = 900
+#: Less than a test may take.
+_SECONDS = 570
 
 
 class InTwin(testtools.TestCase):

@@ -4,6 +4,7 @@
 import os
 from pathlib import Path
 
+from manila_lite.tests import process
 from manila_lite.tests.functional.linux import base, test_share_migration
 
 _TYPES = """[DEFAULT]
@@ -78,7 +79,7 @@ class BacksUp(test_share_migration.Moves):
             'share_id': share, 'backup_options': {'backup_type': kind}}})['share_backup']['id']
 
     def ends(self, backup, status='available'):
-        self.lite.wait(f'/share-backups/{backup}', 'share_backup', status, patience=120)
+        self.lite.wait(f'/share-backups/{backup}', 'share_backup', status, patience=2 * self.PATIENCE)
 
     def restore(self, backup, target=None):
         self.lite.ok('POST', f'/share-backups/{backup}/action', {'restore': target}, version='2.91')
@@ -86,7 +87,7 @@ class BacksUp(test_share_migration.Moves):
     def again(self):
         """The service dies and is started again."""
         self.lite.kill()
-        self.lite.start()
+        self.lite.start(self.PATIENCE)
 
     def assert_nothing_is_left(self, backend):
         self.assertEqual([], list((self.state / 'lib' / backend / 'backups').glob('*')))
@@ -126,6 +127,16 @@ class BacksUp(test_share_migration.Moves):
             self.lite.ok('DELETE', f'/share-backups/{gone}')
             self.ends(gone, 'gone')
         self.assertEqual([], os.listdir(self.state / 'export'))
+
+    def test_given_up(self):
+        share = self.make('alpha')
+        (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
+        backup = self.back_up(share)
+        process.until((self.state / 'export' / backup).exists, 'it has begun', self.lite.tail, self.PATIENCE)
+        self.assertEqual(202, self.act(share, 'reset_status', {'status': 'available'})[0])
+        left = [self.state / 'lib/alpha/backups', self.state / 'lib/alpha/pool/backups']
+        process.until(lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail, 90)
+        self.assert_nothing_is_left('alpha')
 
     def test_what_cannot_be_mounted(self):
         share = self.make('alpha')

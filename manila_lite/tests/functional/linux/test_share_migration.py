@@ -12,7 +12,7 @@ from manila_lite.tests import nfs_client, process
 from manila_lite.tests.functional.linux import base, test_server_migration
 
 _CONFIG = """[DEFAULT]
-enabled_share_backends = alpha, beta, plain
+enabled_share_backends = {names}
 state_path = {state}/lib
 """
 _BACKEND = """[NAME]
@@ -32,6 +32,10 @@ class Moves(testtools.TestCase):
     """Two backends of one machine, ``alpha`` and ``beta``, each in a namespace of its own; ``plain`` is a directory."""
 
     BACKEND = _BACKEND
+    #: Their names, one that each knows, and what their pools are.
+    BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'), ('plain', 'alpha', 'folder'))
+    #: Seconds.
+    PATIENCE = 60
 
     def setUp(self):
         super().setUp()
@@ -46,17 +50,17 @@ class Moves(testtools.TestCase):
         config = _CONFIG + ''.join(
             self.BACKEND.replace('NAME', name).replace('OTHER', other).replace('POOL', pool)
             .replace('SPACE', self.fabric.name(name)).replace('ADDRESS', self.fabric.v4(name))
-            for name, other, pool in (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'),
-                                      ('plain', 'alpha', 'folder')))
+            for name, other, pool in self.BACKENDS)
+        names = ', '.join(name for name, _, _ in self.BACKENDS)
         self.addCleanup(self.power_off)
-        self.lite = self.useFixture(process.Lite(config.format(state=self.state)))
+        self.lite = self.useFixture(process.Lite(config.format(state=self.state, names=names)))
         (self.state / 'lite.conf').symlink_to(self.lite.config)
-        self.lite.start()
+        self.lite.start(self.PATIENCE)
         self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
         self.lite.ok('POST', '/types', {'share_type': {
             'name': 'any', 'extra_specs': {'driver_handles_share_servers': 'False'}}})
-        process.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 3, 'the pools are known',
-                      self.lite.tail, 60)
+        process.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == len(self.BACKENDS),
+                      'the pools are known', self.lite.tail, self.PATIENCE)
 
     def power_off(self):
         """Everything is gone that a reboot takes."""
@@ -66,7 +70,7 @@ class Moves(testtools.TestCase):
     def make(self, backend, **more):
         share = self.lite.ok('POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': f'test@{backend}'}, **more}})['share']
-        return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')['id']
+        return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available', self.PATIENCE)['id']
 
     def act(self, share, action, body=None):
         return self.lite.call('POST', f'/shares/{share}/action', {action: body})
