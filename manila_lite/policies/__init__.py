@@ -7,6 +7,7 @@ import pkgutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from oslo_config import cfg
 from oslo_policy import opts, policy
@@ -24,6 +25,8 @@ def list_rules() -> Iterator[policy.RuleDefault]:
 
 #: Seconds after which a changed policy file is noticed at the latest.
 LOOK_EVERY = 1.0
+#: How often a rule is looked at before it is believed that it cannot be.
+_TRIES = 10
 
 
 class Enforcer(policy.Enforcer):
@@ -37,6 +40,17 @@ class Enforcer(policy.Enforcer):
         if force_reload or not self.rules or now >= self._look_at:
             super().load_rules(force_reload)
             self._look_at = now + LOOK_EVERY
+
+    def enforce(self, *args: Any, **kwargs: Any) -> Any:
+        """As the base class. Its checks parse Python literals, and CPython 3.11 counts how deep it is in them for all threads
+        together: when another one gets in between, it raises SystemError, though nothing is wrong.
+        """
+        for _ in range(_TRIES):
+            try:
+                return super().enforce(*args, **kwargs)
+            except SystemError as bad:
+                last = bad
+        raise last
 
 
 def make_enforcer(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None) -> policy.Enforcer:
