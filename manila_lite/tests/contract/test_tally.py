@@ -100,8 +100,8 @@ class TallyTest(testtools.TestCase):
 
     def test_a_skip_that_is_not_permitted_fails_a_strict_run(self):
         first = self.stream(a=('addSuccess', ''), b=('addSkip', 'needs root,\nand more'),
-                            c=('addSkip', 'linux is no Replicates'), d=('addSkip', 'there is no Nova'))
-        good = 'skipped 1: linux is no Replicates [x]'
+                            c=('addSkip', 'linux is no UpdatesSecurityServices'), d=('addSkip', 'there is no Nova'))
+        good = 'skipped 1: linux is no UpdatesSecurityServices [x]'
         self.assertEqual((0, [good, 'skipped 1: needs root,', 'and more [x]', 'skipped 1: there is no Nova [x]',
                               '1 passed, 0 failed, 3 skipped']), self.tally(f'x:0:{first}'))
         self.assertEqual((1, [good, 'failed 1: skipped: needs root, and more [x]',
@@ -117,10 +117,10 @@ class TallyTest(testtools.TestCase):
     def test_what_is_permitted_is_what_tests_say(self):
         """Each row of the table is of a reason that a test gives, and reasons of missing things are not among them."""
         reasons = ['only MariaDB has columns that compare inexactly by default', 'the driver does not promise it',
-                   'it is about SQLite, on which CI tries it', 'dummy is no ManagesShares', 'linux is no Replicates',
+                   'it is about SQLite, on which CI tries it', 'linux is no UpdatesSecurityServices',
                    'it is about a SQLite file that several hosts use, which CI tries on SQLite']
         missing = ['real storage needs root', 'no reason given', 'PostgreSQL or RabbitMQ is not installed', 'there is no Nova',
-                   'libvirtd cannot run here: it is about SQLite', 'linux is no Replicates, for root is missing']
+                   'libvirtd cannot run here: it is about SQLite', 'linux is no Replicates']
         every = self.stream(**{why: ('addSkip', why) for why in reasons + missing})
         told = self.tally('--strict', f':0:{every}')[1]
         self.assertEqual({f'FAILED {why}' for why in missing}, {line for line in told if line.startswith('FAILED')})
