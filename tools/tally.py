@@ -85,7 +85,9 @@ class Run:
         def of(test: dict) -> list[str]:
             return [again['status'] for again in ran if re.search(expression(test['id']), again['id'])]
         tried = [test for test in self.tests if test['status'] in FAILED and of(test)]
-        both = {test['id']: test for test in [*(test for test in self.tests if test not in tried), *ran]}
+        known = {test['id'] for test in self.tests}
+        new = [test for test in second.tests if test['status'] == 'skip' and test['id'] not in known]
+        both = {test['id']: test for test in [*(test for test in self.tests if test not in tried), *ran, *new]}
         return Run(self.where, second.status, list(both.values()), [test for test in tried if not FAILED & {*of(test)}])
 
     @property

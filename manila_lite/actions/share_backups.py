@@ -93,6 +93,7 @@ def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> An
         backup = share_backups.get(conn, ctx, ident)
         share = _share(conn, ctx, 'restore', target_id or backup.share_id)
         _hold(conn, share, 'take_back')
+        backing_up.withdraw(conn, ctx, backup)
         transitions.begin(conn, _BACKUP, 'restore', ident, target_share_id=share.id, restore_progress='0', copier=None)
         if share.size < backup.size:
             raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {ident} is of {backup.size} GiB; extend '

@@ -18,8 +18,8 @@ _shares = models.shares
 _instances = models.share_instances
 _backups = models.share_backups
 
-#: What a copy needs.
-_LEVELS = {'create': 'ro', 'restore': 'rw'}
+#: What a copy needs, by the status of its backup.
+_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw'}
 #: States of rules that are in force, or shall be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
 #: States that a run of the backend has to end.
@@ -92,12 +92,12 @@ class Copier(NamedTuple):
 def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
     """Return the copiers that the backends of these shares let in, or let in once and were not told otherwise yet."""
     ids = tuple(share_ids)
-    found = [sa.select(column.label('share_id'), _backups.c.id, _backups.c.copier, _backups.c.status,
-                       sa.literal(verb).label('verb')).where(column.in_(ids), _backups.c.copier.is_not(None))
-             for verb, column in (('create', _backups.c.share_id), ('restore', _backups.c.target_share_id))]
-    return [Copier(row.share_id, row.id, kinds.AccessRule(row.id, 'ip', row.copier, _LEVELS[row.verb])
-                   if row.status == states.SHARE_BACKUP[row.verb].during else None)
-            for row in conn.execute(sa.union_all(*found))]
+    rows = conn.execute(sa.select(_backups.c.id, _backups.c.share_id, _backups.c.target_share_id, _backups.c.copier,
+                                  _backups.c.status).where(_backups.c.copier.is_not(None), sa.or_(
+                                      _backups.c.target_share_id.in_(ids),
+                                      sa.and_(_backups.c.target_share_id.is_(None), _backups.c.share_id.in_(ids)))))
+    return [Copier(row.target_share_id or row.share_id, row.id, kinds.AccessRule(row.id, 'ip', row.copier, _LEVELS[row.status])
+                   if row.status in _LEVELS else None) for row in rows]
 
 
 def in_force(conn: Connection, share_ids: Iterable[str],

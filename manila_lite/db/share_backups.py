@@ -89,13 +89,13 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
     return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
 
 
-def lingering(conn: Connection, host: str) -> list[Row]:
-    """Return (share_id, backup id) of copies as a client that have ended, of shares at a backend that was not told so yet."""
-    found = [sa.select(column.label('share_id'), _backups.c.id).where(
-        _backups.c.copier.is_not(None), ~_backups.c.status.in_(_COPYING), _instances.c.share_id == column,
-        ~_instances.c.is_aside, _instances.c.host.startswith(f'{host}#', autoescape=True))
-        for column in (_backups.c.share_id, _backups.c.target_share_id)]
-    return list(conn.execute(sa.union(*found)))
+def lingering(conn: Connection, host: str) -> dict[str, str]:
+    """Return the shares of a backend that let in whoever copied them as a client, although that is over; each with a backup."""
+    mine = sa.func.coalesce(_backups.c.target_share_id, _backups.c.share_id)
+    return {row.share_id: row.id for row in conn.execute(
+        sa.select(mine.label('share_id'), _backups.c.id).join(_instances, _instances.c.share_id == mine).where(
+            _backups.c.copier.is_not(None), ~_backups.c.status.in_(_COPYING), ~_instances.c.is_aside,
+            _instances.c.host.startswith(f'{host}#', autoescape=True)))}
 
 
 def forget_copiers(conn: Connection, idents: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from manila_lite.db import access, locks, operations, share_backups, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.manager.task import as_share, share_instance, share_row, tell
-from manila_lite.operations import Plan, Step, Work, replicating, snapshot_serving
+from manila_lite.operations import Plan, Step, Work, backing_up, replicating, snapshot_serving
 
 LOG = log.getLogger(__name__)
 
@@ -145,7 +145,8 @@ def not_synced(conn: Connection, work: Work, error: Exception) -> None:
     again = access.pending(conn, work.resource_id)
     _settle(conn, again, {rule.id for rule in again})
     summarise(conn, work)
-    tell(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
+    if again or not work.data.get(backing_up.QUIET):
+        tell(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
 
 
 def summarise(conn: Connection, work: Work) -> None:

@@ -96,6 +96,8 @@ class ShareManager:
         self.host = f'{conf.host}@{name}'
         self.driver = trace.calls(_driver(conf, name), 'driver', conf)
         self.section = conf[name]
+        #: Of shares that still let in who copied them: when to try again, and the pause after that, in seconds.
+        self.shut_out_tries: dict[str, tuple[float, float]] = {}
         self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self.worker = Worker(services, 'share', self.host, self.host, zone, PLANS, self)
@@ -129,6 +131,7 @@ class ShareManager:
         self._stopping.set()
         self.tenure.finish()
         self.worker.stop(last=not self.tenure.elsewhere())
+        share_backups.halt(self)
         for thread in self._threads:
             thread.join(timeout=10)
         self.driver.shutdown()
@@ -146,7 +149,7 @@ class ShareManager:
             end.wait()
             if not self._stopping.is_set():
                 self.worker.deafen()
-                share_backups.stop(self)
+                share_backups.halt(self)
 
     def _make_ready(self, end: threading.Event) -> None:
         delay = _RETRY
@@ -160,6 +163,7 @@ class ShareManager:
             delay = min(delay * 2, _RETRY_MOST)
         if end.is_set():
             return
+        share_backups.resume(self)
         first = startup.ask(self)       # before anything is claimed: a run that was under way begins anew where it is
         self._ready_until = end
         self._report_wanted.set()

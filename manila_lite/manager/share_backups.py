@@ -4,6 +4,7 @@
 A copy goes on in the driver, between looks at how far it is; so it takes none of the hands that other work needs.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +28,8 @@ _BACKUP = states.SHARE_BACKUP
 _ALL = 100
 #: Seconds until it is seen again whether the backend was told to let a copier in.
 _TOLD_SOON = 0.2
+#: Seconds from one try to shut a copier out to the next; doubled up to the last.
+_SHUT_OUT_EVERY, _SHUT_OUT_AT_LEAST = 30.0, 3600.0
 
 
 def _row(conn: Connection, work: Work, verb: str) -> Any:
@@ -83,7 +86,9 @@ def _let_in(work: Work, verb: str) -> None:
     mounting = work.service.backups
     if not isinstance(mounting, NfsBackups):
         return
-    share, _ = _load(work, verb)
+    share, backup = _load(work, verb)
+    if mounting.is_copying(backup):
+        return
     address = mounting.client_of(share)
     with work.ctx.db.writer() as conn:
         access.lock(conn, share.share_id)
@@ -101,22 +106,46 @@ def _let_in(work: Work, verb: str) -> None:
 def clean(service: Any) -> None:
     """Nothing is left on this host of copies that nobody works on any more, and the backend is told who is not to be let in."""
     ctx = context.admin(service.services)
-    with ctx.db.writer() as conn:
-        backing_up.shut_out(conn, ctx, service.host)
-    if not isinstance(service.backups, BacksUpByCopies):
-        return
-    left = service.backups.left_copies()
-    with ctx.db.reader() as conn:
-        open_ones = {ident for ident in left if rows.is_open(conn, f'backup:{ident}')}
-    for ident in sorted(left - open_ones):
+    _shut_out(service, ctx)
+    left = service.backups.left_copies() if isinstance(service.backups, BacksUpByCopies) else ()
+    for ident in sorted(left):
+        with ctx.db.reader() as conn:
+            if rows.is_open(conn, f'backup:{ident}'):
+                continue
         LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
-        service.backups.clear_copy(ident)
+        try:
+            service.backups.clear_copy(ident)
+        except Exception:
+            LOG.exception('Backup %s: something is left of a copy', ident)
 
 
-def stop(service: Any) -> None:
-    """No copy runs in this process any more: another one works at the backend now."""
+def _shut_out(service: Any, ctx: context.RequestContext) -> None:
+    """The backend is told once more whom not to let in, of each share less and less often."""
+    with ctx.db.reader() as conn:
+        lingering = share_backups.lingering(conn, service.host)
+    now, tries = time.monotonic(), service.shut_out_tries
+    for share_id in tries.keys() - lingering.keys():
+        del tries[share_id]
+    for share_id, backup_id in lingering.items():
+        due, pause = tries.get(share_id, (now, _SHUT_OUT_EVERY))
+        if now < due:
+            continue
+        tries[share_id] = now + pause, min(pause * 2, _SHUT_OUT_AT_LEAST)
+        LOG.warning('Backup %s: share %s still lets in who copied it', backup_id, share_id)
+        with ctx.db.writer() as conn:
+            backing_up.shut_out(conn, ctx, share_id, service.host)
+
+
+def halt(service: Any) -> None:
+    """No copy runs in this process, and none begins until ``resume``: another one works at the backend."""
     if isinstance(service.backups, BacksUpByCopies):
-        service.backups.stop_copies()
+        service.backups.halt_copies()
+
+
+def resume(service: Any) -> None:
+    """Copies may begin."""
+    if isinstance(service.backups, BacksUpByCopies):
+        service.backups.resume_copies()
 
 
 def _look(work: Work, verb: str, column: str, look: Callable[[kinds.Share, kinds.Backup], Any]) -> None:
@@ -213,6 +242,8 @@ def not_restored(conn: Connection, work: Work, error: Exception) -> None:
 def deleted(conn: Connection, work: Work) -> None:
     """Nothing of the backup is left, unless an administrator gave it another status meanwhile."""
     row = share_backups.by_id(conn, work.resource_id)
+    if row is not None:
+        backing_up.withdraw(conn, work.ctx, row)
     transitions.finish(conn, _BACKUP, 'delete', work.resource_id)
     if row is not None:
         backing_up.announce(work.ctx, row, 'delete.end', work.op.host)

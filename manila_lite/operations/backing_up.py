@@ -3,8 +3,6 @@
 
 from typing import Any
 
-from oslo_log import log
-
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db import access, messages, share_backups, transitions
@@ -14,8 +12,8 @@ from manila_lite.operations import share_migrating
 from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
 
-LOG = log.getLogger(__name__)
-
+#: In the data of an operation that tells of rules: no owner asked for it.
+QUIET = 'quiet'
 #: What user messages call backups.
 RESOURCE = 'SHARE_BACKUP'
 #: The verb of the share while this one of its backup runs.
@@ -29,9 +27,7 @@ def abandon(conn: Connection, ctx: RequestContext, share_id: str) -> None:
         rows.drop_of(conn, backup.id, _KINDS)
         for verb in OF_SHARE:
             transitions.fail(conn, states.SHARE_BACKUP, verb, backup.id)
-        instance = share_backups.instance_of(conn, share_id)
-        if instance is not None:
-            _shut_out(conn, ctx, backup, share_id, instance.host)
+        withdraw(conn, ctx, backup)
 
 
 def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: bool = False) -> None:
@@ -44,7 +40,7 @@ def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: b
     if instance is not None:
         end = transitions.finish if worked else transitions.fail
         end(conn, states.SHARE, OF_SHARE[verb], instance.id)
-        _shut_out(conn, ctx, backup, share_id, instance.host)
+        withdraw(conn, ctx, backup)
 
 
 def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str, host: str, address: str) -> None:
@@ -56,19 +52,18 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
     share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
 
 
-def shut_out(conn: Connection, ctx: RequestContext, host: str) -> None:
-    """The backend ``host`` will let nobody in any more whose copy has ended, although it failed to do so before."""
-    for share_id, backup_id in share_backups.lingering(conn, host):
-        access.lock(conn, share_id)
-        LOG.warning('Backup %s: share %s still lets in who copied it', backup_id, share_id)
-        share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
+def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str) -> None:
+    """The backend ``host`` will let nobody in any more whose copy of the share has ended: ``access.in_force`` has no rule."""
+    access.lock(conn, share_id)
+    share_migrating.tell_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
 
 
-def _shut_out(conn: Connection, ctx: RequestContext, backup: Any, share_id: str, host: str | None) -> None:
-    """Whoever copied as a client will not be let in any more: ``access.in_force`` has no rule for that now."""
-    if backup.copier and host:
-        access.lock(conn, share_id)
-        share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
+def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
+    """Whoever copied to or from a backup (its row) as a client will be shut out, if that is still to be done."""
+    share_id = backup.target_share_id or backup.share_id
+    instance = share_backups.instance_of(conn, share_id) if backup.copier else None
+    if instance is not None and instance.host:
+        shut_out(conn, ctx, share_id, instance.host)
 
 
 def tell(conn: Connection, work: Work, action: messages.Action, error: Exception, resource: str = RESOURCE,

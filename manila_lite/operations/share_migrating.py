@@ -66,13 +66,13 @@ def _say(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
-               readonly: Mapping[str, bool] | None = None) -> Wake:
+               readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None) -> Wake:
     """The backend ``host`` will be told of all the rules; these instances have them read-only, or no longer."""
     for ident, value in (readonly or {}).items():
         shares.update_instance(conn, ident, cast_rules_to_readonly=value)
     key = f'access:{share_id}'
     return begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=host, lane=FAST, serial=key,
-                      open_key=key)
+                      open_key=key, data=data)
 
 
 def tell(conn: Connection, work: Work, error: Exception) -> None:

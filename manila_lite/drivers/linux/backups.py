@@ -47,7 +47,8 @@ class Backups(Copies):
 
     def left(self) -> frozenset[str]:
         """See ``Copies``."""
-        return super().left() | names_in(self._pool.root / 'backups')
+        taken = names_in(self._pool.root / 'backups') if isinstance(self._pool, BtrfsPool) else frozenset()
+        return super().left() | taken
 
     def _taken(self, backup_id: str) -> Path:
         return self._pool.root / 'backups' / backup_id

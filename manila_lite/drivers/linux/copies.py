@@ -9,8 +9,9 @@ import abc
 import contextlib
 import os
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from oslo_log import log
@@ -20,12 +21,14 @@ from manila_lite.drivers.interface import BacksUp
 from manila_lite.drivers.linux import mounts, rsync
 from manila_lite.drivers.linux.left import vet_id
 from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.drivers.linux.servers import SAFE_ID
 
 LOG = log.getLogger(__name__)
 
 _ALL = 100
 #: How often a copy is begun again that broke.
 _TRIES = 5
+_LOCKS = 64
 
 
 class Copies(abc.ABC):
@@ -35,6 +38,8 @@ class Copies(abc.ABC):
         self.folder = state / 'backups'
         self._running: dict[str, rsync.Copy] = {}
         self._failed: dict[str, int] = {}
+        self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
+        self._halted = False
 
     # Where the share is -----------------------------------------------------------------------
 
@@ -77,6 +82,11 @@ class Copies(abc.ABC):
             return rsync.Copy(self._place(backup), self.writable(share, backup), rsync.SAME_CONTENT)
         return self._look(backup, begin)
 
+    def is_copying(self, backup: kinds.Backup) -> bool:
+        """Say whether a copy to or from the backup runs in this process, or has just come to a good end."""
+        copy = self._running.get(backup.id)
+        return copy is not None and (copy.is_alive() or copy.error is None)
+
     def forget(self, backup: kinds.Backup) -> None:
         """No copy to or from the backup runs, and what it was from is not kept: the next is of a later moment.
 
@@ -90,37 +100,56 @@ class Copies(abc.ABC):
         :raises CommandFailed: it does not stop.
         """
         vet_id(backup_id)
-        if copy := self._running.get(backup_id):
-            copy.stop()
         self._end(backup_id)
 
-    def stop(self) -> None:
-        """No copy runs here. What there is otherwise is left to whoever goes on."""
-        for ident, copy in list(self._running.items()):
-            copy.stop()
-            self._running.pop(ident, None)
+    def halt(self) -> None:
+        """No copy runs in this process, and none begins until ``resume``. What it was at is left to whoever goes on."""
+        self._halted = True
+        for ident in list(self._running):
+            try:
+                with self._alone(ident):
+                    self._stop(ident)
+            except CommandFailed:
+                LOG.exception('The copy of backup %s', ident)
+
+    def resume(self) -> None:
+        """Copies may begin."""
+        self._halted = False
 
     def delete(self, backup: kinds.Backup) -> None:
         """No copy runs, and neither the backend nor the export has anything of it."""
-        self.forget(backup)
-        place = self._mount(backup) / backup.id
-        if place.exists():
-            shutil.rmtree(place)
-        self.end(backup)
+        with self._alone(backup.id):
+            self.forget(backup)
+            place = self._mount(backup) / backup.id
+            if place.exists():
+                shutil.rmtree(place)
+            self.end(backup)
 
     def end(self, backup: kinds.Backup) -> None:
         """Nothing is left here of a copy that has ended."""
         self._end(backup.id)
 
     def _end(self, backup_id: str) -> None:
-        self._let_go(backup_id)
-        self._failed.pop(backup_id, None)
+        with self._alone(backup_id):
+            self._let_go(backup_id)
+            self._failed.pop(backup_id, None)
 
     def _let_go(self, backup_id: str) -> None:
+        self._stop(backup_id)
         self.unmount(self.folder / backup_id)
         self.unmount(self.share_place(backup_id))
         self.let_go(backup_id)
-        self._running.pop(backup_id, None)
+
+    def _stop(self, backup_id: str) -> None:
+        if copy := self._running.get(backup_id):
+            copy.stop()
+            del self._running[backup_id]
+
+    @contextlib.contextmanager
+    def _alone(self, backup_id: str) -> Iterator[None]:
+        """Nobody else begins, stops or clears away a copy to or from the backup."""
+        with self._locks[hash(backup_id) % _LOCKS]:
+            yield
 
     # Pieces -----------------------------------------------------------------------------------
 
@@ -130,21 +159,28 @@ class Copies(abc.ABC):
         :raises errors.Final: it broke too often.
         """
         vet_id(backup.id)
-        copy = self._running.get(backup.id)
-        if copy is not None and copy.is_alive():
-            copy.looked_at = time.monotonic()
-            return copy.percent
-        if copy is not None and copy.error is None:
-            return _ALL
-        if copy is not None:
-            self._vet(backup, copy.error)
+        with self._alone(backup.id):
+            copy = self._running.get(backup.id)
+            if copy is not None and copy.is_alive():
+                copy.looked_at = time.monotonic()
+                return copy.percent
+            if copy is not None and copy.error is None:
+                return _ALL
+            if copy is not None:
+                self._vet(backup, copy.error)
+            self._begin(backup, begin)
+        return 0
+
+    def _begin(self, backup: kinds.Backup, begin: Callable[[], rsync.Copy]) -> None:
         try:
             self._running[backup.id] = begin()
         except Exception:
             # How often it broke still counts.
             self._let_go(backup.id)
             raise
-        return 0
+        if self._halted:
+            self._stop(backup.id)
+            raise CommandFailed('another process works at the backend now')
 
     def _vet(self, backup: kinds.Backup, bad: Exception | None) -> None:
         times = self._failed[backup.id] = self._failed.get(backup.id, 0) + 1
@@ -237,13 +273,21 @@ class BacksUpByCopies(BacksUp):
         """No copy to or from the backup runs on this host, and nothing is left of one; the backup is as it is."""
         self._backups.clear(backup_id)
 
-    def stop_copies(self) -> None:
-        """No copy runs on this host: another goes on with them."""
-        self._backups.stop()
+    def is_copying(self, backup: kinds.Backup) -> bool:
+        """Say whether a copy to or from the backup runs in this process, or has just come to a good end."""
+        return self._backups.is_copying(backup)
+
+    def halt_copies(self) -> None:
+        """No copy runs in this process, and none begins until ``resume_copies``: another goes on with them."""
+        self._backups.halt()
+
+    def resume_copies(self) -> None:
+        """Copies may begin."""
+        self._backups.resume()
 
 
 def names_in(folder: Path) -> frozenset[str]:
     """Return the ids of backups that entries of a folder are called after."""
     with contextlib.suppress(OSError):
-        return frozenset(name.partition('.')[0] for name in os.listdir(folder))
+        return frozenset(filter(SAFE_ID.fullmatch, (name.partition('.')[0] for name in os.listdir(folder))))
     return frozenset()

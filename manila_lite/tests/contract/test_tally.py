@@ -89,7 +89,8 @@ class TallyTest(testtools.TestCase):
         # The second try never began, or did not try: nothing is mended by that.
         self.assertEqual(1, self.tally(f':1:{first}:1:/dev/null')[0])
         skipped = self.stream(**{'b': ('addSkip', 'it is gone'), 'm.C.test': ('addSkip', 'it is gone')})
-        self.assertEqual('1 passed, 2 failed, 0 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
+        self.assertEqual('1 passed, 2 failed, 1 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
+        self.assertIn('FAILED m.C.test', self.tally('--strict', f':1:{first}:0:{skipped}')[1])
 
     def test_what_is_not_worth_another_try(self):
         many = self.stream(**{f'm.C{number}.test': ('addFailure', ' ') for number in range(11)})

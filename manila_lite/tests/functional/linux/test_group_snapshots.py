@@ -184,9 +184,14 @@ class GroupSnapshots(GroupTest):
     def test_the_guard_is_killed(self):
         server = self.server()
 
+        def guards():
+            return [process for process in psutil.Process().children()
+                    if process.status() != psutil.STATUS_ZOMBIE and moment_guard.__file__ in process.cmdline()]
+
         def killed():
             with moment.still([server]):
-                guard, = [process for process in psutil.Process().children() if moment_guard.__file__ in process.cmdline()]
+                functional.eventually(guards, 'the kernel knows the words of the guard', _PATIENCE)
+                guard, = guards()
                 guard.kill()
                 guard.wait(_PATIENCE)
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a mount that fails says."""
+"""Copies begin, are halted and cleared away; and what a mount that fails says."""
 
 import tempfile
+import time
 from pathlib import Path
 
+import fixtures
 import testtools
 
+from manila_lite import kinds
 from manila_lite.drivers.linux import copies
 from manila_lite.drivers.linux.run import CommandFailed
 
@@ -21,3 +24,57 @@ class Failed(testtools.TestCase):
             self.assertIsNone(bad.__cause__)
             copies.Copies.unmount(place)
             self.assertFalse(place.exists())
+
+
+class Folders(copies.Copies):
+    """Copies between folders that need no mount."""
+
+    def readable(self, share, backup):
+        return self.folder.parent / 'share'
+
+    writable = readable
+
+    def _place(self, backup, *, make=False):
+        return self.folder.parent / 'kept'
+
+    def unmount(self, place):
+        """Nothing is."""
+
+
+class Halted(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        state = Path(self.useFixture(fixtures.TempDir()).path)
+        for name in ('share', 'kept'):
+            (state / name).mkdir()
+        (state / 'share' / 'f').write_text('hello')
+        self.copies, self.backup = Folders(state), kinds.Backup('b', 1, kinds.BackupType('nightly'), 'h@b', 'p')
+
+    def complete(self):
+        end = time.monotonic() + 60
+        while self.copies.make(None, self.backup) < 100:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_none_begins_until_it_goes_on(self):
+        self.copies.halt()
+        self.assertRaises(CommandFailed, self.copies.make, None, self.backup)
+        self.assertEqual((False, frozenset()), (self.copies.is_copying(self.backup), self.copies.left()))
+        self.copies.resume()
+        self.complete()
+        self.assertEqual(frozenset({'b'}), self.copies.left())
+        self.assertTrue(self.copies.is_copying(self.backup))
+        self.copies.halt()
+        self.assertFalse(self.copies.is_copying(self.backup))
+
+    def test_cleared_away(self):
+        self.complete()
+        self.copies.clear('b')
+        self.assertEqual((False, frozenset()), (self.copies.is_copying(self.backup), self.copies.left()))
+
+    def test_only_ids_of_ours_are_left(self):
+        self.copies.folder.mkdir()
+        for name in ('b', 'b.share', '.hidden', 'no space'):
+            (self.copies.folder / name).mkdir()
+        self.assertEqual(frozenset({'b'}), self.copies.left())
