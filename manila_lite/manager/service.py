@@ -131,7 +131,7 @@ class ShareManager:
         self._stopping.set()
         self.tenure.finish()
         self.worker.stop(last=not self.tenure.elsewhere())
-        share_backups.halt(self)
+        self._let_copies(run=False)
         for thread in self._threads:
             thread.join(timeout=10)
         self.driver.shutdown()
@@ -149,7 +149,7 @@ class ShareManager:
             end.wait()
             if not self._stopping.is_set():
                 self.worker.deafen()
-                share_backups.halt(self)
+                self._let_copies(run=False)
 
     def _make_ready(self, end: threading.Event) -> None:
         delay = _RETRY
@@ -163,12 +163,17 @@ class ShareManager:
             delay = min(delay * 2, _RETRY_MOST)
         if end.is_set():
             return
-        share_backups.resume(self)
+        self._let_copies(run=True)
         first = startup.ask(self)       # before anything is claimed: a run that was under way begins anew where it is
         self._ready_until = end
         self._report_wanted.set()
         self.worker.work()
         startup.keep(self, end, first)
+
+    def _let_copies(self, *, run: bool) -> None:
+        """Copies to and from backups may begin here, or none runs: another process works at the backend."""
+        if copies := share_backups.copies_of(self):
+            copies.resume() if run else copies.halt()
 
     def report_soon(self) -> None:
         """The scheduler learns shortly, once the present transaction is committed, how much room there is now."""

@@ -17,7 +17,7 @@ from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action
 from manila_lite.drivers.interface import BacksUp, abilities_of
-from manila_lite.drivers.linux.copies import BacksUpByCopies
+from manila_lite.drivers.linux.copies import BacksUpByCopies, Copies
 from manila_lite.drivers.linux.nfs_backups import NfsBackups
 from manila_lite.manager.task import as_share
 from manila_lite.operations import Plan, Step, Work, backing_up
@@ -78,16 +78,13 @@ def copier(driver: Any, section: Any, state: Path) -> BacksUp:
     return NfsBackups(state, section)
 
 
-def _let_in(work: Work, verb: str) -> None:
+def _let_in(work: Work, verb: str, share: kinds.Share, backup: kinds.Backup) -> None:
     """Whoever copies as a client can mount the share.
 
     :raises errors.Again: the backend is still to be told.
     """
     mounting = work.service.backups
-    if not isinstance(mounting, NfsBackups):
-        return
-    share, backup = _load(work, verb)
-    if mounting.is_copying(backup):
+    if not isinstance(mounting, NfsBackups) or mounting.copies.is_copying(backup):
         return
     address = mounting.client_of(share)
     with work.ctx.db.writer() as conn:
@@ -103,18 +100,23 @@ def _let_in(work: Work, verb: str) -> None:
         raise errors.Again(_TOLD_SOON)
 
 
+def copies_of(service: Any) -> Copies | None:
+    """Return the copies that are made on this host, or nothing where the driver makes backups elsewhere."""
+    return service.backups.copies if isinstance(service.backups, BacksUpByCopies) else None
+
+
 def clean(service: Any) -> None:
     """Nothing is left on this host of copies that nobody works on any more, and the backend is told who is not to be let in."""
     ctx = context.admin(service.services)
     _shut_out(service, ctx)
-    left = service.backups.left_copies() if isinstance(service.backups, BacksUpByCopies) else ()
-    for ident in sorted(left):
+    copies = copies_of(service)
+    for ident in sorted(copies.left()) if copies else ():
         with ctx.db.reader() as conn:
             if rows.is_open(conn, f'backup:{ident}'):
                 continue
         LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
         try:
-            service.backups.clear_copy(ident)
+            copies.clear(ident)
         except Exception:
             LOG.exception('Backup %s: something is left of a copy', ident)
 
@@ -136,24 +138,13 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
             backing_up.shut_out(conn, ctx, share_id, service.host)
 
 
-def halt(service: Any) -> None:
-    """No copy runs in this process, and none begins until ``resume``: another one works at the backend."""
-    if isinstance(service.backups, BacksUpByCopies):
-        service.backups.halt_copies()
-
-
-def resume(service: Any) -> None:
-    """Copies may begin."""
-    if isinstance(service.backups, BacksUpByCopies):
-        service.backups.resume_copies()
-
-
 def _look(work: Work, verb: str, column: str, look: Callable[[kinds.Share, kinds.Backup], Any]) -> None:
     """The copy is complete.
 
     :raises errors.Again: not yet; how far it is can be seen.
     """
     share, backup = _load(work, verb)
+    _let_in(work, verb, share, backup)
     percent = _percent(look(share, backup))
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -172,8 +163,9 @@ def _percent(answer: object) -> int:
 
 def start(work: Work) -> None:
     """The backend copies the share."""
-    _let_in(work, 'create')
-    work.service.backups.create_backup(*_load(work, 'create'))
+    share, backup = _load(work, 'create')
+    _let_in(work, 'create', share, backup)
+    work.service.backups.create_backup(share, backup)
 
 
 def forget(work: Work) -> None:
@@ -186,7 +178,6 @@ def forget(work: Work) -> None:
 
 def copy(work: Work) -> None:
     """The backup holds what the share held."""
-    _let_in(work, 'create')
     _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
 
 
@@ -214,13 +205,13 @@ def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = No
 
 def start_back(work: Work) -> None:
     """The backend copies the backup to the share."""
-    _let_in(work, 'restore')
-    work.service.backups.restore_backup(*_load(work, 'restore'))
+    share, backup = _load(work, 'restore')
+    _let_in(work, 'restore', share, backup)
+    work.service.backups.restore_backup(share, backup)
 
 
 def copy_back(work: Work) -> None:
     """The share holds what the backup holds."""
-    _let_in(work, 'restore')
     _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
 

@@ -57,4 +57,4 @@ class Backups(Copies):
 class LinuxBackups(BacksUpByCopies):
     """The part of the driver that backs shares up."""
 
-    _backups: Backups
+    copies: Backups

@@ -87,20 +87,15 @@ class Copies(abc.ABC):
         copy = self._running.get(backup.id)
         return copy is not None and (copy.is_alive() or copy.error is None)
 
-    def forget(self, backup: kinds.Backup) -> None:
-        """No copy to or from the backup runs, and what it was from is not kept: the next is of a later moment.
-
-        :raises CommandFailed: it does not stop.
-        """
-        self.clear(backup.id)
-
     def clear(self, backup_id: str) -> None:
-        """No copy to or from the backup runs here, and nothing is left of one.
+        """No copy to or from the backup runs here, and nothing is left of one: the next is of a later moment.
 
         :raises CommandFailed: it does not stop.
         """
         vet_id(backup_id)
-        self._end(backup_id)
+        with self._alone(backup_id):
+            self._let_go(backup_id)
+            self._failed.pop(backup_id, None)
 
     def halt(self) -> None:
         """No copy runs in this process, and none begins until ``resume``. What it was at is left to whoever goes on."""
@@ -119,20 +114,11 @@ class Copies(abc.ABC):
     def delete(self, backup: kinds.Backup) -> None:
         """No copy runs, and neither the backend nor the export has anything of it."""
         with self._alone(backup.id):
-            self.forget(backup)
+            self.clear(backup.id)
             place = self._mount(backup) / backup.id
             if place.exists():
                 shutil.rmtree(place)
-            self.end(backup)
-
-    def end(self, backup: kinds.Backup) -> None:
-        """Nothing is left here of a copy that has ended."""
-        self._end(backup.id)
-
-    def _end(self, backup_id: str) -> None:
-        with self._alone(backup_id):
-            self._let_go(backup_id)
-            self._failed.pop(backup_id, None)
+            self.clear(backup.id)
 
     def _let_go(self, backup_id: str) -> None:
         self._stop(backup_id)
@@ -186,7 +172,7 @@ class Copies(abc.ABC):
         times = self._failed[backup.id] = self._failed.get(backup.id, 0) + 1
         LOG.warning('The copy of backup %s broke (%d times): %s', backup.id, times, bad)
         if times >= _TRIES:
-            self.end(backup)
+            self.clear(backup.id)
             raise errors.Final(f'The copy broke {times} times. The log of the share manager says why.')
 
     def _mount(self, backup: kinds.Backup) -> Path:
@@ -234,56 +220,36 @@ class Copies(abc.ABC):
 
 
 class BacksUpByCopies(BacksUp):
-    """The ability, by copies."""
+    """The ability, by ``copies``: whoever runs the backend halts them, and clears away what they left."""
 
-    _backups: Copies
+    copies: Copies
 
     def create_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
         """The copy goes on by itself. What an earlier call began is begun anew."""
-        self._backups.forget(backup)
-        self._backups.make(share, backup)
+        self.copies.clear(backup.id)
+        self.copies.make(share, backup)
 
     def create_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
         """The copy goes on, or is complete, and what was needed for it is gone."""
-        return self._looked_at(backup, self._backups.make(share, backup))
+        return self._looked_at(backup, self.copies.make(share, backup))
 
     def restore_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
         """The copy goes on by itself. What an earlier call began is begun anew."""
-        self._backups.forget(backup)
-        self._backups.restore(share, backup)
+        self.copies.clear(backup.id)
+        self.copies.restore(share, backup)
 
     def restore_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
         """The copy goes on, or is complete, and what was needed for it is gone."""
-        return self._looked_at(backup, self._backups.restore(share, backup))
+        return self._looked_at(backup, self.copies.restore(share, backup))
 
     def _looked_at(self, backup: kinds.Backup, percent: int) -> kinds.BackupProgress:
         if percent == _ALL:
-            self._backups.end(backup)
+            self.copies.clear(backup.id)
         return kinds.BackupProgress(percent)
 
     def delete_backup(self, backup: kinds.Backup) -> None:
         """No copy runs, and neither the backend nor the export has anything of it."""
-        self._backups.delete(backup)
-
-    def left_copies(self) -> frozenset[str]:
-        """Return the ids of backups of which copies run on this host, or have left something."""
-        return self._backups.left()
-
-    def clear_copy(self, backup_id: str) -> None:
-        """No copy to or from the backup runs on this host, and nothing is left of one; the backup is as it is."""
-        self._backups.clear(backup_id)
-
-    def is_copying(self, backup: kinds.Backup) -> bool:
-        """Say whether a copy to or from the backup runs in this process, or has just come to a good end."""
-        return self._backups.is_copying(backup)
-
-    def halt_copies(self) -> None:
-        """No copy runs in this process, and none begins until ``resume_copies``: another goes on with them."""
-        self._backups.halt()
-
-    def resume_copies(self) -> None:
-        """Copies may begin."""
-        self._backups.resume()
+        self.copies.delete(backup)
 
 
 def names_in(folder: Path) -> frozenset[str]:

@@ -63,7 +63,7 @@ class NfsBackups(BacksUpByCopies):
     """The ability to back up for a backend whose driver has none. ``section``: the backend's options."""
 
     def __init__(self, state: Path, section: Any):
-        self._backups = NfsCopies(state, section.backup_share_mount_options)
+        self.copies = NfsCopies(state, section.backup_share_mount_options)
         self._client = section.backup_client_ip
 
     def client_of(self, share: kinds.Share) -> str:

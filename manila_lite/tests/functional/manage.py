@@ -2,11 +2,16 @@
 """``manila-manage`` and ``manila-status`` as processes beside a running service."""
 
 import json
+from pathlib import Path
+
+import fixtures
+import testtools
 
 from manila_lite.db import models
 from manila_lite.tests import forks
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base
+from manila_lite.tests.services import places
 
 
 def run(config, module, *words):
@@ -15,6 +20,17 @@ def run(config, module, *words):
     if 'Traceback' in done.stderr:
         raise AssertionError(done.stderr)
     return done.returncode, done.stdout, done.stderr
+
+
+class AloneTest(testtools.TestCase):
+    """Commands on a database of their own, without a service. A subclass writes what is at ``config``: ``configure``."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.url = self.useFixture(places.EmptyDatabase(self.state)).url
+        self.config = self.state / 'c.conf'
+        self.configure()
 
 
 class ManageTest(base.ServiceTest):

@@ -4,10 +4,7 @@
 import datetime
 import json
 from importlib import metadata
-from pathlib import Path
 
-import fixtures
-import testtools
 import yaml
 from oslo_config import cfg
 from oslo_utils import timeutils
@@ -40,15 +37,8 @@ connection = {database}
 """
 
 
-class AloneTest(testtools.TestCase):
-    """Commands on a database of their own."""
-
-    def setUp(self):
-        super().setUp()
-        self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.url = self.useFixture(places.EmptyDatabase(self.state)).url
-        self.config = self.state / 'c.conf'
-        self.configure()
+class AloneTest(manage.AloneTest):
+    """Commands with a backend, a policy file and a broker that is not there."""
 
     def configure(self, extra='', backend='', more='', url=None):
         self.config.write_text(_CONFIG.format(state=self.state, database=url or self.url, extra=extra, backend=backend,

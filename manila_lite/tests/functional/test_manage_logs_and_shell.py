@@ -6,11 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
-import fixtures
-import testtools
-
 from manila_lite.tests import forks
-from manila_lite.tests.services import places
+from manila_lite.tests.functional import manage
 
 _CONFIG = """
 [DEFAULT]
@@ -34,15 +31,8 @@ _JSON = r"""{"message": "said \"levelname\": \"ERROR\"", "levelname": "INFO", "c
 """
 
 
-class Alone(testtools.TestCase):
-    """Commands without a service."""
-
-    def setUp(self):
-        super().setUp()
-        self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.url = self.useFixture(places.EmptyDatabase(self.state)).url
-        self.config = self.state / 'c.conf'
-        self.configure()
+class Alone(manage.AloneTest):
+    """Commands that may have something typed in."""
 
     def configure(self, extra=''):
         self.config.write_text(_CONFIG.format(state=self.state, extra=extra, url=self.url))

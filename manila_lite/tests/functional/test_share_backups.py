@@ -332,6 +332,8 @@ class OverNfs(BackingUp):
         self.backup_is_now(backup, 'error')
         process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '', 60)
         self.assertEqual('192.0.2.33', self.copier(backup))
+        # Its owner gave no such rule, and can do nothing about it.
+        self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
         go_on()
         self.service.managers['alpha']._clean_backups()
         self.until(share, [])
