@@ -5,6 +5,7 @@ At SIGHUP the master reads its configuration files anew, and every child drains 
 decided in the master needs a restart: which backends there are, and how many processes the API has.
 """
 
+import contextlib
 import logging
 import sys
 import threading
@@ -66,6 +67,26 @@ class Process(service.Service):
         self._done.wait()
 
 
+class Launcher(service.ProcessLauncher):
+    """oslo.service's launcher, which goes on forking after a SIGHUP that comes while it holds back a child that dies young.
+
+    cotyledon 2.2 forgets its forks at SIGHUP in one thread, and stumbles in another that waits to go on with them. That one
+    dies, and no child is ever started again. There is no public way to what it stumbles over.
+    """
+
+    def wait(self) -> int:
+        """Return the exit status when a signal has ended the master."""
+        manager = self._manager
+        hold_back = manager._slowdown_respawn_if_needed     # noqa: SLF001 - see above
+
+        def forgiving() -> None:
+            with contextlib.suppress(IndexError):
+                hold_back()
+
+        manager._slowdown_respawn_if_needed = forgiving     # noqa: SLF001
+        return super().wait() or 0
+
+
 def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any], int]]) -> int:
     """Run parts, each with its number of processes, until a signal ends them; returns the exit status.
 
@@ -73,7 +94,7 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any]
     """
     reports.catch()
     reports.listen(conf, name)
-    launcher = service.ProcessLauncher(conf, restart_method='reload')
+    launcher = Launcher(conf, restart_method='reload')
     for make, workers in parts:
         launcher.launch_service(Process(conf, name, make), workers=workers)
-    return launcher.wait() or 0
+    return launcher.wait()

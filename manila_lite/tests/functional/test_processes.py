@@ -129,6 +129,20 @@ class Processes(testtools.TestCase):
         self.assertNotEqual(old.pid, self.child('share').pid)
         self.assertNotIn('Traceback', self.parts.log.read_text())
 
+    def test_hup_while_a_child_that_dies_young_is_held_back(self):
+        self.start('api', 'share')
+        self.parts.until(self.parts.pools, 'a pool')
+
+        def held_back():
+            for child in process.children(self.started['share']):
+                child.kill()
+            return 'Forking too fast' in self.parts.log.read_text()
+
+        self.parts.until(held_back, 'the master holds back')
+        self.started['share'].send_signal(signal.SIGHUP)
+        self.child('share')
+        self.parts.until(lambda: self.is_up('manila-share'), 'the backend is back')
+
     def test_a_dead_child_is_started_again(self):
         self.start('api', 'scheduler', 'share')
         self.parts.until(self.parts.pools, 'a pool')
