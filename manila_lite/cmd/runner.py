@@ -32,6 +32,9 @@ class ConfigFiles:
     def reload(self) -> None:
         """What may change has changed; the log names the rest. :raises ConfigFileParseError: all is as it was."""
         self._conf.mutate_config_files()
+        # oslo.config forgets values that were read before it reads the files, not after: a thread that asked meanwhile had
+        # the old value kept for good. To register options, even none, makes it forget again.
+        self._conf.register_opts([])
 
 
 class Service(Protocol):

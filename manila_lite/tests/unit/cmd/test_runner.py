@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -9,7 +10,11 @@ import textwrap
 import threading
 import time
 
+import fixtures
 import testtools
+from oslo_config import cfg
+
+from manila_lite.cmd import runner
 
 PREAMBLE = """
 import manila_lite.cmd
@@ -104,6 +109,30 @@ class RunnerTestCase(testtools.TestCase):
         """Return the exit status, and what it still said on stdout and stderr."""
         out, err = child.communicate(timeout=30)
         return child.returncode, out.split('\n')[:-1], err
+
+
+class TestConfigFiles(testtools.TestCase):
+
+    def test_who_reads_meanwhile_does_not_keep_the_old_value(self):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a.conf'))
+        path.write_text('[DEFAULT]\nsize = 0\n')
+        conf = cfg.ConfigOpts()
+        conf.register_opt(cfg.IntOpt('size', mutable=True))
+        conf([], default_config_files=[str(path)])
+        done = threading.Event()
+
+        def read():
+            while not done.is_set():
+                conf.size  # noqa: B018
+        reader = threading.Thread(target=read)
+        reader.start()
+        self.addCleanup(reader.join)
+        self.addCleanup(done.set)
+        files = runner.ConfigFiles(conf)
+        for size in range(1, 100):
+            path.write_text(f'[DEFAULT]\nsize = {size}\n')
+            files.reload()
+            self.assertEqual(size, conf.size)
 
 
 class TestOrder(RunnerTestCase):
