@@ -3,7 +3,10 @@
 could be hidden in it.
 """
 
+import contextlib
 import re
+import socket
+import time
 from typing import Any
 
 from cheroot import server
@@ -14,6 +17,8 @@ _CHUNK = re.compile(rb'[0-9a-fA-F]{1,8}[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
 _LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
 #: Of these there is one at most.
 _ONCE = {_LENGTH, _CODING, b'Host'}
+#: Seconds and bytes that a client is listened to after an answer to what was not read to its end.
+LINGER, LINGER_BYTES = 2.0, 1 << 24
 
 
 class Headers(server.HeaderReader):
@@ -74,11 +79,21 @@ class Request(server.HTTPRequest):
 
     header_reader = Headers()
 
+    def simple_response(self, status: str, msg: str = '') -> None:
+        """Refuse it, whatever of it is still to come."""
+        super().simple_response(status, msg)
+        self.conn.unread = True
+
     def respond(self) -> None:
         """Answer it."""
-        if not self.chunked_read:
+        if self.chunked_read:
+            self._respond_to_chunks()
+            self.conn.unread |= not self.rfile.closed
+        else:
             super().respond()
-            return
+            self.conn.unread |= bool(getattr(self.rfile, 'remaining', 0))
+
+    def _respond_to_chunks(self) -> None:
         self.close_connection = True
         self.rfile = server.ChunkedRFile(_Chunks(self.conn.rfile), self.server.max_request_body_size)
         self.server.gateway(self).respond()
@@ -89,6 +104,24 @@ class Request(server.HTTPRequest):
 
 
 class Connection(server.HTTPConnection):
-    """A connection with such requests."""
+    """A connection with such requests. ``unread``: it ends, and the client may still be sending."""
 
     RequestHandlerClass = Request
+    unread = False
+
+    def communicate(self) -> bool:
+        """Answer a request; returns whether another may follow."""
+        goes_on = super().communicate()
+        if self.unread:
+            with contextlib.suppress(OSError):
+                self._hear_out()
+        return goes_on and not self.unread
+
+    def _hear_out(self) -> None:
+        """A client that sends, and reads when it has sent, finds the answer: to hang up on it at once would destroy that."""
+        self.socket.shutdown(socket.SHUT_WR)
+        end, left = time.monotonic() + LINGER, LINGER_BYTES
+        while left > 0 and (seconds := end - time.monotonic()) > 0:
+            self.socket.settimeout(seconds)
+            got = len(self.socket.recv(65536))
+            left = left - got if got else 0

@@ -2,6 +2,7 @@
 """Bytes on a socket of the built-in server: requests that hide another, and bodies without end."""
 
 import re
+import select
 import socket
 
 from manila_lite.api import server
@@ -90,6 +91,16 @@ class Wire(base.ServiceTest):
                            'any length': [_HEAD + b'Content-Length: %s\r\n\r\n' % (b'9' * 1000)]}.items():
             statuses, said = self.say(*sent)
             self.assertEqual([413], statuses, (name, said[:500]))
+
+    def test_who_sends_on_after_the_answer_still_finds_it(self):
+        for name, head in {'a length': b'Content-Length: 1000000000\r\n\r\n',
+                           'a chunk': b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (self.most + 1)}.items():
+            with socket.create_connection(('127.0.0.1', self.api.port), timeout=60) as wire:
+                wire.sendall(_HEAD + head)
+                select.select([wire], [], [])       # there is an answer
+                for _ in range(20):
+                    wire.sendall(b' ' * 65536)
+                self.assertIn(b' 413 ', wire.makefile('rb').read(), name)
 
     def test_a_body_in_chunks_that_is_no_json(self):
         statuses, said = self.say(_HEAD + b'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n')
