@@ -185,6 +185,18 @@ class Capacity(base.ServiceTest):
         caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
 
 
+class Large(base.ServiceTest):
+    """One pool of a hundred PiB and a few GiB."""
+
+    BACKENDS = {'alpha': 'dummy_pool_size_gb = 104857631.25'}
+
+    def test_its_room_is_told_to_the_last_gibibyte(self):
+        self.admin.share(size=7)
+        pool, = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
+        self.assertEqual((104857631.25, 7), (pool['capabilities']['total_capacity_gb'],
+                                             pool['capabilities']['allocated_capacity_gb']))
+
+
 class Backend(base.ServiceTest):
     """What becomes of operations when the backend misbehaves."""
 
