@@ -17,6 +17,8 @@ metadata = sa.MetaData(naming_convention={
 
 #: Microseconds on every database; the API shows them.
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
+#: GiB, and what is multiplied with them, in double precision: a plain FLOAT has that everywhere else.
+Room = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
 

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Json, Name, Time, flag, ident, metadata, ref, times
+from manila_lite.db.models.base import Json, Name, Room, Time, flag, ident, metadata, ref, times
 
 availability_zones = sa.Table(
     'availability_zones', metadata, ident(), *times(),
@@ -35,15 +35,15 @@ pools = sa.Table(
     'pools', metadata,
     sa.Column('host', Name, primary_key=True),          # host@backend#pool
     sa.Column('backend_host', Name, nullable=False, index=True),
-    sa.Column('total_gb', sa.Float(53), nullable=False),
-    sa.Column('free_gb', sa.Float(53), nullable=False),
-    sa.Column('allocated_gb', sa.Float(53), nullable=False, server_default='0'),
+    sa.Column('total_gb', Room, nullable=False),
+    sa.Column('free_gb', Room, nullable=False),
+    sa.Column('allocated_gb', Room, nullable=False, server_default='0'),
     # Promised by schedulers since the report of this generation.
-    sa.Column('claimed_gb', sa.Float(53), nullable=False, server_default='0'),
-    sa.Column('provisioned_gb', sa.Float(53), nullable=False, server_default='0'),
+    sa.Column('claimed_gb', Room, nullable=False, server_default='0'),
+    sa.Column('provisioned_gb', Room, nullable=False, server_default='0'),
     sa.Column('reserved_percentage', sa.Integer, nullable=False, server_default='0'),
     flag('thin_provisioning'),
-    sa.Column('max_over_subscription_ratio', sa.Float(53), nullable=False, server_default='1'),
+    sa.Column('max_over_subscription_ratio', Room, nullable=False, server_default='1'),
     sa.Column('capabilities', Json, nullable=False),
     sa.Column('generation', sa.Integer, nullable=False, server_default='0'),
     sa.Column('reported_at', Time, nullable=False),

@@ -3,6 +3,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import mysql
 
 revision = '0016'
 down_revision = '0015'
@@ -16,5 +17,5 @@ def upgrade() -> None:
     if op.get_bind().dialect.name != 'mysql':       # a float is double precision everywhere else
         return
     for name, default in _COLUMNS.items():
-        op.alter_column('pools', name, type_=sa.Float(53), existing_type=sa.Float(), existing_nullable=False,
+        op.alter_column('pools', name, type_=mysql.DOUBLE(), existing_type=sa.Float(), existing_nullable=False,
                         existing_server_default=default)
