@@ -3,10 +3,18 @@
 
 import fixtures
 from oslo_config import cfg
+from oslo_messaging._metrics import client as metrics
+from oslo_messaging._tracing import client as tracing
 
 from manila_lite.siblings import conf as options
 from manila_lite.siblings.shares import Shares
 from manila_lite.tests.functional import base, commandline
+
+
+def register_messaging(conf):
+    """oslo.messaging registers these with the configuration of the whole process only; here that is the share service's."""
+    conf.register_opts(tracing.oslo_messaging_tracing, group='oslo_messaging_tracing')
+    conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
 
 
 class Told(fixtures.Fixture):

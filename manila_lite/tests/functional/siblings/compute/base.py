@@ -13,7 +13,7 @@ from oslo_utils import uuidutils
 from manila_lite.db import migrate
 from manila_lite.siblings.compute import cmd
 from manila_lite.siblings.compute.agent import Agent
-from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
+from manila_lite.tests.functional.siblings.share_service import ShareServiceTest, register_messaging
 from manila_lite.tests.services import places
 
 NEWEST = '2.97'
@@ -66,6 +66,7 @@ class Compute(fixtures.Fixture):
             state=self.state, url=self._url, extra=self._extra, default=self._default,
             bus=self.useFixture(places.EmptyBus()).url, database=self.useFixture(places.EmptyDatabase(self.state)).url))
         self.conf = cmd.COMPUTE.configure([f'--config-file={self.file}'], conf=cfg.ConfigOpts())
+        register_messaging(self.conf)
         self.services = cmd.COMPUTE.services(self.conf)
         self.addCleanup(self.services.db.dispose)
         self.addCleanup(self.services.bus.close, 1)

@@ -128,7 +128,7 @@ class AwayTest(ComputeTest):
         super().setUp()
         self.relay = self.useFixture(Relay(int(self.url.rpartition(':')[2])))
         self.compute = self.useFixture(Compute(f'http://127.0.0.1:{self.relay.port}',
-                                               'attach_timeout = 1\n[operations]\nmax_attempts = 4', ''))
+                                               'attach_timeout = 5\n[operations]\nmax_attempts = 4', ''))
         self.me = self.on_compute(self.project)
 
     def away(self, yes):

@@ -9,14 +9,12 @@ from pathlib import Path
 import fixtures
 import webtest
 from oslo_config import cfg
-from oslo_messaging._metrics import client as metrics
-from oslo_messaging._tracing import client as tracing
 
 from manila_lite.siblings.dataproc import cmd, models
 from manila_lite.siblings.dataproc.engine import Engine
 from manila_lite.tests.fixtures import newest_schema
 from manila_lite.tests.functional import base
-from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
+from manila_lite.tests.functional.siblings.share_service import ShareServiceTest, register_messaging
 from manila_lite.tests.services import places
 
 CONFIG = """
@@ -55,12 +53,6 @@ LOGIN = """auth_type = admin_token
 endpoint = {url}/v2
 token = sahara:service:service
 """
-
-
-def register_messaging(conf):
-    """oslo.messaging registers these with the configuration of the whole process only; here that is the share service's."""
-    conf.register_opts(tracing.oslo_messaging_tracing, group='oslo_messaging_tracing')
-    conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
 
 
 class Dataproc(fixtures.Fixture):

@@ -22,7 +22,7 @@ from manila_lite.siblings.dataproc.interface import Result
 from manila_lite.tests.functional.siblings.compute.base import Caller as ComputeCaller
 from manila_lite.tests.functional.siblings.compute.base import Compute
 from manila_lite.tests.functional.siblings.dataproc import victim
-from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Dataproc, register_messaging
+from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Dataproc
 
 _NETWORKS = "networks: [{id: nodes, cidr: 10.88.0.0/16}]"
 _COMPUTE = """networks_file = {networks}
@@ -107,9 +107,7 @@ class OnCompute(fixtures.Fixture):
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         (folder / 'networks.yaml').write_text(_NETWORKS)
         (folder / 'key').write_text(remote.host_key()[0])
-        self.compute = self.useFixture(Compute(self._url, _COMPUTE.format(networks=folder / 'networks.yaml'), agent=False))
-        register_messaging(self.compute.conf)
-        self.compute.start()
+        self.compute = self.useFixture(Compute(self._url, _COMPUTE.format(networks=folder / 'networks.yaml')))
         url = self.useFixture(Http(self.compute)).url
         self.them = ComputeCaller(self.compute.app, 'service', user='sahara')
         self.dataproc = self.useFixture(Dataproc(
