@@ -8,6 +8,7 @@ from alembic import command, context, migration
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from manila_lite.db import repeatable
 from manila_lite.db.engine import Database
 
 _HERE = Path(__file__).parent / 'migrations'
@@ -23,6 +24,7 @@ def _config(db: Database) -> Config:
 def run(metadata: sa.MetaData) -> None:
     """What alembic was asked for is done. For the ``env.py`` of a folder of revisions of these tables."""
     with context.config.attributes['engine'].begin() as connection:
+        repeatable.skip_what_is_done(connection)
         context.configure(connection=connection, target_metadata=metadata,
                           render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
         context.run_migrations()
