@@ -35,10 +35,12 @@ _MISTAKES: dict[type[Exception], str] = {
 
 
 def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
-              more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite') -> cfg.ConfigOpts:
+              more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite',
+              logged: bool = True) -> cfg.ConfigOpts:
     """The configuration is read and logging runs. ``transport_url``: default of a process that is alone.
 
     ``more`` registers the options of a sibling, whose database is called ``database`` where the operator says nothing.
+    ``logged``: the log is written where the configuration says; without it no log is opened, and warnings go to stderr.
 
     :raises errors.BadConfig: the files or the arguments cannot be read.
     """
@@ -57,11 +59,16 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
         conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
+    if logged:
+        _open_log(conf)
+    return conf
+
+
+def _open_log(conf: cfg.ConfigOpts) -> None:
     try:
         log.setup(conf, 'manila_lite')
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
-    return conf
 
 
 def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None,

@@ -26,6 +26,7 @@ from manila_lite.cmd.manage import (
     logs,
     migration,
     options,
+    share_backups,
     share_servers,
     shares,
     shell,
@@ -35,12 +36,13 @@ from manila_lite.db.engine import Database
 
 #: Every command, as the help shows them.
 COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copying.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
-                                *shares.COMMANDS, *share_servers.COMMANDS, *migration.COMMANDS, *ensuring.COMMANDS,
-                                *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
+                                *shares.COMMANDS, *share_servers.COMMANDS, *share_backups.COMMANDS, *migration.COMMANDS,
+                                *ensuring.COMMANDS, *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
 
 #: What each category is about.
 CATEGORIES = {'db': 'the schema, old rows, and the way to another database', 'service': 'services and their heartbeats',
                'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
+               'share_backup': 'records of backups',
                'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
                'config': 'the configuration', 'version': 'what is installed',
                'logs': 'what the log files of this machine say',
@@ -68,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
-    parser.set_defaults(body=command.body)
+    parser.set_defaults(body=command.body, logged=command.logged)
     for found in command.arguments:
         group = parser.add_mutually_exclusive_group(required=True) if isinstance(found, tuple) else parser
         for one in found if isinstance(found, tuple) else (found,):
@@ -92,7 +94,8 @@ def _run(argv: Sequence[str]) -> int:
     log.register_options(cfg.CONF)
     cfg.CONF.set_default('use_stderr', True)        # standard output is for what was asked for
     conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
-                            *(f'--config-dir={name}' for name in args.config_dir)], transport_url='inproc://')
+                            *(f'--config-dir={name}' for name in args.config_dir)],
+                           transport_url='inproc://', logged=args.logged)
     if args.body is not database.sync:
         logging.getLogger('alembic').setLevel(logging.WARNING)      # it says at each look that it looks
     try:

@@ -67,12 +67,16 @@ FORMAT = argument('--format', '--format_output', dest='format', choices=['table'
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """``manila-manage CATEGORY NAME``, or without a name. The body's docstring is its help; it returns the exit status."""
+    """``manila-manage CATEGORY NAME``, or without a name. The body's docstring is its help; it returns the exit status.
+
+    ``logged``: it writes to the log as any process does. One that reads nothing but files need not be able to.
+    """
 
     category: str
     name: str
     body: Callable[[Call], int]
     arguments: Sequence[Argument | tuple[Argument, ...]] = ()
+    logged: bool = True
 
 
 def natural(text: str) -> int:

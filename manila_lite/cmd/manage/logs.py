@@ -123,8 +123,8 @@ def _write(line: bytes) -> None:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('logs', 'errors', log_errors),
+    Command('logs', 'errors', log_errors, logged=False),
     Command('logs', 'syslog', log_syslog, [
         argument('lines', nargs='?', type=natural, default=10, help='how many; default: 10'),
-        argument('--file', type=Path, help='another file than those two')]),
+        argument('--file', type=Path, help='another file than those two')], logged=False),
 )

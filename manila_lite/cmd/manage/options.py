@@ -43,6 +43,6 @@ def version_list(call: Call) -> int:
 
 COMMANDS: Sequence[Command] = (
     Command('config', 'list', config_list, [
-        argument('--changed', action='store_true', help='only what files or the environment set'), FORMAT]),
-    Command('version', 'list', version_list),
+        argument('--changed', action='store_true', help='only what files or the environment set'), FORMAT], logged=False),
+    Command('version', 'list', version_list, logged=False),
 )

@@ -4,11 +4,9 @@
 import contextlib
 import datetime
 import signal
-from pathlib import Path
 
 import fixtures
 import sqlalchemy as sa
-import testtools
 from oslo_config import cfg
 from oslo_utils import timeutils
 
@@ -31,18 +29,14 @@ _ECHO = {
 }
 
 
-class CopyTest(testtools.TestCase):
+class CopyTest(manage.AloneTest):
     """A source on SQLite, and an empty target of the run's kind."""
 
-    def setUp(self):
-        super().setUp()
-        self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.config = self.state / 'old.conf'
-        self.configure('old', f'sqlite:///{self.state}/old.sqlite')
-        self.url = self.useFixture(places.EmptyDatabase(self.state)).url
-        self.new = self.configure('new', self.url)
+    def configure(self):
+        self.config = self.naming(f'sqlite:///{self.state}/old.sqlite', 'old')
+        self.new = self.naming(self.url, 'new')
 
-    def configure(self, name, url):
+    def naming(self, url, name):
         """Return a configuration file with this database."""
         path = self.state / f'{name}.conf'
         path.write_text(_CONFIG.format(state=self.state, url=url.replace('$', '$$')))
@@ -259,7 +253,7 @@ class Refused(CopyTest):
     def test_same_database(self):
         self.new = self.config
         self.refused('is the configured database')
-        self.new = self.configure('again', f'sqlite:///{self.state}/../{self.state.name}/old.sqlite')
+        self.new = self.naming(f'sqlite:///{self.state}/../{self.state.name}/old.sqlite', 'again')
         self.refused('is the configured database')
 
     def test_service_that_is_up(self):
@@ -346,7 +340,7 @@ class CutOff(CopyTest):
         if places.backend() == 'mysql':
             # It cannot take back what was made until then.
             self.refused('has a schema at ', 'Make an empty database')
-            self.new = self.configure('anew', self.useFixture(places.EmptyDatabase(self.state)).url)
+            self.new = self.naming(self.useFixture(places.EmptyDatabase(self.state)).url, 'anew')
         self.copy()
         self.assert_copied()
 

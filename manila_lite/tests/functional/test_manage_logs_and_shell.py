@@ -82,11 +82,23 @@ class Logs(Alone):
         self.assertEqual(wanted, self.manage('logs', 'errors')[0].splitlines())
 
     def test_a_log_that_cannot_be_written(self):
-        self.configure(f'log_file = {self.folder}/none/x.log')
-        for words in (('logs', 'errors'), ('db', 'version')):
-            out, err = self.manage(*words, status=2)
-            self.assertEqual(('', 1), (out, err.count('\n')), err)
-            self.assertIn('log_file', err)
+        path = self.folder / 'none/x.log'
+        self.configure(f'log_file = {path}')
+        out, err = self.manage('db', 'version', status=2)
+        self.assertEqual(('', 1), (out, err.count('\n')), err)
+        self.assertIn('log_file', err)
+        self.assertEqual(f'manila-manage: {path}: No such file or directory\n', self.refusal('logs', 'errors'))
+        self.assertIn(str(path), self.manage('config', 'list', '--changed')[0])
+
+    def test_who_only_reads_makes_no_file(self):
+        self.configure(f'log_dir = {self.folder}')
+        self.assertIn('there is no *.log', self.refusal('logs', 'errors'))
+        self.refusal('logs', 'syslog', '--file', self.folder / 'none')
+        self.manage('config', 'list')
+        self.manage('version', 'list')
+        self.assertEqual([], list(self.folder.iterdir()))
+        self.manage('db', 'version')
+        self.assertNotEqual([], list(self.folder.iterdir()))
 
     def test_a_file(self):
         path = self.write('x.log', _LOG)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage share_backup``: records of backups, for when the backend that made them, or their export, is lost."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import context, errors, states
+from manila_lite.cmd.manage.command import GOOD, Call, Command, argument
+from manila_lite.db import hosts, services, share_backups, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db.engine import Connection
+from manila_lite.operations import backing_up
+from manila_lite.rpc import transport
+
+_FORCE = ' Add --force to do it all the same.'
+#: Statuses in which nobody counts on the backup.
+_UNWANTED = ('error', 'error_deleting', 'deleting')
+
+
+def update_host(call: Call) -> int:
+    """Give the backups of a backend to another one, with the deletions that wait for it. Their shares stay where they are.
+
+    For a backend that is gone for good: the new one, which has to mount the same exports, deletes them from then on.
+    """
+    old, new = call.args.currenthost, call.args.newhost
+    if old == new or not (_is_backend(old) and _is_backend(new)):
+        raise errors.Invalid('--currenthost and --newhost must be two backends, each as host@backend')
+    with call.db.writer() as conn:
+        if not call.args.force:
+            _check(call, conn, old, new)
+        backups, deletions = share_backups.hand_over(conn, old, new)
+    print(f'From {old} to {new}: {backups} backups, {deletions} deletions that waited.')
+    return GOOD
+
+
+def _is_backend(name: str) -> bool:
+    host, _, section = name.partition('@')
+    return bool(host and section) and '#' not in name
+
+
+def _check(call: Call, conn: Connection, old: str, new: str) -> None:
+    up = {row.host: services.is_up(row.heartbeat_at, row.stopped, call.conf.service_down_time)
+          for row in services.list_services(conn, {'binary': 'manila-share'})}
+    if not up.get(new):
+        raise errors.Invalid(f'{new} is not up: start its manila-share first, and see "manila-manage host list".{_FORCE}')
+    if up.get(old):
+        raise errors.Conflict(f'{old} is up: it can delete its backups itself.{_FORCE}')
+    if busy := hosts.busy(conn, old):
+        raise errors.Conflict(f'{busy} operations of {old} are being worked on: wait until their leases are over.{_FORCE}')
+
+
+def delete(call: Call) -> int:
+    """Delete the record of a backup. What its export has of it stays there."""
+    ident, reached = call.args.backup, call.services()
+    try:
+        with call.db.writer() as conn:
+            backup = share_backups.by_id(conn, ident)
+            if backup is None:
+                raise errors.NotFound.of('share backup', ident)
+            if not call.args.force:
+                _refuse(conn, backup)
+            _forget(conn, context.admin(reached), backup)
+    finally:
+        reached.bus.close()
+        transport.cleanup()
+    print(f'The record of backup {ident} is gone. Nothing else was touched: {ident} may still be a directory in the export of '
+          f'type {backup.backup_type}, or at {backup.host}.')
+    return GOOD
+
+
+def _forget(conn: Connection, ctx: context.RequestContext, backup: Any) -> None:
+    backing_up.share_ended(conn, ctx, backup)
+    backing_up.withdraw(conn, ctx, backup)
+    rows.drop_of(conn, backup.id, share_backups.KINDS)
+    if not transitions.remove(conn, states.SHARE_BACKUP, (backup.id,), backup.status):
+        raise errors.WrongState(f'backup {backup.id} is no longer {backup.status}: look again.')
+
+
+def _refuse(conn: Connection, backup: Any) -> None:
+    if backup.status not in _UNWANTED:
+        raise errors.WrongState(f'backup {backup.id} is {backup.status}: delete it with "openstack share backup delete".'
+                                f'{_FORCE}')
+    if share_backups.is_held(conn, backup.id):
+        raise errors.WrongState(f'backup {backup.id} is being worked on: wait until that has ended.{_FORCE}')
+
+
+COMMANDS: Sequence[Command] = (
+    Command('share_backup', 'update_host', update_host, [
+        argument('--currenthost', required=True, metavar='HOST', help='host@backend that made the backups'),
+        argument('--newhost', required=True, metavar='HOST', help='host@backend that will delete them'),
+        argument('--force', action='store_true', help='also to a backend that is not up, and from one that is')]),
+    Command('share_backup', 'delete', delete, [
+        argument('backup', help='id of the backup'),
+        argument('--force', action='store_true', help='in any status, and while it is worked on')]),
+)
