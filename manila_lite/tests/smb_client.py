@@ -43,6 +43,13 @@ def call(netns, path, user, password, command, *, text=None):
     return done.returncode == 0 and not any(word in said for word in _FAILED), said
 
 
+def ask(netns, path, user, password, command):
+    """Ask the server of a share for what is beside files, by a command of rpcclient's; returns (worked, what was said)."""
+    done = subprocess.run(['nsenter', f'--net=/run/netns/{netns}', 'rpcclient', '-s', '/dev/null', path.split('\\')[2], '-U',
+                           f'{user}%{password}', '-c', command], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
 class Session:
     """A client that stays connected."""
 

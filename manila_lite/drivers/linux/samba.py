@@ -8,10 +8,11 @@ so in time is ended, and its client connects anew.
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -31,6 +32,9 @@ LOG = log.getLogger(__name__)
 _RUN_LENGTH = 70
 _ANSWER_SECONDS = '10'
 _END_SECONDS = 10.0
+#: From so many clients on, those who work for them are asked all at once, which takes a second however many they are.
+_MANY = 16
+_PONG = re.compile(r'^PONG from pid (\d+)$', re.MULTILINE)
 #: Processes of smbd that work for no client.
 _HOUSEKEEPERS = ('smbd-notifyd', 'smbd-cleanupd', 'notifyd', 'cleanupd')
 
@@ -171,8 +175,18 @@ class Samba(FileServer):
                     self._control(process.pid, 'ping')]):
             raise CommandFailed(f'the CIFS server does not answer; see {self._state}/samba.log')
         with contextlib.suppress(psutil.NoSuchProcess):
-            for child in process.children():
-                self._settle(child)
+            children = process.children()
+            settled = self._answering() if len(children) >= _MANY else frozenset()
+            for child in children:
+                if child.pid not in settled:
+                    self._settle(child)
+
+    def _answering(self) -> Collection[int]:
+        """Return the processes that have answered within a second."""
+        with contextlib.suppress(CommandFailed):
+            said = run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', '1', 'all', 'ping')
+            return frozenset(map(int, _PONG.findall(said)))
+        return frozenset()
 
     def _settle(self, child: psutil.Process) -> None:
         """The process of a client has read what it was told, or ended. One that is just ending does not answer."""

@@ -117,7 +117,7 @@ class SmbShares:
         why = smbconf.objection(called)
         for other in self.served():
             if other != name and smbconf.name_of(self._known(other)).casefold() == called.casefold():
-                why = f'share {other} is called so, and to clients of CIFS upper and lower case are the same'
+                why = 'another share is called so, and to clients of CIFS upper and lower case are the same'
         if why:
             raise errors.Final(f'The share cannot be called {called}: {why}.')
 

@@ -5,21 +5,28 @@ Each server has a copy of it. To Samba every user has to be an account of the ma
 of its own (``nss_wrapper``), so that the machine itself gets none.
 """
 
+import contextlib
 import dataclasses
+import hashlib
 import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from oslo_log import log
+
 from manila_lite import kinds
 from manila_lite.drivers.linux.clients import Block
 
-#: What a user can be called here.
-NAME = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}')
+LOG = log.getLogger(__name__)
+
+#: What a user can be called here. S-1-1-0 and the like mean other people than the one who is called so: everybody, here.
+NAME = re.compile(r'(?![Ss]-[0-9])[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}')
 _TAKEN = frozenset({'root', 'nobody'})
 _HASH = re.compile(r'[0-9A-Fa-fX*]{32}')
-_FIRST_UID = 100_000
+#: Above the accounts of machines; and what Samba makes of them, twice as much and a bit, has 32 bits.
+_FIRST_UID, _UIDS = 1 << 20, 1 << 30
 _NOGROUP = 65534
 _ACCOUNTS = 'root:x:0:0::/:/bin/false\nnobody:x:65534:65534::/:/bin/false\n'
 _GROUPS = 'root:x:0:\nnogroup:x:65534:\n'
@@ -60,9 +67,23 @@ def is_installed() -> bool:
     return any(Path('/usr/lib').glob(f'*/{_LIBRARY}'))
 
 
+def uids(names: Iterable[str]) -> dict[str, int]:
+    """Return the number of each user's account. It stays the same whoever else comes and goes.
+
+    A session that is open knows its user by this number alone: had somebody else the number by now, it would be theirs.
+    """
+    found: dict[int, str] = {}
+    for name in names:
+        uid = int.from_bytes(hashlib.sha256(name.casefold().encode()).digest()[:8], 'big') % _UIDS
+        while uid in found:
+            uid = (uid + 1) % _UIDS
+        found[uid] = name
+    return {name: _FIRST_UID + uid for uid, name in found.items()}
+
+
 def give_accounts(folder: Path, names: Iterable[str]) -> None:
     """The files with accounts are there."""
-    lines = [f'{name}:x:{_FIRST_UID + number}:{_NOGROUP}::/:/bin/false\n' for number, name in enumerate(names)]
+    lines = [f'{name}:x:{uid}:{_NOGROUP}::/:/bin/false\n' for name, uid in uids(names).items()]
     replace(folder / 'passwd', _ACCOUNTS + ''.join(lines))
     replace(folder / 'group', _GROUPS)
 
@@ -76,7 +97,9 @@ def replace(file: Path, text: str) -> None:
 
 
 class Users:
-    """The operator's list, and a server's copy of it."""
+    """The operator's list, and a server's copy of it. The copy stands in for a list that cannot be read: rules that find no
+    user are in error for good, and that is not what an operator means who loses a file.
+    """
 
     def __init__(self, source: str | None, folder: Path):
         self._source = Path(source) if source else None
@@ -89,8 +112,11 @@ class Users:
             return []
         try:
             return list(read(self._source.read_text(errors='replace')))
-        except FileNotFoundError:
-            return []
+        except OSError as bad:
+            LOG.warning('linux_cifs_users: %s; who was known before still is, and nobody else', bad)
+        with contextlib.suppress(OSError):
+            return list(read((self._folder / 'smbpasswd').read_text(errors='replace')))
+        return []
 
     def copy(self) -> None:
         """The server knows the users of now. It looks at each login."""
@@ -104,9 +130,9 @@ class Users:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._folder.chmod(0o700)
         users = self._read()
-        give_accounts(self._folder, (user.name for user in users))
-        replace(self._folder / 'smbpasswd',
-                ''.join(f'{user.name}:{_FIRST_UID + number}:{user.rest}\n' for number, user in enumerate(users)))
+        numbers = uids(user.name for user in users)
+        give_accounts(self._folder, numbers)
+        replace(self._folder / 'smbpasswd', ''.join(f'{user.name}:{numbers[user.name]}:{user.rest}\n' for user in users))
 
     def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
         """Return whom the rules let in that can be expressed, as ``smbconf.section`` takes it, and a result for every rule."""

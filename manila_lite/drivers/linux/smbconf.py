@@ -4,6 +4,8 @@
 Whoever is let in works as root there, as over NFS: what a user may do is said by the rules of the share, not by the modes of
 files. That is by ``admin users`` and not by ``force user``: with that one smbd, when it closes what is denied, would take
 everybody for root, and close the sessions of those who are still let in, too.
+
+Beside files smbd offers nothing. Its calls to ask who else there is would tell each user of every project the names of all.
 """
 
 import re
@@ -28,6 +30,8 @@ _GLOBAL = """# Written by manila_lite, which writes it anew when anything change
   load printers = no
   printcap name = /dev/null
   disable spoolss = yes
+  rpc start on demand helpers = no
+  multicast dns register = no
   map to guest = never
   restrict anonymous = 2
   access based share enum = yes

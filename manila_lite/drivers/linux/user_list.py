@@ -12,11 +12,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 from manila_lite.drivers.linux import smb_users
 from manila_lite.drivers.linux.run import ENV, CommandFailed
 
+#: Bytes of a password that smbpasswd takes as a whole.
+_LONGEST = 254
 _CONF = """[global]
 passdb backend = smbpasswd:{folder}/smbpasswd
 private dir = {folder}
@@ -38,7 +41,7 @@ def entry(name: str, password: str) -> str:
         smb_users.give_accounts(folder, [name])
         try:
             done = subprocess.run(('smbpasswd', '-c', f'{folder}/conf', '-s', '-a', name), check=False, timeout=60,
-                                  input=f'{password}\n{password}\n', capture_output=True, text=True,
+                                  input=f'{password}\n{password}\n', capture_output=True, encoding='utf-8', errors='replace',
                                   env={**ENV, **smb_users.wrapped(folder)})
         except (OSError, subprocess.TimeoutExpired) as bad:
             raise CommandFailed(f'smbpasswd, of the package samba-common-bin: {bad}') from bad
@@ -52,14 +55,27 @@ def put(file: Path, name: str, line: str) -> bool:
     """The list has this line for the user, or none. Says whether it had one before."""
     with (file.parent / f'{file.name}.lock').open('a') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
-        others = [known for known in lines if known.partition(':')[0].casefold() != name.casefold()]
+        lines = file.read_text().splitlines() if file.exists() else []
+        others = [f'{known}\n' for known in lines if known.partition(':')[0].casefold() != name.casefold()]
         smb_users.replace(file, ''.join([*others, line]))
     return len(others) < len(lines)
 
 
 def _password() -> str:
-    return getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip('\n')
+    """Return what was typed, or read.
+
+    :raises ValueError: it can be no password; never with what it is.
+    """
+    try:
+        given = getpass.getpass() if sys.stdin.isatty() else sys.stdin.buffer.readline().decode()
+        password = given.removesuffix('\n').removesuffix('\r')
+        size = len(password.encode())
+    except UnicodeError:
+        raise ValueError('a password has to be UTF-8') from None
+    if not 0 < size <= _LONGEST or any(unicodedata.category(one) == 'Cc' for one in password):
+        # Nobody means the one that is empty. Of those that are longer smbpasswd would take the beginning.
+        raise ValueError(f'a password has 1 to {_LONGEST} bytes and no control characters')
+    return password
 
 
 def main() -> None:
@@ -81,7 +97,7 @@ def _change(arguments: argparse.Namespace) -> str | None:
         if arguments.delete:
             return None if put(arguments.file, arguments.name, '') else f'{arguments.name} is not in {arguments.file}'
         put(arguments.file, arguments.name, entry(arguments.name, _password()))
-    except (CommandFailed, OSError) as bad:
+    except (CommandFailed, OSError, ValueError) as bad:
         return str(bad)
     return None
 

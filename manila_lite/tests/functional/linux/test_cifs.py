@@ -1,146 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """CIFS shares: a real smbd, and what a real client may do with them."""
 
-import contextlib
 import dataclasses
-import shutil
-import stat
-import subprocess
-import sys
-import tempfile
-import unittest
 from pathlib import Path
 
-import fixtures
-import psutil
-import testtools
-from oslo_utils import uuidutils
-
 from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs, check, smb_users, user_list
+from manila_lite.drivers.linux import btrfs, user_list
 from manila_lite.tests import process, smb_client
-from manila_lite.tests.functional.linux import api_base, base, server_base
+from manila_lite.tests.functional.linux import api_base, base, cifs_base, server_base
+from manila_lite.tests.functional.linux.cifs_base import Cifs, needs_samba, processes
 
 FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
 
 
-class _Conf:
-    linux_cifs_users = '/there'
-
-
-LACKS = check.lacks_for_cifs(_Conf) or smb_client.missing()
-needs_samba = unittest.skipIf(LACKS, f'CIFS shares need {LACKS}')
-
-
-def processes(place):
-    """Return the programs of Samba that run for a state directory."""
-    found = []
-    for one in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if any(f'{place}' in word and word.endswith('smb.conf') for word in one.cmdline()):
-                found.append(one)
-    return found
-
-
-class Cifs:
-    """For a test of one backend: it has users, and shares for them. Users have their names as passwords."""
-
-    @classmethod
-    def setUpClass(cls):
-        folder = Path(tempfile.mkdtemp(prefix='ml-users-'))
-        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        cls.users = folder / 'users'
-        for name in ('alice', 'bobby', 'carol'):
-            cls.know(name, name)
-        cls.OPTIONS = f'linux_cifs_users = {cls.users}\n'
-        super().setUpClass()
-
-    @classmethod
-    def know(cls, name, password):
-        """The operator's list has the user."""
-        user_list.put(cls.users, name, user_list.entry(name, password))
-
-    def cifs(self, server=None, **more):
-        """Return a new share, with its export locations."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool', server=server, **more)
-        share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
-        self.addCleanup(lambda: self.driver.delete_share(share))
-        return share
-
-    def rules(self, *rows):
-        """Return rules, given as (user, level)."""
-        return tuple(kinds.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
-
-    def allow(self, share, *rows):
-        """Exactly these rules, as (user, level), are in force."""
-        given = self.rules(*rows)
-        results = self.driver.update_access(share, given)
-        self.assertEqual({rule.id: None for rule in given}, {ident: result.error for ident, result in results.items()})
-
-    def smb(self, share, user, command, *, at=0, text=None, password=None):
-        """Do something as a client; returns (worked, what it said)."""
-        return smb_client.call(self.client, share.export_locations[at].path, user, password or user, command, text=text)
-
-    def writes(self, share, user, name='f', text='hello', **more):
-        """The client wrote a file, and reads it."""
-        worked, said = self.smb(share, user, f'put local {name}', text=text, **more)
-        self.assertTrue(worked, said)
-        self.reads(share, user, name, text, **more)
-
-    def reads(self, share, user, name='f', text='hello', **more):
-        """The client reads a file."""
-        self.assertEqual((True, text), self.smb(share, user, f'get {name} there', **more))
-
-    def denied(self, share, user, command='ls', why='NT_STATUS_ACCESS_DENIED', **more):
-        """The client was refused with this error."""
-        worked, said = self.smb(share, user, command, **more)
-        self.assertFalse(worked, f'it worked: {said}')
-        self.assertIn(why, said)
-
-    def session(self, share, user, password=None):
-        """Return a client that stays connected until the test ends."""
-        client = smb_client.Session(self.client, share.export_locations[0].path, user, password or user)
-        self.addCleanup(client.close)
-        return client
-
-    def ensured(self, share, *rows):
-        """Return what the driver finds out about one share."""
-        return self.driver.ensure_shares([kinds.EnsureTarget(share, self.rules(*rows))])[share.id]
-
-
 @needs_samba
-class UserList(testtools.TestCase):
-    """The operator's command."""
-
-    def setUp(self):
-        super().setUp()
-        self.file = Path(self.useFixture(fixtures.TempDir()).path, 'users')
-
-    def run_it(self, *words, said=''):
-        """Run the command; returns its exit status and what it complained of."""
-        done = subprocess.run([sys.executable, '-m', user_list.__name__, *words], input=said, capture_output=True, text=True,
-                              timeout=120, check=False)
-        return done.returncode, done.stderr
-
-    def test_users_come_change_and_go(self):
-        for name, password in (('alice', 'one'), ('bobby', 'two'), ('Alice', 'three')):
-            self.assertEqual((0, ''), self.run_it(str(self.file), name, said=f'{password}\n'))
-        self.assertEqual(['bobby', 'Alice'], [user.name for user in smb_users.read(self.file.read_text())])
-        self.assertEqual(0o600, stat.S_IMODE(self.file.stat().st_mode))
-        self.assertEqual((0, ''), self.run_it('--delete', str(self.file), 'alice'))
-        self.assertIn('not in', self.run_it('--delete', str(self.file), 'alice')[1])
-        self.assertIn('no name', self.run_it(str(self.file), 'a b:c', said='x\n')[1])
-        self.assertEqual(['bobby'], [user.name for user in smb_users.read(self.file.read_text())])
-
-
-@needs_samba
-class Plain(Cifs, base.LinuxTest):
+class Plain(cifs_base.Plain):
     """A backend without share servers."""
-
-    @property
-    def client(self):
-        """Return the namespace of a client."""
-        return self.fabric.name('one')
 
     @property
     def samba(self):
@@ -256,24 +131,18 @@ class Plain(Cifs, base.LinuxTest):
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
         self.writes(share, 'alice')
 
-    def test_the_list_of_users_is_followed(self):
-        share, rule = self.cifs(), ('daisy', 'rw')
-        before = self.driver.fingerprint()
-        self.assertIn('no user daisy', self.driver.update_access(share, self.rules(rule))['r0'].error)
-        self.know('daisy', 'first')
-        self.assertNotEqual(before, self.driver.fingerprint())
-        self.assertIsNone(self.ensured(share, rule).rules['r0'].error)
-        self.writes(share, 'daisy', password='first')
-        self.know('daisy', 'second')
-        self.ensured(share, rule)
-        self.denied(share, 'daisy', why='NT_STATUS_LOGON_FAILURE', password='first')
-        self.reads(share, 'daisy', password='second')
-        client = self.session(share, 'daisy', 'second')
-        user_list.put(self.users, 'daisy', '')
-        self.assertIn('no user daisy', self.ensured(share, rule).rules['r0'].error)
-        self.denied(share, 'daisy', why='NT_STATUS_LOGON_FAILURE', password='second')
-        worked, said = client.call('get f there')
-        self.assertFalse(worked, said)
+    def test_many_clients_follow_the_rules(self):
+        share = self.cifs()
+        self.allow(share, ('alice', 'rw'), ('bobby', 'rw'))
+        clients = [self.session(share, 'bobby' if number else 'alice') for number in range(20)]
+        hung = max(self.samba.process.children(), key=lambda one: one.create_time())
+        hung.suspend()
+        self.allow(share, ('alice', 'rw'))
+        self.assertTrue(clients[0].call('put local f', 'x')[0])
+        for client in clients[1:-1]:
+            worked, said = client.call('ls')
+            self.assertFalse(worked, said)
+        self.assertFalse(hung.is_running())
 
     def test_snapshots(self):
         share = self.cifs()

@@ -20,7 +20,8 @@ def rules(*rows):
 class Lists(testtools.TestCase):
     def test_only_users_are_read(self):
         text = '\n'.join((f'alice:70000:{REST}', '# a comment', '', f'Alice:1:{REST}', f'root:0:{REST}', f'nobody:1:{REST}',
-                          f'"x y":1:{REST}', f'@wheel:1:{REST}', f'b%u:1:{REST}', 'short:1:2', 'none:1:zz:', f'bob:x:{REST}'))
+                          f'"x y":1:{REST}', f'@wheel:1:{REST}', f'b%u:1:{REST}',
+                          f'S-1-1-0:1:{REST}', f's-1-5-11:1:{REST}', 'short:1:2', 'none:1:zz:', f'bob:x:{REST}'))
         self.assertEqual([smb_users.User('alice', REST), smb_users.User('bob', REST)], list(smb_users.read(text)))
 
     def test_a_server_has_a_copy_that_follows(self):
@@ -31,16 +32,38 @@ class Lists(testtools.TestCase):
         self.assertEqual('', copy.read_text())
         (root / 'users').write_text(f'alice:0:{REST}\nbob:0:{REST}\n')
         users.copy()
-        self.assertEqual([f'alice:100000:{REST}', f'bob:100001:{REST}'], copy.read_text().splitlines())
-        self.assertIn('bob:x:100001:', passwd.read_text())
+        numbers = smb_users.uids(['alice', 'bob'])
+        self.assertEqual([f'{name}:{number}:{REST}' for name, number in numbers.items()], copy.read_text().splitlines())
+        self.assertIn(f'bob:x:{numbers["bob"]}:', passwd.read_text())
         for place, mode in ((copy, 0o600), (passwd, 0o600), (copy.parent, 0o700)):
             self.assertEqual(mode, stat.S_IMODE(place.stat().st_mode))
         before = copy.stat()
         users.copy()
         self.assertEqual(before, copy.stat())
-        (root / 'users').unlink()
+        (root / 'users').write_text('')
         users.copy()
         self.assertEqual('', copy.read_text())
+
+    def test_a_list_that_is_lost_takes_nobody_along(self):
+        root = Path(self.useFixture(fixtures.TempDir()).path)
+        (root / 'users').write_text(f'alice:0:{REST}\n')
+        smb_users.Users(str(root / 'users'), root / 'private').copy()
+        before = (root / 'private' / 'smbpasswd').read_text()
+        (root / 'users').unlink()
+        users = smb_users.Users(str(root / 'users'), root / 'private')
+        users.copy()
+        self.assertEqual(before, (root / 'private' / 'smbpasswd').read_text())
+        _, results = users.blocks(rules(('user', 'alice', 'rw'), ('user', 'bob', 'rw')))
+        self.assertEqual([None, 'this backend has no user bob; ask its operator for one'],
+                         [results[ident].error for ident in ('0', '1')])
+
+    def test_a_user_keeps_its_number_whoever_else_there_is(self):
+        names = [f'user{number}' for number in range(500)]
+        numbers = smb_users.uids(names)
+        self.assertEqual(500, len(set(numbers.values())))
+        self.assertEqual({name: numbers[name] for name in names[7:]}, smb_users.uids(names[7:]))
+        self.assertEqual({'USER7': numbers['user7']}, smb_users.uids(['USER7']))
+        self.assertGreater((1 << 31) - 1000, max(numbers.values()))
 
     def test_no_list_has_no_users(self):
         users = smb_users.Users(None, Path('/nowhere'))

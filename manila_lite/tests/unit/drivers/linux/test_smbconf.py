@@ -39,7 +39,8 @@ class Sections(testtools.TestCase):
         texts = {smbconf.main(Path(state), Path(run), port) for state, run, port in (
             ('/s', '/r', 445), ('/t', '/r', 445), ('/s', '/q', 445), ('/s', '/r', 446))}
         self.assertEqual(4, len(texts))
-        for line in ('map to guest = never', 'disable netbios = yes', 'server min protocol = SMB2_10'):
+        for line in ('map to guest = never', 'disable netbios = yes', 'server min protocol = SMB2_10',
+                     'rpc start on demand helpers = no', 'multicast dns register = no'):
             self.assertIn(f'  {line}\n', min(texts))
 
     def test_names(self):

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CIFS shares and users for them: a real smbd, and a real client."""
+
+import contextlib
+import dataclasses
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import psutil
+from oslo_utils import uuidutils
+
+from manila_lite import kinds
+from manila_lite.drivers.linux import check, user_list
+from manila_lite.tests import smb_client
+from manila_lite.tests.functional.linux import base
+
+
+class _Conf:
+    linux_cifs_users = '/there'
+
+
+LACKS = check.lacks_for_cifs(_Conf) or smb_client.missing()
+needs_samba = unittest.skipIf(LACKS, f'CIFS shares need {LACKS}')
+
+
+def processes(place):
+    """Return the programs of Samba that run for a state directory."""
+    found = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(f'{place}' in word and word.endswith('smb.conf') for word in one.cmdline()):
+                found.append(one)
+    return found
+
+
+class Cifs:
+    """For a test of one backend: it has users, and shares for them. Users have their names as passwords."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = Path(tempfile.mkdtemp(prefix='ml-users-'))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.users = folder / 'users'
+        for name in ('alice', 'bobby', 'carol'):
+            cls.know(name, name)
+        cls.OPTIONS = f'linux_cifs_users = {cls.users}\n'
+        super().setUpClass()
+
+    @classmethod
+    def know(cls, name, password):
+        """The operator's list has the user."""
+        user_list.put(cls.users, name, user_list.entry(name, password))
+
+    def cifs(self, server=None, **more):
+        """Return a new share, with its export locations."""
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool', server=server, **more)
+        share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
+        self.addCleanup(lambda: self.driver.delete_share(share))
+        return share
+
+    def rules(self, *rows):
+        """Return rules, given as (user, level)."""
+        return tuple(kinds.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
+
+    def allow(self, share, *rows):
+        """Exactly these rules, as (user, level), are in force."""
+        given = self.rules(*rows)
+        results = self.driver.update_access(share, given)
+        self.assertEqual({rule.id: None for rule in given}, {ident: result.error for ident, result in results.items()})
+
+    def smb(self, share, user, command, *, at=0, text=None, password=None):
+        """Do something as a client; returns (worked, what it said)."""
+        return smb_client.call(self.client, share.export_locations[at].path, user, password or user, command, text=text)
+
+    def writes(self, share, user, name='f', text='hello', **more):
+        """The client wrote a file, and reads it."""
+        worked, said = self.smb(share, user, f'put local {name}', text=text, **more)
+        self.assertTrue(worked, said)
+        self.reads(share, user, name, text, **more)
+
+    def reads(self, share, user, name='f', text='hello', **more):
+        """The client reads a file."""
+        self.assertEqual((True, text), self.smb(share, user, f'get {name} there', **more))
+
+    def denied(self, share, user, command='ls', why='NT_STATUS_ACCESS_DENIED', **more):
+        """The client was refused with this error."""
+        worked, said = self.smb(share, user, command, **more)
+        self.assertFalse(worked, f'it worked: {said}')
+        self.assertIn(why, said)
+
+    def session(self, share, user, password=None):
+        """Return a client that stays connected until the test ends."""
+        client = smb_client.Session(self.client, share.export_locations[0].path, user, password or user)
+        self.addCleanup(client.close)
+        return client
+
+    def ensured(self, share, *rows):
+        """Return what the driver finds out about one share."""
+        return self.driver.ensure_shares([kinds.EnsureTarget(share, self.rules(*rows))])[share.id]
+
+
+class Plain(Cifs, base.LinuxTest):
+    """A backend without share servers."""
+
+    @property
+    def client(self):
+        """Return the namespace of a client."""
+        return self.fabric.name('one')
