@@ -22,7 +22,7 @@ from manila_lite.drivers.interface import (
     capabilities_of,
     replication_of,
 )
-from manila_lite.drivers.linux import check, ip, locations, shaping, smb_users
+from manila_lite.drivers.linux import check, ip, locations, smb_users
 from manila_lite.drivers.linux.backups import Backups, LinuxBackups
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.directory import Directory
@@ -36,6 +36,7 @@ from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.outlets import Outlets, protocols
 from manila_lite.drivers.linux.pool import GIB, Pool
+from manila_lite.drivers.linux.promises import LinuxPromises
 from manila_lite.drivers.linux.replication import LinuxReplication
 from manila_lite.drivers.linux.run import CommandFailed
 from manila_lite.drivers.linux.servers import Servers
@@ -55,7 +56,7 @@ _OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_cifs_port', 'linux_c
                'linux_grace_period')
 
 
-class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxShareManaging, Resizes, Snapshots,
+class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPromises, LinuxShareManaging, Resizes, Snapshots,
                   MountsSnapshots, Clones, Reverts, LinuxGroupSnapshots, LinuxBackups):
     """NFS and CIFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
@@ -165,7 +166,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
         self._vet(share)
         with self._alone(share.id):
             outlet = self._outlet_of(share)
-            self._limit(share)
+            self._limit_new(share)
             make()
             outlet.serve(share.id, self._pool.share(share.id), (), share.mount_point_name)
         return self._locations(share)
@@ -287,26 +288,6 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxSha
             self._ensuring.sized(ident, snapshot.share.size)
             outlet.serve_again(ident, self._pool.share(ident))
         self._btrfs.purge(ident)
-
-    # Promises ---------------------------------------------------------------------------------
-
-    def _limit(self, share: kinds.Share) -> bool:
-        """What clients transfer is limited as it is promised. Says whether that was otherwise.
-
-        :raises errors.Final: it is promised what cannot be kept.
-        """
-        if share.qos and not self._limits:
-            raise errors.Final('This backend keeps promises of quality only where each share has a share server of its own.')
-        wanted = shaping.limit(share)
-        return self._limits and share.server is not None and self._servers.shape(share.server.id, wanted)
-
-    def _limit_again(self, share: kinds.Share) -> tuple[str, ...]:
-        """As ``_limit``, of a share that is there, and stays so; in words."""
-        try:
-            return ('It could transfer more, or less, than it may.',) if self._limit(share) else ()
-        except errors.Final as bad:
-            LOG.error('Share %s: %s', share.id, bad)
-            return ()
 
     # Pieces -----------------------------------------------------------------------------------
 

@@ -84,6 +84,10 @@ class Servers:
     def _namespace(self, ident: str) -> Namespace:
         return Namespace(ident, self._fabric)
 
+    def exported(self, ident: str) -> list[str]:
+        """Return what the server exports, shares and snapshots, or did before it was stopped."""
+        return exported([self.folder(ident)])
+
     def shape(self, ident: str, limit: int | None) -> bool:
         """So many bytes per second go to and from the server at most; see ``Namespace.shape``."""
         with self._lock(ident):

@@ -6,6 +6,7 @@ no time. Clients mount it by another path afterwards. A snapshot is a read-only 
 """
 
 import abc
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -45,13 +46,13 @@ class LinuxShareManaging(ManagesSnapshots):
         """The subvolume has the share's name and a limit, and is exported to nobody."""
         self._vet(share)
         with self._alone(share.id):
-            outlet, mine = self._outlet_of(share), self._pool.share(share.id)
-            if self._source(share.id):
-                size = self._size(mine, options)
-            else:
+            outlet, mine, parts = self._outlet_of(share), self._pool.share(share.id), None
+            if not self._source(share.id):
                 parts = left.parts_of(export_path, self._pool.root, self._addresses(share))
-                place = self._takeable_share(parts)
-                size = self._size(place, options)
+            place = self._takeable_share(parts) if parts else mine
+            size = self._size(place, options)
+            self._limit_new(dataclasses.replace(share, size=size))
+            if parts:
                 place.rename(mine)
                 self._forget_mark(parts)
             self._pool.ensure_limit(share.id, size)
@@ -207,6 +208,10 @@ class LinuxShareManaging(ManagesSnapshots):
     @abc.abstractmethod
     def _outlet_of(self, share: kinds.Share) -> Outlet:
         """Return what serves the share."""
+
+    @abc.abstractmethod
+    def _limit_new(self, share: kinds.Share) -> None:
+        """What clients transfer is limited as it is promised."""
 
     @abc.abstractmethod
     def _locations(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:

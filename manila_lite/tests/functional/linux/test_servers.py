@@ -144,6 +144,21 @@ class Limited(server_base.ServerTest):
         self.changes(kinds.EnsureTarget(self.promised(share)))
         self.assertEqual([], self.rates())
 
+    def test_a_share_that_comes_beside_leaves_it_alone(self):
+        """As the shares of a group do, and one that is managed."""
+        first = self.share(qos={'maxbps': '4000000'})
+        beside = self.share()
+        self.assertEqual([4000000] * 4, self.rates())
+        self.changes(kinds.EnsureTarget(beside))
+        self.assertEqual([4000000] * 4, self.rates())
+        refused = self.assertRaises(errors.Final, self.share, qos={'maxbps': '9000000'})
+        self.assertIn('alone', str(refused))
+        self.assertEqual([4000000] * 4, self.rates())
+        self.assertEqual((), self.changes(kinds.EnsureTarget(first)))
+        self.driver.delete_share(first)
+        self.changes(kinds.EnsureTarget(beside))
+        self.assertEqual([], self.rates())
+
     def changes(self, target):
         """Return what had to be mended of the share's limit."""
         found = self.driver.ensure_shares([target])[target.share.id]
