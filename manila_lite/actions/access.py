@@ -11,6 +11,7 @@ from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db import access, pairs, replicas, shares, transitions
 from manila_lite.db.models import access_rule_metadata
+from manila_lite.operations.granting import tell_rules
 
 #: States of a rule that is being taken away already.
 _GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
@@ -79,9 +80,7 @@ def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
         raise errors.WrongState(f'Share {share.id} is on no backend that could be told of its access rules.')
     # In the order in which the worker writes these rows: two transactions then never wait for each other.
     transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
-    key = f'access:{share.id}'
-    return operations.begin_once(conn, ctx, 'access.sync', 'share', share.id, topic='share', host=share.host,
-                                 serial=key, open_key=key, lane=operations.FAST)
+    return tell_rules(conn, ctx, share.id, share.host)
 
 
 def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False,
@@ -114,14 +113,14 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
     wake.send(ctx)
 
 
-def clear(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake | None:
+def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
     """All rules of the share, which was locked (``db.access.lock``), will be gone. Returns the wake-up, if there are any.
 
     :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
     """
     locks.check_deny_all(conn, ctx, share.id)
     going = transitions.begin_many(conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)])
-    return _sync(conn, ctx, share) if going else None
+    return [_sync(conn, ctx, share)] if going else []
 
 
 def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:

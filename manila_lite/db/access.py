@@ -18,12 +18,19 @@ _shares = models.shares
 _instances = models.share_instances
 _backups = models.share_backups
 
+#: The operation that tells the backend of a share's rules.
+SYNC = 'access.sync'
 #: What a copy needs, by the status of its backup.
 _LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw'}
 #: States of rules that are in force, or shall be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
 #: States that a run of the backend has to end.
 _PENDING = ('queued_to_apply', 'applying', 'queued_to_update', 'updating', 'queued_to_deny', 'denying')
+
+
+def open_key(share_id: str) -> str:
+    """Return what the operation that tells of the share's rules is known by while it is open."""
+    return f'access:{share_id}'
 
 
 def lock(conn: Connection, share_id: str) -> None:

@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
-from manila_lite.db import ensuring, models, replicas, server_migrations, share_backups, share_migrations
+from manila_lite.db import access, ensuring, models, replicas, server_migrations, share_backups, share_migrations
 
 _operations = models.operations
 _shares = models.shares
@@ -25,7 +25,7 @@ _services = models.services
 _zones = models.availability_zones
 
 _UNDER_WAY = ('open', 'parked')
-_SYNC = 'access.sync'
+_SYNC = access.SYNC
 _RESIZING = tuple(states.SHARE[verb].during for verb in ('extend', 'shrink', 'revert'))
 
 #: An operation without its data, and the data as they were written: they may be unreadable.

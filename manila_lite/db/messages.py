@@ -89,6 +89,12 @@ class Detail(enum.Enum):
             return cls[name]
         return cls.NO_VALID_HOST if name and name.startswith('FILTER') else cls.UNKNOWN_ERROR
 
+    @classmethod
+    def of(cls, error: Exception, otherwise: 'Detail | None' = None) -> 'Detail':
+        """Return the detail that an error names; if it names none, ``otherwise``, or that it is unknown."""
+        name = getattr(error, 'detail', None)
+        return cls.named(name) if name or otherwise is None else otherwise
+
 
 def create(conn: Connection, ctx: context.RequestContext, resource_type: str, resource_id: str, action: Action,
            detail: Detail, text: str = '') -> None:

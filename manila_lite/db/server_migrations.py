@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite.db import models, shares
+from manila_lite.db import access, models, shares
 
 _servers = models.share_servers
 _instances = models.share_instances
@@ -66,7 +66,7 @@ def rules_are_told(conn: Connection, server_id: str) -> bool:
     table = models.operations
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
     return bool(conn.execute(sa.select(sa.exists().where(
-        table.c.kind == 'access.sync', table.c.state == 'open', table.c.resource_id.in_(mine)))).scalar())
+        table.c.kind == access.SYNC, table.c.state == 'open', table.c.resource_id.in_(mine)))).scalar())
 
 
 def thawed(conn: Connection, server_id: str) -> list[Row]:

@@ -163,4 +163,4 @@ def summarise(conn: Connection, work: Work) -> None:
         transitions.rules_status(conn, instance, status)
 
 
-PLANS = [Plan('access.sync', (Step(sync),), synced, not_synced)]
+PLANS = [Plan(access.SYNC, (Step(sync),), synced, not_synced)]

@@ -11,14 +11,13 @@ from typing import Any
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import kinds, operations, states
+from manila_lite import kinds, states
 from manila_lite.db import access, ensuring, messages, pairs, qos_types, shares, transitions
-from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
 from manila_lite.db.models import share_metadata, share_type_extra_specs
 from manila_lite.manager import serving, task
-from manila_lite.operations import Work, snapshot_serving
+from manila_lite.operations import Work, granting, snapshot_serving
 
 LOG = log.getLogger(__name__)
 
@@ -109,18 +108,12 @@ def _shown(locations: Iterable[kinds.ExportLocation]) -> list[tuple[str, bool, b
 def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> bool:
     """Rules that changed while the backend was at work, or that it did not take, are told to it once more; say if any are."""
     current = access.in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
-    stale = {f'access:{target.share.share_id}': target.share.share_id for target, result in good.values()
+    stale = [target.share.share_id for target, result in good.values()
              if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
-             or tuple(current.get(target.share.share_id, ())) != target.rules}
-    if not stale:
-        return False
-    known = rows.ask_all_again(conn, stale)
-    rows.insert_many(conn, [
-        {'kind': 'access.sync', 'resource_type': 'share', 'resource_id': share_id, 'topic': 'share', 'host': work.op.host,
-         'lane': operations.FAST, 'serial': key, 'open_key': key, 'data': {}, 'project_id': work.ctx.project_id,
-         'user_id': work.ctx.user_id, 'request_id': work.ctx.request_id}
-        for key, share_id in stale.items() if key not in known])
-    return True
+             or tuple(current.get(target.share.share_id, ())) != target.rules]
+    if stale:
+        granting.tell_rules_of(conn, work.ctx, stale, work.op.host)
+    return bool(stale)
 
 
 def _tell(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:

@@ -24,6 +24,7 @@ from manila_lite.manager.task import as_share, plain, share_row
 from manila_lite.manager.task import tell as tell_owner
 from manila_lite.operations import Plan, Step, Work, snapshot_serving
 from manila_lite.operations import share_migrating as ends
+from manila_lite.operations.granting import tell_rules
 from manila_lite.states import Migration
 
 # What drivers are told ------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ def freeze(work: Work) -> None:
         with work.ctx.db.writer() as conn:
             access.lock(conn, work.resource_id)
             work.hold(conn)
-            wake = ends.tell_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: True})
+            wake = tell_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: True})
         work.data['frozen'] = wake.operation_id
         wake.send(work.ctx)
     migrating.answered(work, work.data['frozen'], 'The backend of the share could not make its access rules read-only.')
@@ -175,7 +176,7 @@ def moved_over(conn: Connection, work: Work) -> None:
     share_id, data = work.resource_id, work.data
     access.lock(conn, share_id)
     # Who works at the source tells nobody of rules any more; the target is told of all of them once more, below.
-    rows.drop_of(conn, share_id, ('access.sync',))
+    rows.drop_of(conn, share_id, (access.SYNC,))
     source, target = share_row(conn, work), _target_row(conn, work)
     left = ends.what_is_left(source, target.host, share_migrations.snapshots_of(conn, share_id))
     ends.settle(conn, work, 'migrate', states.SHARE['migrate'].ok or '')
@@ -189,7 +190,7 @@ def moved_over(conn: Connection, work: Work) -> None:
     server_migrations.set_provider_locations(conn, data['moved']['provider_locations'])
     shares.update(conn, share_id, **data['abilities'])
     transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
-    ends.tell_rules(conn, work.ctx, share_id, target.host)
+    tell_rules(conn, work.ctx, share_id, target.host)
     snapshot_serving.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
     for row in shares.aside(conn, instance_id=source.instance_id):
         ends.begin_release(conn, work.ctx, row, left)

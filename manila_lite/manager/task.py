@@ -51,9 +51,8 @@ def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work]
 def tell(conn: Connection, work: Work, resource_type: str, action: messages.Action, detail: messages.Detail,
          error: Exception, resource_id: str | None = None) -> None:
     """The owner of the operation's resource, or of the one named, can read why it failed."""
-    named = getattr(error, 'detail', None)
     messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
-                    messages.Detail.named(named) if named else detail, errors.told(error))
+                    messages.Detail.of(error, detail), errors.told(error))
 
 
 def share_row(conn: Connection, work: Work) -> Any:

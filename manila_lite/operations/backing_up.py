@@ -8,7 +8,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db import access, messages, share_backups, transitions
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
-from manila_lite.operations import share_migrating
+from manila_lite.operations.granting import tell_rules
 from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
 
@@ -49,13 +49,13 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
     The share's rules are locked (``access.lock``).
     """
     share_backups.update(conn, backup_id, copier=address)
-    share_migrating.tell_rules(conn, ctx, share_id, host).send(ctx)
+    tell_rules(conn, ctx, share_id, host).send(ctx)
 
 
 def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str) -> None:
     """The backend ``host`` will let nobody in any more whose copy of the share has ended: ``access.in_force`` has no rule."""
     access.lock(conn, share_id)
-    share_migrating.tell_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
+    tell_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
 
 
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
@@ -69,9 +69,7 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
 def tell(conn: Connection, work: Work, action: messages.Action, error: Exception, resource: str = RESOURCE,
          ident: str | None = None) -> None:
     """The owner can read why the work on a backup failed."""
-    named: Any = getattr(error, 'detail', None)
-    messages.create(conn, work.ctx, resource, ident or work.resource_id, action,
-                    messages.Detail.named(named) if named else messages.Detail.UNKNOWN_ERROR, errors.told(error))
+    messages.create(conn, work.ctx, resource, ident or work.resource_id, action, messages.Detail.of(error), errors.told(error))
 
 
 def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None) -> None:

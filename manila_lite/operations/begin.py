@@ -3,6 +3,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import context, trace
@@ -30,10 +31,8 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
           open_key: str | None = None, lane: str = WORK) -> Wake:
     """The operation is part of the caller's transaction. Returns the wake-up to send after the commit."""
     ctx.resource_uuid = ctx.resource_uuid or resource_id
-    ident = rows.insert(conn, kind=kind, resource_type=resource_type, resource_id=resource_id, topic=topic,
-                        host=backend_of(host), data={**(data or {}), **trace.carried()}, serial=serial,
-                        open_key=open_key, lane=lane, project_id=ctx.project_id, user_id=ctx.user_id,
-                        request_id=ctx.request_id)
+    ident = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type, resource_id=resource_id,
+                                     topic=topic, serial=serial, open_key=open_key, lane=lane))
     return Wake(topic, backend_of(host), ident, lane)
 
 
@@ -45,6 +44,20 @@ def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resourc
         return Wake(topic, backend_of(host), ident, lane)
     return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key,
                  lane=lane, **more)
+
+
+def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str,
+                    resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
+    """As ``begin_once`` for each of these ids, by its key, which is its serial too; in so many statements for any number."""
+    known = rows.ask_all_again(conn, resources)
+    rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=ident, topic=topic,
+                                 serial=key, open_key=key, lane=lane)
+                            for key, ident in resources.items() if key not in known])
+
+
+def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, **values: Any) -> dict[str, Any]:
+    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried()}, 'project_id': ctx.project_id,
+            'user_id': ctx.user_id, 'request_id': ctx.request_id}
 
 
 def backend_of(host: str) -> str:

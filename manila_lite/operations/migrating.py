@@ -106,9 +106,7 @@ def announce(ctx: context.RequestContext, source: str, data: Mapping[str, Any], 
 
 def tell(conn: Connection, work: Work, error: Exception, action: messages.Action) -> None:
     """Whoever asked for the migration can read why it failed; and owners why what is theirs is in error, if it is."""
-    named: Any = getattr(error, 'detail', None)
-    detail = messages.Detail.named(named) if named else messages.Detail.UNKNOWN_ERROR
-    why = errors.told(error)
+    detail, why = messages.Detail.of(error), errors.told(error)
     messages.create(conn, work.ctx, 'SHARE_SERVER', work.resource_id, action, detail, why)
     for noun, rows in (('SHARE', server_migrations.shares_of(conn, work.resource_id)),
                        ('SHARE_SNAPSHOT', server_migrations.snapshots_of(conn, work.resource_id))):

@@ -9,9 +9,10 @@ from manila_lite import context, errors, states
 from manila_lite.db import access, messages, services, share_migrations, shares, transitions
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
-from manila_lite.operations.begin import Wake, backend_of, begin, begin_once
+from manila_lite.operations.begin import Wake, backend_of, begin
+from manila_lite.operations.granting import tell_rules
 from manila_lite.operations.migrating import called_off
-from manila_lite.operations.plans import FAST, Work
+from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
 from manila_lite.states import Migration
 
@@ -65,21 +66,9 @@ def _say(conn: Connection, work: Work, error: Exception) -> None:
         announce(work.ctx, work.resource_id, work.data, f'{CANCEL}.end', work.op.host)
 
 
-def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
-               readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None) -> Wake:
-    """The backend ``host`` will be told of all the rules; these instances have them read-only, or no longer."""
-    for ident, value in (readonly or {}).items():
-        shares.update_instance(conn, ident, cast_rules_to_readonly=value)
-    key = f'access:{share_id}'
-    return begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=host, lane=FAST, serial=key,
-                      open_key=key, data=data)
-
-
 def tell(conn: Connection, work: Work, error: Exception) -> None:
     """The owner of the share can read why its migration failed."""
-    named: Any = getattr(error, 'detail', None)
-    detail = messages.Detail.named(named) if named else messages.Detail.UNKNOWN_ERROR
-    why = errors.told(error)
+    detail, why = messages.Detail.of(error), errors.told(error)
     messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE, detail, why)
     bad = {row.id: row.project_id for row in share_migrations.snapshots_of(conn, work.resource_id) if row.status == 'error'}
     messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', bad, messages.Action.MIGRATE_SHARE, detail, why)

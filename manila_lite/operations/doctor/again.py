@@ -4,14 +4,14 @@
 from typing import Any
 
 from manila_lite import context, states
-from manila_lite.db import doctor, messages, shares, snapshots, transitions
+from manila_lite.db import access, doctor, messages, shares, snapshots, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Detail
-from manila_lite.operations import share_migrating
 from manila_lite.operations.begin import begin
 from manila_lite.operations.doctor import cuts, grants, servers
 from manila_lite.operations.doctor.finding import BEFORE, Desk, Mend
 from manila_lite.operations.doctor.redo import REDO, Redo, readable
+from manila_lite.operations.granting import tell_rules
 
 _ROW = {states.SHARE.noun: doctor.share, states.SNAPSHOT.noun: doctor.snapshot}
 _MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
@@ -44,7 +44,7 @@ def parked(op: Any) -> Mend:
         if not doctor.forget_parked(conn, op.id):
             return None
         first = not (data or {}).get(BEFORE)
-        if op.kind == grants.SYNC:
+        if op.kind == access.SYNC:
             said = grants.sync(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
         elif op.resource_type == 'share_server':
             said = servers.replace(conn, desk, op, data, first)
@@ -88,7 +88,7 @@ def _end(conn: Connection, desk: Desk, noun: str, row: Any, last: Any, *, once_m
         machine = states.MACHINES[noun]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
         if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
-            desk.wakes.append(share_migrating.tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
+            desk.wakes.append(tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, readable(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):

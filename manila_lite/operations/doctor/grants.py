@@ -6,12 +6,8 @@ from typing import Any
 from manila_lite import states
 from manila_lite.db import access, doctor, operations, transitions
 from manila_lite.db.engine import Connection
-from manila_lite.operations.begin import begin_once
 from manila_lite.operations.doctor.finding import Desk, Mend
-from manila_lite.operations.plans import FAST
-
-#: The operation that brings all rules of a share to its backend.
-SYNC = 'access.sync'
+from manila_lite.operations.granting import tell_rules
 
 
 def rules(share_id: str) -> Mend:
@@ -24,14 +20,13 @@ def rules(share_id: str) -> Mend:
 def sync(conn: Connection, desk: Desk, share_id: str, *, once_more: bool, data: dict[str, Any] | None = None) -> str | None:
     """As ``rules``, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
-    row, key = doctor.share(conn, share_id), f'access:{share_id}'
-    pending = access.pending(conn, share_id)
-    if row is None or operations.is_open(conn, key) or not (pending or row.access_rules_status == states.Rules.SYNCING):
+    row, pending = doctor.share(conn, share_id), access.pending(conn, share_id)
+    told = operations.is_open(conn, access.open_key(share_id))
+    if row is None or told or not (pending or row.access_rules_status == states.Rules.SYNCING):
         return None
     if row.host and once_more:
         transitions.rules_status(conn, row.instance_id, states.Rules.SYNCING)
-        desk.wakes.append(begin_once(conn, desk.owner(row), SYNC, 'share', share_id, topic='share', host=row.host,
-                                     data=data, serial=key, open_key=key, lane=FAST))
+        desk.wakes.append(tell_rules(conn, desk.owner(row), share_id, row.host, data=data))
         return 'the backend will be told of the access rules again'
     return _give_up(conn, row, pending)
 

@@ -4,7 +4,7 @@
 import collections
 import dataclasses
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from manila_lite.db import doctor, operations, services
@@ -124,23 +124,24 @@ def _nobody(op: Any, world: _World) -> str | None:
         return f'waits for a {binary}, and none is up: start one'
     if known:
         return f'waits for {binary} on {op.host}, which is down: start it'
-    return (f'waits for {binary} on {op.host}, which is not known: start it, or give its shares to another with '
-            f'"manila-manage share update_host"')
+    noun = 'share_backup' if op.resource_type == 'share_backup' else 'share'
+    return (f'waits for {binary} on {op.host}, which is not known: start it, or give what it has to another with '
+            f'"manila-manage {noun} update_host"')
 
 
 def _free(op: Any) -> Mend:
-    def mend(conn: Connection, desk: Desk) -> str | None:
-        if not doctor.free(conn, op):
-            return None
-        desk.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
-        return 'its claim is free again'
-    return mend
+    return _going(op, doctor.free, 'its claim is free again')
 
 
 def _hasten(op: Any) -> Mend:
+    return _going(op, doctor.hasten, 'is due now, and its worker was told')
+
+
+def _going(op: Any, change: Callable[[Connection, Any], bool], said: str) -> Mend:
+    """Return what changes the operation if it is still as it was seen, and wakes its worker."""
     def mend(conn: Connection, desk: Desk) -> str | None:
-        if not doctor.hasten(conn, op):
+        if not change(conn, op):
             return None
         desk.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
-        return 'is due now, and its worker was told'
+        return said
     return mend

@@ -5,8 +5,9 @@ import testtools
 
 from manila_lite import states
 from manila_lite.actions import server_changes
+from manila_lite.db import access
 from manila_lite.manager import service as manager
-from manila_lite.operations.doctor import grants, servers
+from manila_lite.operations.doctor import servers
 from manila_lite.operations.doctor.redo import REDO
 from manila_lite.scheduler import service as scheduler
 
@@ -31,7 +32,7 @@ class RedoTest(testtools.TestCase):
     def test_workers_know_the_operations(self):
         backends = {plan.kind for plan in manager.PLANS}
         schedulers = {plan.kind for plan in scheduler.PLANS}
-        self.assertIn(grants.SYNC, backends)
+        self.assertIn(access.SYNC, backends)
         for found in REDO.values():
             for redo in found.values():
                 self.assertIn(redo.kind, backends)

@@ -39,7 +39,9 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
         ('behind another', {'next_run_at': _at(-99), 'serial': 's'}, 'behind operation other', False, False),
         ('queue', {'next_run_at': _at(-99), 'lane': 'fast'}, 'free hand', False, False),
         ('down', {'host': 'h@down'}, 'which is down', True, False),
-        ('unknown', {'host': 'h@new'}, 'is not known', True, False),
+        ('unknown', {'host': 'h@new'}, 'manila-manage share update_host', True, False),
+        ('unknown, of a backup', {'host': 'h@new', 'resource_type': 'share_backup'}, 'manila-manage share_backup update_host',
+         True, False),
         ('any scheduler', {'topic': 'scheduler', 'host': ''}, 'is due', False, False),
         ('unknown topic', {'topic': 'data'}, "service 'data'", True, False),
         ('parked', {'state': 'parked', 'error': 'out of reach'}, 'out of reach', True, True),
@@ -47,9 +49,9 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_verdict(self):
         op = types.SimpleNamespace(**{
-            'id': 'this', 'state': 'open', 'kind': 'share.create', 'topic': 'share', 'host': 'h@up', 'lane': 'work',
-            'serial': None, 'owner': None, 'lease_expires_at': None, 'next_run_at': _NOW, 'undoing': False, 'error': None,
-            **self.values})
+            'id': 'this', 'state': 'open', 'kind': 'share.create', 'resource_type': 'share', 'topic': 'share', 'host': 'h@up',
+            'lane': 'work', 'serial': None, 'owner': None, 'lease_expires_at': None, 'next_run_at': _NOW, 'undoing': False,
+            'error': None, **self.values})
         world = work._World(
             _NOW, 10.0, {('manila-share', 'h@up'): True, ('manila-share', 'h@down'): False, ('manila-scheduler', 'a'): False,
                          ('manila-scheduler', 'b'): True},
