@@ -32,7 +32,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     with ctx.db.writer() as conn:
         share = _share(conn, ctx, 'share_id', wanted['share_id'])
         _hold(conn, share, 'back_up')
-        quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, {'backups': 1, 'backup_gigabytes': share.size})
+        quotas.check(conn, ctx.conf, share.project_id, ctx.user_id, None, {'backups': 1, 'backup_gigabytes': share.size})
         transitions.create(conn, states.SHARE_BACKUP, {
             'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id, 'size': share.size,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'backup_type': kind,
@@ -141,7 +141,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
         backing_up.share_ended(conn, ctx, row)
-        rows.drop_of(conn, ident, (share_backups.CREATE, share_backups.RESTORE, share_backups.DELETE))
+        rows.drop_of(conn, ident, share_backups.KINDS)
         transitions.reset(conn, _BACKUP, ident, status)
         if status in (_BACKUP['create'].during, _BACKUP['restore'].during):
             # Nobody copies all the same.

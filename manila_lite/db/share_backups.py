@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
+from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors, states
@@ -12,9 +13,11 @@ from manila_lite.db import models, paging
 
 _backups = models.share_backups
 _instances = models.share_instances
+_operations = models.operations
 
 #: Kinds of operations on one backup.
 CREATE, RESTORE, DELETE = (f'share_backup.{verb}' for verb in ('create', 'restore', 'delete'))
+KINDS = (CREATE, RESTORE, DELETE)
 
 #: While somebody copies.
 _COPYING = tuple(states.SHARE_BACKUP[verb].during for verb in ('create', 'restore'))
@@ -102,6 +105,23 @@ def forget_copiers(conn: Connection, idents: Iterable[str]) -> None:
     """The backends were told that nobody copies to or from these backups as a client any more; where it is still so."""
     conn.execute(_backups.update().where(_backups.c.id.in_(tuple(idents)), ~_backups.c.status.in_(_COPYING))
                  .values(copier=None))
+
+
+def is_held(conn: Connection, ident: str) -> bool:
+    """Say whether somebody works on the backup at this moment."""
+    return conn.execute(sa.select(_operations.c.id).where(
+        _operations.c.resource_id == ident, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
+        _operations.c.lease_expires_at >= timeutils.utcnow()).limit(1)).first() is not None
+
+
+def hand_over(conn: Connection, old: str, new: str) -> tuple[int, int]:
+    """The backups that the backend ``old`` made are ``new``'s to delete; says how many they are, and how many deletions
+    waited.
+    """
+    waiting = conn.execute(_operations.update().where(
+        _operations.c.kind == DELETE, _operations.c.host == old, _operations.c.state.in_(('open', 'parked')))
+        .values(host=new, owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount
+    return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:

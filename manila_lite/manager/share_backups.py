@@ -94,7 +94,7 @@ def _let_in(work: Work, verb: str, share: kinds.Share, backup: kinds.Backup) -> 
         # Of another machine's, when this one goes on with what that one began.
         if row.copier != address or work.data.get('let_in') != address:
             backing_up.let_in(conn, work.ctx, row.id, share.share_id, work.op.host, address)
-        telling = rows.is_open(conn, f'access:{share.share_id}')
+        telling = rows.is_open(conn, access.open_key(share.share_id))
     work.data['let_in'] = address
     if telling:
         raise errors.Again(_TOLD_SOON)
@@ -109,16 +109,25 @@ def clean(service: Any) -> None:
     """Nothing is left on this host of copies that nobody works on any more, and the backend is told who is not to be let in."""
     ctx = context.admin(service.services)
     _shut_out(service, ctx)
-    copies = copies_of(service)
-    for ident in sorted(copies.left()) if copies else ():
-        with ctx.db.reader() as conn:
-            if rows.is_open(conn, f'backup:{ident}'):
-                continue
-        LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
-        try:
-            copies.clear(ident)
-        except Exception:
-            LOG.exception('Backup %s: something is left of a copy', ident)
+    if copies := copies_of(service):
+        for ident in sorted(copies.left()):
+            with ctx.db.reader() as conn:
+                if rows.is_open(conn, f'backup:{ident}'):
+                    continue
+            _clear_away(ident, copies.clear)
+    driver = service.driver
+    if isinstance(driver, BacksUpByCopies) and driver is not service.backups:
+        # Its way was left for another (``backup_over_nfs``): nobody goes on with what it kept.
+        for ident in sorted(driver.copies.kept()):
+            _clear_away(ident, driver.copies.let_go)
+
+
+def _clear_away(ident: str, clear: Callable[[str], None]) -> None:
+    LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
+    try:
+        clear(ident)
+    except Exception:
+        LOG.exception('Backup %s: something is left of a copy', ident)
 
 
 def _shut_out(service: Any, ctx: context.RequestContext) -> None:

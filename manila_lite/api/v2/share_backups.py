@@ -3,16 +3,20 @@
 
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.actions import share_backups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import share_backups
+from manila_lite.policies import base
 from manila_lite.policies import share_backups as rules
 
 
 def listed(req: Request) -> list[Any]:
     """List backups, in short or in full."""
     filters = dict(req.query)
+    if filters.get('host') is not None and not req.may(base.CONTEXT_IS_ADMIN):
+        raise errors.Forbidden('host: only administrators filter by it.')
     project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'backups')
     with req.ctx.db.reader() as conn:
         if filters.get('with_count'):

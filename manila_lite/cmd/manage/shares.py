@@ -65,7 +65,8 @@ def delete(call: Call) -> int:
         share = shares.get(conn, ctx, ident)
         work = records.work_on(conn, ident)
         if count := share_backups.count_of(conn, ident):
-            raise errors.Conflict(f'share {ident} has {count} backups, which need its record: delete them first.')
+            raise errors.Conflict(f'share {ident} has {count} backups, which need its record: delete them first, or forget '
+                                  'them with "manila-manage share_backup delete".')
         if not call.args.force:
             _refuse(conn, share, work)
         for row in {(row.resource_id, row.kind) for row in work}:

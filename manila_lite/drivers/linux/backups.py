@@ -45,10 +45,9 @@ class Backups(Copies):
             btrfs.sync(self._pool.root)
             btrfs.delete(self._taken(backup_id))
 
-    def left(self) -> frozenset[str]:
+    def kept(self) -> frozenset[str]:
         """See ``Copies``."""
-        taken = names_in(self._pool.root / 'backups') if isinstance(self._pool, BtrfsPool) else frozenset()
-        return super().left() | taken
+        return names_in(self._pool.root / 'backups') if isinstance(self._pool, BtrfsPool) else frozenset()
 
     def _taken(self, backup_id: str) -> Path:
         return self._pool.root / 'backups' / backup_id

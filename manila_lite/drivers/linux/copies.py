@@ -64,9 +64,13 @@ class Copies(abc.ABC):
         """Return where a share may be mounted to be copied to or from this backup."""
         return self.folder / f'{backup_id}.share'
 
+    def kept(self) -> frozenset[str]:
+        """Return the ids of backups for which ``let_go`` has something to do."""
+        return frozenset()
+
     def left(self) -> frozenset[str]:
         """Return the ids of backups of which something is here: copies run, or there is something to clear away."""
-        return frozenset(self._running) | names_in(self.folder)
+        return frozenset(self._running) | names_in(self.folder) | self.kept()
 
     # Copying ----------------------------------------------------------------------------------
 
@@ -74,13 +78,13 @@ class Copies(abc.ABC):
         """The share is being copied. Returns how far that is."""
         def begin() -> rsync.Copy:
             return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME)
-        return self._look(backup, begin)
+        return self._look(backup, begin, f'the export for backups of type {backup.type.name}')
 
     def restore(self, share: kinds.Share, backup: kinds.Backup) -> int:
         """The share is being made what the backup is. Returns how far that is."""
         def begin() -> rsync.Copy:
             return rsync.Copy(self._place(backup), self.writable(share, backup), rsync.SAME_CONTENT)
-        return self._look(backup, begin)
+        return self._look(backup, begin, 'the share, as it is mounted for the copy,')
 
     def is_copying(self, backup: kinds.Backup) -> bool:
         """Say whether a copy to or from the backup runs in this process, or has just come to a good end."""
@@ -139,10 +143,10 @@ class Copies(abc.ABC):
 
     # Pieces -----------------------------------------------------------------------------------
 
-    def _look(self, backup: kinds.Backup, begin: Callable[[], rsync.Copy]) -> int:
-        """Return how far the copy is, which begins now, or once more if it broke.
+    def _look(self, backup: kinds.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
+        """Return how far the copy is, which begins now, or once more if it broke. ``keeper``: where it goes, in words.
 
-        :raises errors.Final: it broke too often.
+        :raises errors.Final: it broke too often, or would break each time.
         """
         vet_id(backup.id)
         with self._alone(backup.id):
@@ -153,7 +157,7 @@ class Copies(abc.ABC):
             if copy is not None and copy.error is None:
                 return _ALL
             if copy is not None:
-                self._vet(backup, copy.error)
+                self._vet(backup, copy.error, keeper)
             self._begin(backup, begin)
         return 0
 
@@ -168,9 +172,12 @@ class Copies(abc.ABC):
             self._stop(backup.id)
             raise CommandFailed('another process works at the backend now')
 
-    def _vet(self, backup: kinds.Backup, bad: Exception | None) -> None:
+    def _vet(self, backup: kinds.Backup, bad: Exception | None, keeper: str) -> None:
         times = self._failed[backup.id] = self._failed.get(backup.id, 0) + 1
         LOG.warning('The copy of backup %s broke (%d times): %s', backup.id, times, bad)
+        if isinstance(bad, rsync.CannotKeepAll):
+            self.clear(backup.id)
+            raise errors.Final(f'Files have ACLs or extended attributes that {keeper} cannot keep.')
         if times >= _TRIES:
             self.clear(backup.id)
             raise errors.Final(f'The copy broke {times} times. The log of the share manager says why.')

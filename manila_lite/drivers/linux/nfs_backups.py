@@ -4,12 +4,18 @@
 The backend has to let this host in while a copy runs (``NfsBackups.client_of``); that is the manager's part.
 """
 
+import errno
+import os
 import socket
 from pathlib import Path
 from typing import Any
 
+from oslo_log import log
+
 from manila_lite import errors, kinds
 from manila_lite.drivers.linux.copies import BacksUpByCopies, Copies
+
+LOG = log.getLogger(__name__)
 
 _PROTOCOL, _PORT = 'NFS', 2049
 
@@ -38,6 +44,14 @@ def address_towards(location: str) -> str:
         return str(probe.getsockname()[0])
 
 
+def _shows_attributes(place: Path) -> bool:
+    try:
+        os.getxattr(place, 'user.any')
+    except OSError as bad:
+        return bad.errno != errno.ENOTSUP
+    return True
+
+
 class NfsCopies(Copies):
     """Copies of shares that are mounted here meanwhile. ``options`` are mount's."""
 
@@ -47,7 +61,11 @@ class NfsCopies(Copies):
 
     def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
         """See ``Copies``. What clients write meanwhile may be in the copy."""
-        return self._mounted(share, backup, 'ro')
+        place = self._mounted(share, backup, 'ro')
+        if not _shows_attributes(place):
+            LOG.warning('Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
+                        backup.id, share.share_id)
+        return place
 
     def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
         """See ``Copies``."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run of rsync: all that is in a directory goes to another one."""
 
+import re
 import subprocess
 import threading
 import time
@@ -16,8 +17,14 @@ _RSYNC = ('setpriv', '--pdeathsig', 'KILL', 'rsync', '--archive', '--hard-links'
           '--sparse', '--inplace', '--delete-before', '--info=progress2', '--no-inc-recursive', '--outbuf=L')
 #: Which files are the same already: of a backup that was begun before, by size and the whole time; in a share, by content.
 SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
-_WORKED, _VANISHED = 0, 24
+_WORKED, _PARTLY, _VANISHED = 0, 23, 24
 _SAID, _ALL = 1000, 100
+#: Said of a file among all that is said of progress: where it is to go, its ACL or an extended attribute is not supported.
+_UNKEPT = re.compile(rb'rsync: \[\w+\] (?:set_acl|rsync_xal_(?:set|clear)): [^\r\n]*\(95\)[\r\n]')
+
+
+class CannotKeepAll(CommandFailed):
+    """Files have ACLs or extended attributes that cannot be where they are to be copied to."""
 
 
 class Copy(threading.Thread):
@@ -47,17 +54,19 @@ class Copy(threading.Thread):
                 raise CommandFailed('the copy was stopped')
             self._process = subprocess.Popen(self._words, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                              stderr=subprocess.STDOUT)
-        said = b''
+        said, unkept = b'', False
         with self._process as process:
             assert process.stdout is not None
             while piece := process.stdout.read1(1 << 16):
+                unkept = unkept or _UNKEPT.search(said + piece) is not None
                 said = (said + piece)[-_SAID:]
                 self.percent = max(self.percent, _percent(piece))
                 if time.monotonic() > self.looked_at + _FORGOTTEN:
                     process.kill()
         # Of a plain directory, files may go while it is copied.
         if process.returncode not in (_WORKED, _VANISHED):
-            raise CommandFailed(f'rsync: {_last_words(said)} (exit status {process.returncode})')
+            kind = CannotKeepAll if unkept and process.returncode == _PARTLY else CommandFailed
+            raise kind(f'rsync: {_last_words(said)} (exit status {process.returncode})')
 
     def stop(self) -> None:
         """It does not go on.

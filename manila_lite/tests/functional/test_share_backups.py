@@ -4,9 +4,7 @@
 from manilaclient.common.constants import BACKUP_SORT_KEY_VALUES
 
 from manila_lite.api import versions
-from manila_lite.db import operations, share_backups
 from manila_lite.operations import doctor
-from manila_lite.tests import process
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import hearing
 
@@ -276,78 +274,16 @@ class Refusals(BackingUp):
             self.backup_is_now(backup, 'gone')
         self.assertEqual(0, self.admin.ok('GET', '/quota-sets/poor/detail')['quota_set']['backups']['in_use'])
 
-
-class OverNfs(BackingUp):
-    """A backend whose shares are mounted to be backed up; those of the dummy cannot be. In a twin of this machine they can:
-    see ``linux/test_kernel_backups.py``.
-    """
-
-    BACKENDS = {'alpha': 'backup_over_nfs = true\nbackup_client_ip = 192.0.2.33\n'}
-
-    def in_force(self, share):
-        driver, ident = self.driver(share)
-        return sorted((to, level) for _, to, level in driver.store.share(ident).rules.values())
-
-    def rule(self, share, to, level):
-        self.admin.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': to, 'access_level': level}})
-        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
-
-    def until(self, share, rules):
-        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are', 60)
-
-    def test_it_is_let_in_meanwhile(self):
-        share = self.admin.share()
-        self.rule(share, '10.0.0.5', 'ro')
-        backup = self.back_up(share, wait=None)
-        self.until(share, [('10.0.0.5', 'ro'), ('192.0.2.33', 'ro')])
-        self.assertEqual(1, len(self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']))
-        self.backup_is_now(backup, 'error')
+    def test_quota_of_a_user(self):
+        """Of the one who makes the backup, whoever made the share."""
+        share, other = self.caller('both', 'one').share(), self.caller('both', 'other')
+        self.admin.ok('PUT', '/quota-sets/both?user_id=other', {'quota_set': {'backups': 1}})
+        self.back_up(share, other)
         self.is_now(share, 'available')
-        self.until(share, [('10.0.0.5', 'ro')])
-
-    def copier(self, backup):
-        with self.service.services.db.reader() as conn:
-            return share_backups.by_id(conn, backup['id']).copier
-
-    def test_a_rule_that_it_has_stays_as_it_is(self):
-        share = self.admin.share()
-        self.rule(share, '192.0.2.33/32', 'ro')
-        backup = self.back_up(share, wait='error')
-        self.is_now(share, 'available')
-        self.until(share, [('192.0.2.33/32', 'ro')])
-        self.assertEqual(202, self.act(backup, 'reset_status', {'status': 'available'})[0])
-        self.assertEqual(202, self.act(backup, 'restore')[0])
-        self.until(share, [('192.0.2.33/32', 'rw')])
-        self.is_now(share, 'backup_restoring_error')
-        self.until(share, [('192.0.2.33/32', 'ro')])
-        [rule] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
-        self.assertEqual(('ro', 'active'), (rule['access_level'], rule['state']))
-
-    def test_the_backend_is_told_again_that_it_is_over(self):
-        share = self.admin.share()
-        backup = self.back_up(share, wait=None)
-        self.until(share, [('192.0.2.33', 'ro')])
-        go_on = self.hang(share, 'update_access:fail_final')
-        self.backup_is_now(backup, 'error')
-        process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '', 60)
-        self.assertEqual('192.0.2.33', self.copier(backup))
-        # Its owner gave no such rule, and can do nothing about it.
-        self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
-        go_on()
-        self.service.managers['alpha']._clean_backups()
-        self.until(share, [])
-        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '', 60)
-
-    def open_syncs(self, share):
-        with self.service.services.db.reader() as conn:
-            return operations.is_open(conn, f'access:{share["id"]}')
-
-    def test_a_share_of_another_protocol(self):
-        share = self.admin.share(share_proto='CIFS')
-        backup = self.back_up(share, wait='error')
-        [told] = self.admin.ok('GET', f'/messages?resource_id={backup["id"]}')['messages']
-        self.assertIn('NFS shares only', told['user_message'])
+        self.refused(413, 'over_quota_backups', 'POST', '/share-backups', {'share_backup': {'share_id': share['id']}}, other)
+        self.back_up(share, self.caller('both', 'one'))
+        used = self.admin.ok('GET', '/quota-sets/both/detail?user_id=other')['quota_set']['backups']
+        self.assertEqual((1, 1), (used['in_use'], used['limit']))
 
 
 class Failures(BackingUp):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups with the kernel's own NFS client, in a twin of this machine: see ``in_twin/backups.py``."""
+"""Backups with the kernel's own NFS client, in a twin of this machine: see ``in_twin``."""
 
 import os
 import shutil
@@ -20,12 +20,18 @@ _SECONDS = 570
 class InTwin(testtools.TestCase):
 
     def test_backups(self):
+        self.works('backups')
+
+    def test_takeover(self):
+        self.works('backup_takeover')
+
+    def works(self, name):
         if lacks := ', '.join(filter(None, (base.missing(), twin.missing()))):
             raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --tests puts it in place')
         folder = Path(tempfile.mkdtemp(prefix='ml-twin-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         env = {'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}
         status, said = twin.run(folder, [sys.executable, '-m', 'testtools.run',
-                                         'manila_lite.tests.functional.linux.in_twin.backups'], env, _SECONDS)
+                                         f'manila_lite.tests.functional.linux.in_twin.{name}'], env, _SECONDS)
         self.assertEqual(0, status, said)
         self.assertRegex(said, r'(?m)^Ran 1 test in ')

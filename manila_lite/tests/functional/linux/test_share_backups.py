@@ -4,11 +4,11 @@
 import os
 from pathlib import Path
 
-from manila_lite.tests import process
+from manila_lite.tests import forks, process
 from manila_lite.tests.functional.linux import base, test_share_migration
 
 _TYPES = """[DEFAULT]
-enabled_backup_types = saved, nowhere
+enabled_backup_types = saved, nowhere, bare
 [saved]
 backup_mount_export = {state}/export
 backup_mount_proto = none
@@ -18,6 +18,10 @@ backup_continue_update_interval = 0.1
 backup_mount_export = {state}/not-there
 backup_mount_proto = none
 backup_mount_options = bind
+backup_continue_update_interval = 0.1
+[bare]
+backup_mount_export = none
+backup_mount_proto = ramfs
 backup_continue_update_interval = 0.1
 """
 
@@ -136,6 +140,48 @@ class BacksUp(test_share_migration.Moves):
         self.assertEqual(202, self.act(share, 'reset_status', {'status': 'available'})[0])
         left = [self.state / 'lib/alpha/backups', self.state / 'lib/alpha/pool/backups']
         process.until(lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail, 90)
+        self.assert_nothing_is_left('alpha')
+
+    def test_the_way_is_changed_meanwhile(self):
+        """What the driver kept for its own way goes, although the share is now to be mounted."""
+        share = self.make('alpha')
+        (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
+        backup = self.back_up(share)
+        kept = self.state / 'lib/alpha/pool/backups' / backup
+        process.until(kept.exists, 'it has begun', self.lite.tail, self.PATIENCE)
+        self.lite.kill()
+        self.assertTrue(kept.exists())
+        with self.lite.config.open('a') as config:
+            config.write('[alpha]\nbackup_over_nfs = true\n')
+        self.lite.start(self.PATIENCE)
+        process.until(lambda: not kept.exists(), 'it is gone', self.lite.tail, 90)
+
+    def test_its_backend_is_gone(self):
+        """Another one deletes it."""
+        backup = self.back_up(self.make('alpha'))
+        self.ends(backup)
+        self.lite.kill()
+        text = self.lite.config.read_text()
+        self.lite.config.write_text(text.replace('enabled_share_backends = alpha, beta,', 'enabled_share_backends = beta,'))
+        self.lite.start(self.PATIENCE)
+        self.lite.ok('DELETE', f'/share-backups/{backup}')
+        self.assertEqual([backup], os.listdir(self.state / 'export'))
+        done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'share_backup', 'update_host',
+                         '--currenthost', 'test@alpha', '--newhost', 'test@beta', '--force')
+        self.assertEqual((0, 'From test@alpha to test@beta: 1 backups, 1 deletions that waited.\n'),
+                         (done.returncode, done.stdout), done.stderr)
+        self.ends(backup, 'gone')
+        self.assertEqual([], os.listdir(self.state / 'export'))
+
+    def test_what_the_export_cannot_keep(self):
+        share = self.make('alpha')
+        self.fill(self.place('alpha', share))
+        backup = self.back_up(share, 'bare')
+        self.ends(backup, 'error')
+        [told] = self.lite.ok('GET', f'/messages?resource_id={backup}')['messages']
+        self.assertIn('extended attributes that the export for backups of type bare cannot keep', told['user_message'])
+        self.assertEqual(1, self.lite.log.read_text().count(f'The copy of backup {backup} broke'))
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.assert_nothing_is_left('alpha')
 
     def test_what_cannot_be_mounted(self):

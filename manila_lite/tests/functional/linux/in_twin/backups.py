@@ -14,13 +14,12 @@ _MORE = """
 [DEFAULT]
 enabled_backup_types = saved
 [saved]
-backup_mount_export = {export}
-backup_mount_options = vers=4.2,soft,timeo=100
+{export}
 backup_continue_update_interval = 0.1
 [alpha]
 backup_over_nfs = true
 """
-_ME = '10.99.0.99'
+ME = '10.99.0.99'
 
 
 class KernelNfs(test_share_backups.BacksUp):
@@ -32,16 +31,21 @@ class KernelNfs(test_share_backups.BacksUp):
     PATIENCE = 240
     ATTRIBUTES = ()
     # Those keep them in a directory.
-    test_backed_up_and_restored = test_what_cannot_be_mounted = test_given_up = None
+    test_backed_up_and_restored = test_what_cannot_be_mounted = test_what_the_export_cannot_keep = test_given_up = None
+    test_the_way_is_changed_meanwhile = test_its_backend_is_gone = None
 
     def setUp(self):
         super().setUp()
         self.reach_backends()
-        self.vault = self.make('plain', share_type='any')
-        self.admit(self.vault, _ME)
         with self.lite.config.open('a') as config:
-            config.write(_MORE.format(export=self.location(self.vault)))
+            config.write(_MORE.format(export=self.export()))
         self.again()
+
+    def export(self):
+        """Return the options that say where backups are kept."""
+        self.vault = self.make('plain', share_type='any')
+        self.admit(self.vault, ME)
+        return f'backup_mount_export = {self.location(self.vault)}\nbackup_mount_options = vers=4.2,soft,timeo=100'
 
     def reach_backends(self):
         """This host itself is beside them."""
@@ -49,7 +53,7 @@ class KernelNfs(test_share_backups.BacksUp):
         base.ip('link', 'add', 'ml-host', 'type', 'veth', 'peer', 'name', 'p-host', 'netns', fabric)
         self.addCleanup(base.ip, 'link', 'delete', 'ml-host')
         base.ip('-n', fabric, 'link', 'set', 'p-host', 'master', 'br0', 'up')
-        base.ip('address', 'add', f'{_ME}/24', 'dev', 'ml-host')
+        base.ip('address', 'add', f'{ME}/24', 'dev', 'ml-host')
         base.ip('link', 'set', 'ml-host', 'up')
 
     def fill(self, place):
@@ -88,7 +92,7 @@ class KernelNfs(test_share_backups.BacksUp):
 
     def spoil_as_client(self, share):
         """The server of the share knows of it: what is done in the pool it need not see at once."""
-        rule = self.admit(share, _ME)
+        rule = self.admit(share, ME)
         with self.mounted(share) as place:
             self.spoil(place)
         self.act(share, 'deny_access', {'access_id': rule})
@@ -120,6 +124,7 @@ class KernelNfs(test_share_backups.BacksUp):
         backup = self.back_up(share)
         self.ends(backup)
         self.assert_as(copy, vault / backup)
+        self.assertIn(f'Backup {backup}: the server of share {share} shows no extended attributes', self.lite.log.read_text())
         # What one way made, another takes, and the other way round.
         other = self.make('plain', share_type='any')
         self.restore(backup, other)
@@ -143,7 +148,8 @@ class KernelNfs(test_share_backups.BacksUp):
     def is_back(self, share):
         self.lite.wait(f'/shares/{share}', 'share', 'available', self.PATIENCE)
 
-    def reset_meanwhile(self):
+    def copied_in_part(self):
+        """Return a share, and a backup of it of which there is something."""
         share = self.make('alpha')
         with (self.place('alpha', share) / 'big').open('wb') as big:
             for _ in range(150):
@@ -151,6 +157,10 @@ class KernelNfs(test_share_backups.BacksUp):
         backup = self.back_up(share)
         some = [str(percent) for percent in range(1, 100)]
         self.lite.wait(f'/share-backups/{backup}', 'share_backup', some, field='progress', patience=self.PATIENCE)
+        return share, backup
+
+    def reset_meanwhile(self):
+        share, backup = self.copied_in_part()
         self.act(share, 'reset_status', {'status': 'available'})
         self.ends(backup, 'error')
         left = self.state / 'lib' / 'alpha' / 'backups'

@@ -21,6 +21,14 @@ class Said(testtools.TestCase):
         self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', rsync._last_words(said))
         self.assertEqual('it failed', rsync._last_words(b''))
 
+    def test_what_cannot_be_kept(self):
+        gone = b'failed: Operation not supported (95)\n'
+        for said, unkept in ((b'rsync: [receiver] rsync_xal_set: fsetxattr("/a/b c","user.d") ' + gone, True),
+                             (b' 1 7%\rrsync: [generator] set_acl: xacl_set(b, ACL_TYPE_ACCESS): ' + gone + b' 2 8%\r', True),
+                             (b'rsync: [sender] send_files failed to open "/set_acl: (95)": Permission denied (13)\n', False),
+                             (b'rsync: [receiver] rsync_xal_set: lsetxattr("/a","user.d") failed: No space (28)\n', False)):
+            self.assertEqual(unkept, rsync._UNKEPT.search(said) is not None, said)
+
 
 class Ends(testtools.TestCase):
 

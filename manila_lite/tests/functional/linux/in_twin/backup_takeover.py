@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share that is mounted to be backed up, and another manager that goes on with it: a share sees that at another address."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from manila_lite.tests import forks, process
+from manila_lite.tests.functional.linux import base
+from manila_lite.tests.functional.linux.in_twin import backups
+
+#: Of this host, as if it were another one.
+_OTHER = '10.99.0.98'
+
+
+class TakenOver(backups.KernelNfs):
+    """As there, but backups are kept in a directory of this host."""
+
+    BACKENDS = (('alpha', 'nobody', 'alpha.img'),)
+    test_backups = None
+
+    def export(self):
+        return f'backup_mount_export = {self.state}/export\nbackup_mount_proto = none\nbackup_mount_options = bind'
+
+    def reach_backends(self):
+        super().reach_backends()
+        base.ip('address', 'add', f'{_OTHER}/24', 'dev', 'ml-host')
+
+    def test_taken_over(self):
+        share, backup = self.copied_in_part()
+        self.assertTrue(self.is_mounted_from(backups.ME, backup))
+        # From now on, who mounts anew comes from there.
+        base.ip('route', 'change', '10.99.0.0/24', 'dev', 'ml-host', 'src', _OTHER)
+        with self.started('share'):
+            self.until(lambda: 'works there; waiting' in self.lite.log.read_text(), 'it waits')
+            self.lite.kill()
+            with self.started('api'):
+                self.until(lambda: self.is_mounted_from(_OTHER, backup), 'it goes on')
+                self.until(lambda: self.lite.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API answers')
+                self.ends(backup)
+                base.command('cmp', str(self.place('alpha', share) / 'big'), str(self.state / 'export' / backup / 'big'))
+                self.assert_shut_out(share)
+        self.assert_nothing_is_mounted('alpha')
+
+    def until(self, check, what):
+        process.until(check, what, self.lite.tail, self.PATIENCE)
+
+    @contextlib.contextmanager
+    def started(self, name):
+        """A part of the service runs meanwhile, of the same configuration."""
+        with self.lite.log.open('ab') as log:
+            part = forks.start(f'manila_lite.cmd.{name}:main', f'--config-file={self.lite.config}', stdout=log, stderr=log,
+                               new_session=True)
+        try:
+            yield
+        finally:
+            os.killpg(part.pid, signal.SIGKILL)
+            part.wait(timeout=60)
+
+    def is_mounted_from(self, address, backup):
+        lines = Path('/proc/mounts').read_text().splitlines()
+        return any(f'{backup}.share' in line and f'clientaddr={address}' in line for line in lines)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of backups by ``manila-manage``, beside a running service."""
+
+import datetime
+
+from oslo_utils import timeutils
+
+from manila_lite.db import models, operations
+from manila_lite.tests.functional import manage
+from manila_lite.tests.functional.test_share_backups import BackingUp
+
+
+class WithoutItsBackend(manage.ManageTest, BackingUp):
+    """What an operator does about backups whose backend, type or export is gone for good."""
+
+    BACKENDS = {'alpha': ''}
+    GONE = 'gone@fast'
+
+    def made(self):
+        """Return a backup that a backend made which is gone, and the share that it is of."""
+        share = self.admin.share()
+        backup = self.back_up(share)
+        self.is_now(share, 'available')
+        self.write(models.share_backups, backup['id'], host=self.GONE)
+        return backup['id'], share
+
+    def waits(self, backup):
+        """The owner deletes it, and nobody is there to do so."""
+        self.admin.ok('DELETE', f'/share-backups/{backup}')
+        with self.service.services.db.reader() as conn:
+            self.assertTrue(operations.is_open(conn, f'backup:{backup}'))
+
+    def complaint(self, *words):
+        return self.manage('share_backup', *words, status=1)[1]
+
+    def test_given_to_another(self):
+        (backup, share), (kept, _) = self.made(), self.made()
+        self.waits(backup)
+        move = ('update_host', '--currenthost', self.GONE, '--newhost')
+        out, _ = self.manage('share_backup', *move, 'test@alpha')
+        self.assertIn('2 backups, 1 deletions that waited', out)
+        self.backup_is_now({'id': backup}, 'gone')
+        store = self.driver(share)[0].store
+        self.assertIsNone(store.backups.get(backup))
+        self.admin.ok('DELETE', f'/share-backups/{kept}')
+        self.backup_is_now({'id': kept}, 'gone')
+        self.assertIsNone(store.backups.get(kept))
+
+    def test_given_to_nobody(self):
+        backup, _ = self.made()
+        for old, new, said in ((self.GONE, 'test', 'host@backend'), (self.GONE, self.GONE, 'host@backend'),
+                               (self.GONE, 'test@alpha#pool', 'host@backend'), (self.GONE, 'nobody@far', 'is not up'),
+                               ('test@alpha', 'test@alpha', 'host@backend'), ('test@alpha', self.GONE, 'is not up')):
+            self.assertIn(said, self.complaint('update_host', '--currenthost', old, '--newhost', new))
+        self.add(models.services, host='second@fast', binary='manila-share', topic='manila-share',
+                 heartbeat_at=timeutils.utcnow() + datetime.timedelta(hours=1))
+        self.assertIn('can delete its backups itself',
+                      self.complaint('update_host', '--currenthost', 'second@fast', '--newhost', 'test@alpha'))
+        shown = self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']
+        self.assertEqual((self.GONE, 'available'), (shown['host'], shown['status']))
+        self.manage('share_backup', 'update_host', '--currenthost', self.GONE, '--newhost', 'nobody@far', '--force')
+        self.assertEqual('nobody@far', self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']['host'])
+
+    def test_forgotten(self):
+        backup, share = self.made()
+        self.assertIn('openstack share backup delete', self.complaint('delete', backup))
+        self.waits(backup)
+        used = self.used()
+        out, _ = self.manage('share_backup', 'delete', backup)
+        self.assertIn(f'{backup} may still be a directory in the export of type nightly, or at {self.GONE}', out)
+        self.backup_is_now({'id': backup}, 'gone')
+        self.assertEqual(used - 1, self.used())
+        self.assertIn('could not be found', self.complaint('delete', backup))
+        with self.service.services.db.reader() as conn:
+            self.assertFalse(operations.is_open(conn, f'backup:{backup}'))
+        self.assertIsNotNone(self.driver(share)[0].store.backups.get(backup))
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.is_now(share, 'gone')
+
+    def used(self):
+        return self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['backups']['in_use']
+
+    def test_forgotten_at_work(self):
+        share = self.admin.share()
+        go_on = self.hang(share, 'create_backup_continue:hang')
+        self.addCleanup(go_on)
+        backup = self.back_up(share, wait=None)['id']
+        self.is_now(share, 'backup_creating')
+        self.assertIn('is creating', self.complaint('delete', backup))
+        self.manage('share_backup', 'delete', backup, '--force')
+        self.is_now(share, 'available')
+        go_on()
+        self.back_up(share)
