@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 _SCOPE = 'capabilities:'
+#: The extra spec that names availability zones, apart by commas.
+ZONES = 'availability_zones'
 #: The capability to keep promises, and the extra spec by which a type makes some.
 _QOS, _PROMISES = 'qos', 'default_qos_type'
 _BOOLEANS = ('true', 'false')
@@ -45,6 +47,17 @@ def number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return None if math.isnan(found) else found
+
+
+def zones(specs: Mapping[str, str]) -> list[str]:
+    """Return the availability zones that a share type is offered in; none stand for all."""
+    return [name.strip() for name in specs.get(ZONES, '').split(',') if name.strip()]
+
+
+def is_offered(specs: Mapping[str, str], zone: str | None) -> bool:
+    """Say whether a share type is offered in a zone."""
+    names = zones(specs)
+    return not names or zone in names
 
 
 def capability_specs(extra_specs: Mapping[str, str]) -> dict[str, str]:

@@ -22,11 +22,14 @@ def join(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: types.Sha
     ident = wanted.get('share_group_id')
     if not ident:
         return None, wanted
-    group = share_groups.get(conn, ctx, ident)
+    held = share_groups.hold(conn, ident, ('available',))
+    group = share_groups.get(conn, ctx, ident)      # only now: it may have been made until it was held
     if group.project_id != ctx.project_id:
         raise errors.NotFound.of('share group', ident)
-    if not share_groups.hold(conn, ident, ('available',)):
+    if not held:
         raise errors.Invalid(f'share_group_id: share group {ident} is {group.status}, not available.')
+    if not is_placed(group):
+        raise errors.Invalid(f'share_group_id: share group {ident} has no place: it was never made.')
     _must_fit(conn, group, wanted, kind)
     for key in _FROM_GROUP:
         own, given = getattr(group, key), wanted.get(key)
@@ -42,6 +45,11 @@ def _must_fit(conn: Any, group: Any, wanted: dict[str, Any], kind: types.ShareTy
         raise errors.Invalid(f'share_type: shares of type {kind.name} have replicas, and cannot be in a group.')
     if (wanted.get('scheduler_hints') or {}).get('only_host'):
         raise errors.Invalid('scheduler_hints.only_host: shares of a group go where the group is.')
+
+
+def is_placed(group: Any) -> bool:
+    """Say whether it is settled where the group's shares go: not if it became available only by an administrator's hand."""
+    return bool(group.host and (group.share_server_id or not group.share_network_id))
 
 
 def must_be_still(conn: Any, share: Any) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from manila_lite import errors, operations, states
+from manila_lite import errors, extra_specs, operations, states
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
 from manila_lite.db import services, share_networks
@@ -75,9 +75,9 @@ def must_be_offered(kind: str, specs: Mapping[str, str], service: Any) -> None:
 
     :raises errors.Conflict: it is not.
     """
-    zones = [name.strip() for name in specs.get('availability_zones', '').split(',') if name.strip()]
-    if zones and service.zone not in zones:
-        raise errors.Conflict(f'Share type {kind} is for zones {", ".join(zones)}; {service.host} is in {service.zone}.')
+    if not extra_specs.is_offered(specs, service.zone):
+        raise errors.Conflict(f'Share type {kind} is for zones {", ".join(extra_specs.zones(specs))}; {service.host} is in '
+                              f'{service.zone}.')
 
 
 # Asking ---------------------------------------------------------------------------------------------

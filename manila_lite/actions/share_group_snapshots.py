@@ -7,6 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations, states
+from manila_lite.actions import grouping
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as rows
 from manila_lite.db import quotas, share_group_snapshots, share_groups, snapshots, transitions
@@ -25,9 +26,12 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     """
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
-        group = share_groups.get(conn, ctx, wanted['share_group_id'])
-        if not share_groups.hold(conn, group.id, ('available',)):
+        held = share_groups.hold(conn, wanted['share_group_id'], ('available',))
+        group = share_groups.get(conn, ctx, wanted['share_group_id'])       # only now: it may have been made until it was held
+        if not held:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
+        if not grouping.is_placed(group):
+            raise errors.WrongState(f'share_group_id: share group {group.id} has no place: it was never made.')
         if busy := share_groups.snapshot_under_way(conn, group.id):
             raise errors.WrongState(f'share_group_id: snapshot {busy} of share group {group.id} is being taken or deleted.')
         found = share_groups.shares_of(conn, group.id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
+from manila_lite import errors, extra_specs, operations, states
 from manila_lite.actions import grouping, share_specs
 from manila_lite.actions import shares as share_actions
 from manila_lite.context import RequestContext
@@ -14,10 +14,12 @@ from manila_lite.db import operations as rows
 from manila_lite.db import (
     quotas,
     services,
+    serving,
     share_group_snapshots,
     share_group_types,
     share_groups,
     share_networks,
+    subnets,
     transitions,
     types,
 )
@@ -43,13 +45,16 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         source = _source(conn, ctx, wanted)
         kind = _group_type(conn, ctx, wanted, source)
         chosen = _share_types(conn, ctx, wanted, kind, source)
-        network_id = _network(conn, ctx, wanted, chosen, source)
         zone = source.availability_zone if source else wanted.get('availability_zone')
+        zone_id = services.zone_id(conn, zone) if zone else None
+        network_id = _network(conn, ctx, wanted, chosen, source)
+        if not source:
+            _must_be_offered(conn, chosen, network_id, zone, zone_id)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_groups': 1})
         transitions.create(conn, states.SHARE_GROUP, {
             'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
             'description': wanted.get('description'), 'share_group_type_id': kind.id, 'share_network_id': network_id,
-            'availability_zone_id': services.zone_id(conn, zone) if zone else None,
+            'availability_zone_id': zone_id,
             'source_share_group_snapshot_id': wanted.get('source_share_group_snapshot_id'),
             **({name: getattr(source, name) for name in ('host', 'share_server_id', 'consistent_snapshot_support')}
                if source else {})})
@@ -142,6 +147,17 @@ def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: 
     if not share_networks.hold(conn, ident, ('active',)):
         raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
     return str(ident)
+
+
+def _must_be_offered(conn: Any, chosen: Sequence[types.ShareType], network_id: str | None, zone: str | None,
+                     zone_id: str | None) -> None:
+    """The share types, and the network if there is one, are there in the zone, or somewhere if none was asked for."""
+    for kind in chosen:
+        if zone and not extra_specs.is_offered(kind.extra_specs, zone):
+            raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
+    if network_id and not (serving.subnets_for(conn, network_id, zone_id) if zone_id else subnets.of_network(conn, network_id)):
+        raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
+                             + (f' in availability zone {zone}.' if zone else '.'))
 
 
 def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> list[operations.Wake]:

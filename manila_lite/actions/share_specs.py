@@ -7,7 +7,7 @@ from typing import Any
 
 from oslo_utils import strutils
 
-from manila_lite import errors
+from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import affinity, services, serving, share_networks, shares, subnets
 from manila_lite.db.types import ShareType
@@ -50,8 +50,7 @@ def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: Sha
     zone = wanted.get('availability_zone')
     zone_id = services.zone_id(conn, zone) if zone else None
     network_id = _network(conn, ctx, wanted, kind, source, zone_id)
-    allowed = [name.strip() for name in kind.extra_specs.get('availability_zones', '').split(',') if name.strip()]
-    if zone and allowed and zone not in allowed:
+    if zone and not extra_specs.is_offered(kind.extra_specs, zone):
         raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 
 from oslo_utils import strutils
 
-from manila_lite import errors
+from manila_lite import errors, extra_specs
 
 DHSS = 'driver_handles_share_servers'
 SNAPSHOT_SUPPORT = 'snapshot_support'
-ZONES = 'availability_zones'
 MIN_SIZE = 'provisioning:min_share_size'
 MAX_SIZE = 'provisioning:max_share_size'
 MAX_EXTEND_SIZE = 'provisioning:max_share_extend_size'
@@ -102,7 +101,7 @@ KNOWN: dict[str, Known] = {
     'replication_type': Known(_one_of('writable', 'readable', 'dr')),
     'encryption_support': Known(_one_of('share', 'share_server')),
     'default_qos_type': Known(_name, visible=False),
-    ZONES: Known(_zones),
+    extra_specs.ZONES: Known(_zones),
     MIN_SIZE: Known(_size),
     MAX_SIZE: Known(_size),
     MAX_EXTEND_SIZE: Known(_size),

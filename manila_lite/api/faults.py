@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import webob
+from oslo_db import exception as db_exception
 from oslo_log import log
 from oslo_policy import policy
 
@@ -25,6 +26,8 @@ STATUS: dict[type[BaseException], int] = {
     errors.OverQuota: 413,
     errors.NotAcceptable: 406,
     errors.Unavailable: 503,
+    # Whatever a request names is looked up, so it was there a moment ago.
+    db_exception.DBReferenceError: 409,
     policy.PolicyNotAuthorized: 403,
     policy.InvalidScope: 403,
     **dict.fromkeys(TRANSIENT, 503),
@@ -67,6 +70,10 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
         LOG.error('The database cannot be used: %s', error)
         return say(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
                    errors.Unavailable.code, {'Retry-After': '1'})
+    if isinstance(error, db_exception.DBReferenceError):
+        LOG.info('Deleted while it was being used: %s', error)
+        return say(status, 'Something that the request names was deleted, or came into use, meanwhile. Nothing was changed.',
+                   'changed_meanwhile')
     return say(status, "Policy doesn't allow this to be performed.", 'forbidden')
 
 

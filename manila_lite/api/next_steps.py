@@ -17,6 +17,7 @@ BY_REASON = {
     'malformed_body': 'Send one JSON document, with its length.',
     'wrong_media_type': 'Send Content-Type: application/json.',
     'body_too_large': 'Send less at once.',
+    'changed_meanwhile': 'Look what is there, and send the request again if it still fits.',
     'foreign_origin': "Call from a program, or from a page of the API's own host.",
     'identity_unavailable': 'Send the request again in a moment.',
     'idempotency_key_reused': 'Use a new key for a new request.',

@@ -14,6 +14,8 @@ _pools = models.pools
 _instances = models.share_instances
 _operations = models.operations
 _snapshots = models.snapshots
+_groups = models.share_groups
+_group_snapshots = models.share_group_snapshots
 _zones = models.availability_zones
 
 _SHARE = 'manila-share'
@@ -74,14 +76,14 @@ def knows(conn: Connection, host: str) -> bool:
     if '#' in host:
         query = sa.select(_pools.c.host).where(_pools.c.host == host)
     else:
-        query = sa.select(_services.c.host).where(_services.c.binary == _SHARE, _below(_services.c.host, host))
+        query = sa.select(_services.c.host).where(_services.c.binary == _SHARE, below(_services.c.host, host))
     return conn.execute(query.limit(1)).first() is not None
 
 
 def busy(conn: Connection, old: str) -> int:
     """Return how many operations of host or backend ``old`` are being worked on at this moment."""
     return conn.execute(sa.select(sa.func.count()).where(
-        _operations.c.topic == 'share', _below(_operations.c.host, _backend(old)), _operations.c.state == 'open',
+        _operations.c.topic == 'share', below(_operations.c.host, _backend(old)), _operations.c.state == 'open',
         _operations.c.lease_expires_at >= timeutils.utcnow())).scalar_one()
 
 
@@ -94,7 +96,8 @@ def _marks(host: str) -> str:
     return '' if '#' in host else '#' if '@' in host else '@'
 
 
-def _below(column: sa.ColumnElement[str], host: str) -> sa.ColumnElement[bool]:
+def below(column: sa.ColumnElement[str], host: str) -> sa.ColumnElement[bool]:
+    """As ``is_below``, of a column."""
     return sa.or_(column == host, *(column.startswith(host + mark, autoescape=True) for mark in _marks(host)))
 
 
@@ -112,7 +115,7 @@ def rename(conn: Connection, old: str, new: str) -> dict[str, int]:
         .values(host=_renamed(_operations.c.host, _backend(old), _backend(new)), owner=None, lease_expires_at=None,
                 next_run_at=timeutils.utcnow())).rowcount
     residents = {table.name.replace('_', ' '): conn.execute(
-        table.update().where(_below(table.c.host, old)).values(host=_renamed(table.c.host, old, new))).rowcount
+        table.update().where(below(table.c.host, old)).values(host=_renamed(table.c.host, old, new))).rowcount
         for table in _RESIDENTS}
     return {**residents, 'operations': moved, 'pools': _rename_pools(conn, old, new)}
 
@@ -122,22 +125,25 @@ def _renamed(column: sa.ColumnElement[str], old: str, new: str) -> sa.ColumnElem
 
 
 def _of_moving(old: str) -> sa.ColumnElement[bool]:
-    """Operations wait for a backend: those of a pool are known by the shares that are in it."""
-    here = _below(_operations.c.host, _backend(old))
+    """Operations wait for a backend: those of a pool are known by what is in it."""
+    here = below(_operations.c.host, _backend(old))
     if '#' not in old:
         return here
+    residents = [sa.select(table.c.id).where(table.c.host == old) for table in _RESIDENTS]
     shares = sa.select(_instances.c.share_id).where(_instances.c.host == old)
-    replicas = sa.select(_instances.c.id).where(_instances.c.host == old)
+    groups = sa.select(_groups.c.id).where(_groups.c.host == old)
     snapshots = sa.select(_snapshots.c.id).where(_snapshots.c.share_id.in_(shares))
-    return sa.and_(here, sa.or_(*(_operations.c.resource_id.in_(ids) for ids in (shares, replicas, snapshots))))
+    group_snapshots = sa.select(_group_snapshots.c.id).where(_group_snapshots.c.share_group_id.in_(groups))
+    return sa.and_(here, sa.or_(*(_operations.c.resource_id.in_(ids)
+                                  for ids in (*residents, shares, snapshots, group_snapshots))))
 
 
 def _rename_pools(conn: Connection, old: str, new: str) -> int:
     there = _pools.alias()
     taken = list(conn.execute(sa.select(_pools.c.host).where(
-        _below(_pools.c.host, old),
+        below(_pools.c.host, old),
         sa.exists().where(there.c.host == _renamed(_pools.c.host, old, new)))).scalars())
     conn.execute(_pools.delete().where(_pools.c.host.in_(taken)))
-    return conn.execute(_pools.update().where(_below(_pools.c.host, old)).values(
+    return conn.execute(_pools.update().where(below(_pools.c.host, old)).values(
         host=_renamed(_pools.c.host, old, new),
         backend_host=_renamed(_pools.c.backend_host, _backend(old), _backend(new)))).rowcount

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors
-from manila_lite.db import models, paging, share_group_types
+from manila_lite.db import hosts, models, paging, share_group_types
 
 _groups = models.share_groups
 _shares = models.shares
@@ -45,13 +45,15 @@ def by_id(conn: Connection, ident: str) -> Row | None:
     return conn.execute(select().where(_groups.c.id == ident)).first()
 
 
-_EQUAL = ('id', 'name', 'description', 'status', 'host', 'project_id', 'user_id', 'share_group_type_id', 'share_network_id',
+_EQUAL = ('id', 'name', 'description', 'status', 'project_id', 'user_id', 'share_group_type_id', 'share_network_id',
           'share_server_id', 'source_share_group_snapshot_id')
 
 
 def list_groups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return groups of a project (None: of all)."""
     where = paging.fits(filters, _groups.c, _EQUAL, ('name', 'description'))
+    if filters.get('host') is not None:
+        where.append(hosts.below(_groups.c.host, filters['host']))
     if project_id is not None:
         where.append(_groups.c.project_id == project_id)
     return list(conn.execute(page.apply(select().where(*where), SORTABLE, tie=_groups.c.id)).all())

@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors, kinds
-from manila_lite.db import affinity, models, paging, pairs
+from manila_lite.db import affinity, hosts, models, paging, pairs
 from manila_lite.db.prepared import Query, Write
 
 _shares = models.shares
@@ -111,19 +111,13 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     where = paging.fits(filters, _EQUAL, _EQUAL, ('name', 'description'))
     where.append(_shares.c.is_soft_deleted == bool(filters.get('is_soft_deleted')))
     if filters.get('host') is not None:
-        where.append(_on_host(filters['host']))
+        where.append(hosts.below(_instances.c.host, filters['host']))
     where += pairs.matching(models.share_metadata, _shares.c.id, filters.get('metadata') or {})
     where += pairs.matching(models.share_type_extra_specs, _instances.c.share_type_id, filters.get('extra_specs') or {})
     for key, column in (('export_location_id', _exports.c.id), ('export_location_path', _exports.c.path)):
         if filters.get(key) is not None:
             where.append(sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key]))
     return where
-
-
-def _on_host(host: str) -> sa.ColumnElement[bool]:
-    """A host, a backend of it, or one pool, matches all that is below it."""
-    return sa.or_(_instances.c.host == host, *(
-        _instances.c.host.startswith(host + mark, autoescape=True) for mark in ('@', '#') if '#' not in host))
 
 
 def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,

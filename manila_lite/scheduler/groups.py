@@ -27,19 +27,20 @@ def place_of(group: Any) -> str | None:
     return str(group.host) if group.consistent_snapshot_support == 'pool' else backend_of(group.host)
 
 
-def plans(choose: Callable[[Connection, Any, Request], PoolState]) -> list[Plan]:
+def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
     """Return the plans; ``choose`` finds the best pool for a request."""
     def place(work: Work) -> None:
         """The group has a pool, and the operation goes to its backend.
 
         :raises errors.NoValidHost: no pool will do.
+        :raises errors.Again: a backend that just started may yet report one.
         """
         with work.ctx.db.writer() as conn:
             work.hold(conn)
             group = share_groups.by_id(conn, work.resource_id)
             if group is None:
                 raise errors.Final(f'Share group {work.resource_id} is gone.')
-            chosen = choose(conn, work.service, _request(conn, work, group))
+            chosen = choose(conn, work, _request(conn, work, group))
             share_groups.update(conn, group.id, host=chosen.host, availability_zone_id=chosen.availability_zone_id,
                                 consistent_snapshot_support=chosen.capabilities.get(_REPORTED) or None)
             work.send = ('share', chosen.host)
@@ -53,7 +54,7 @@ def _request(conn: Connection, work: Work, group: Any) -> Request:
     specs = pairs.of_many(conn, share_type_extra_specs, kinds)
     first, *others = [specs.get(kind, {}) for kind in kinds] or [{}]
     return Request(
-        size=0, proto='', project_id=group.project_id, extra_specs=first, new_share=False,
+        size=0, proto='', project_id=group.project_id, extra_specs=first,
         also=(*others, _of_group_type(pairs.of(conn, share_group_type_specs, group.share_group_type_id))),
         availability_zone=work.data.get('zone'), excluded=work.data.get('excluded', {}),
         subnets=serving.subnets_by_zone(conn, group.share_network_id) if group.share_network_id else None)
@@ -74,7 +75,7 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
     """The group is in error, and its owner is told which filter refused and why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
-                    messages.Detail.named(getattr(error, 'detail', None)), errors.told(error))
+                    messages.Detail.of(error), errors.told(error))
     notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.told(error)}, '')
 
 

@@ -2,7 +2,6 @@
 """A place for a replica: another backend of the replication domain."""
 
 from collections.abc import Callable
-from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
@@ -17,18 +16,18 @@ from manila_lite.scheduler.interface import PoolState, Request
 LOG = log.getLogger(__name__)
 
 
-def plans(choose: Callable[[Connection, Any, Request], PoolState]) -> list[Plan]:
+def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
     """Return the plans; ``choose`` claims the best pool for a request."""
     def place(work: Work) -> None:
         """The replica has a pool whose room is claimed, and the operation goes to its backend.
 
         :raises errors.NoValidHost: no pool will do.
-        :raises errors.Again: others were faster at every pool that would.
+        :raises errors.Again: others were faster at every pool that would, or a backend that just started may yet report one.
         """
         with work.ctx.db.writer() as conn:
             work.hold(conn)
             request = _request(conn, work)
-            chosen = choose(conn, work.service, request)
+            chosen = choose(conn, work, request)
             shares.update_instance(conn, work.resource_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
                                    availability_zone_id=chosen.availability_zone_id)
             work.data['claimed'] = [chosen.host, request.size]

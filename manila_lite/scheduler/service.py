@@ -51,11 +51,7 @@ def place(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         share = _share(conn, work)
-        try:
-            chosen = choose(conn, work.service, _request(conn, work, share))
-        except errors.NoValidHost:
-            _wait_for_reports(conn, work)
-            raise
+        chosen = choose_or_wait(conn, work, _request(conn, work, share))
         shares.update_instance(conn, share.instance_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
                                availability_zone_id=chosen.availability_zone_id)
         work.send = ('share', chosen.host)
@@ -81,6 +77,19 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
             raise errors.NoValidHost(message, detail=detail)
         not_before = time.monotonic() if result.candidates else began
     raise errors.Again(0.2)
+
+
+def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
+    """As ``choose``, for the work's request.
+
+    :raises errors.NoValidHost: no pool will do.
+    :raises errors.Again: others were faster at every pool that would, or a backend that just started may yet report one.
+    """
+    try:
+        return choose(conn, work.service, request)
+    except errors.NoValidHost:
+        _wait_for_reports(conn, work)
+        raise
 
 
 def _wait_for_reports(conn: Connection, work: Work) -> None:
@@ -155,7 +164,7 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
         return
     transitions.fail(conn, states.SHARE, 'create', share.instance_id)
     messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.ALLOCATE_HOST,
-                    messages.Detail.named(getattr(error, 'detail', None)), str(error))
+                    messages.Detail.of(error), str(error))
 
 
 def grow(work: Work) -> None:
@@ -191,7 +200,7 @@ def not_grown(conn: Connection, work: Work, error: Exception) -> None:
     shares.update(conn, share.id, target_size=None)
     transitions.finish(conn, states.SHARE, 'extend', share.instance_id)
     messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.EXTEND,
-                    messages.Detail.named(getattr(error, 'detail', None)), str(error))
+                    messages.Detail.of(error), str(error))
 
 
 def _nothing(work: Work) -> None:
@@ -236,8 +245,8 @@ PLANS = [
     Plan('share.delete', (Step(_nothing),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
     *migrating.PLANS,
-    *replicas.plans(choose),
-    *groups.plans(choose),
+    *replicas.plans(choose_or_wait),
+    *groups.plans(choose_or_wait),
 ]
 
 

@@ -4,6 +4,8 @@
 import abc
 from collections.abc import Mapping, Sequence
 
+from oslo_concurrency import lockutils
+
 from manila_lite import kinds
 from manila_lite.drivers.interface import ConsistentSnapshots
 from manila_lite.drivers.linux import moment
@@ -41,10 +43,12 @@ class LinuxGroupSnapshots(ConsistentSnapshots):
         return {ident: f'/{SNAPSHOTS}/{ident}' for ident in sources}
 
     def _take(self, outlets: Sequence[Outlet], sources: Mapping[str, str]) -> None:
-        for outlet in outlets:
-            outlet.server.awake()   # one that died would come up while the others stand still
-        self._btrfs.prepare_snapshots(sources)
-        with moment.still([server for outlet in outlets for server in outlet.servers()]):
-            for ident, share in sources.items():
-                self._btrfs.draft_snapshot(ident, share)
-        self._btrfs.keep_drafts(sources)
+        # One group at a time: the first to end would let servers go on that are to stand still for another.
+        with lockutils.lock(f'moment-{self._btrfs.root}'):
+            for outlet in outlets:
+                outlet.server.awake()   # one that died would come up while the others stand still
+            self._btrfs.prepare_snapshots(sources)
+            with moment.still([server for outlet in outlets for server in outlet.servers()]):
+                for ident, share in sources.items():
+                    self._btrfs.draft_snapshot(ident, share)
+            self._btrfs.keep_drafts(sources)

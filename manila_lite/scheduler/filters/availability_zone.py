@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The zone that the user asked for, and those that the share type is offered in."""
 
+from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 
@@ -17,8 +18,6 @@ class AvailabilityZone(Filter):
         if request.availability_zone is not None and request.availability_zone != here:
             return f'the request asks for availability zone {request.availability_zone!r}, the pool is in {here!r}'
         for specs in (request.extra_specs, *request.also):
-            text = specs.get('availability_zones') or ''
-            offered = [zone.strip() for zone in text.split(',') if zone.strip()]
-            if offered and here not in offered:
-                return f'the share type asks availability_zones={text!r}, the pool is in {here!r}'
+            if not extra_specs.is_offered(specs, here):
+                return f'the share type asks {extra_specs.ZONES}={specs[extra_specs.ZONES]!r}, the pool is in {here!r}'
         return None

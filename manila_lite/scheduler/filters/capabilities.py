@@ -5,7 +5,7 @@ from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 #: Extra specs that do not mean "the pool reports this": they have a filter of their own, or are for the API.
-NOT_CAPABILITIES = frozenset({'driver_handles_share_servers', 'availability_zones', 'default_qos_type'})
+NOT_CAPABILITIES = frozenset({'driver_handles_share_servers', extra_specs.ZONES, 'default_qos_type'})
 
 
 class Capabilities(Filter):

@@ -6,7 +6,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.db import models
 
 
-def make(conn, shares, *, type_id, project='p'):
+def make(conn, shares, *, type_id, project='p', host='test@alpha#pool1'):
     """An available group for each of these shares (ids), and two snapshots of it. Returns the ids of the groups."""
     now, kind = timeutils.utcnow(), uuidutils.generate_uuid()
     own = {'project_id': project, 'user_id': 'u', 'name': 'n', 'status': 'available', 'created_at': now}
@@ -19,7 +19,7 @@ def make(conn, shares, *, type_id, project='p'):
     insert(models.share_group_types, [{'id': kind, 'name': kind, 'created_at': now}])
     insert(models.share_group_type_specs, [{'owner_id': kind, 'key': 'a', 'value': 'v'}])
     insert(models.share_group_type_share_types, [{'owner_id': kind, 'share_type_id': type_id}])
-    insert(models.share_groups, [{'id': ident, 'share_group_type_id': kind, 'host': 'test@alpha#pool1', **own}
+    insert(models.share_groups, [{'id': ident, 'share_group_type_id': kind, 'host': host, **own}
                                  for ident in groups.values()])
     insert(models.share_group_share_types, [{'owner_id': ident, 'share_type_id': type_id} for ident in groups.values()])
     insert(models.share_group_snapshots, [{'id': ident, 'share_group_id': groups[share], **own}

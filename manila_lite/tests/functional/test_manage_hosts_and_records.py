@@ -107,9 +107,19 @@ class RecordsTest(manage.ManageTest):
         self.backend('from@b', pools=('p', 'q'))
         self.backend('to@c', pools=('p',))
         moved, left = self.placed('from@b#p'), self.placed('from@b#q')
+        with self.service.services.db.writer() as conn:
+            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            group, = groups.make(conn, [moved], type_id=kind, host='from@b#p')
+            snapshot = conn.execute(sa.select(models.share_group_snapshots.c.id).where(
+                models.share_group_snapshots.c.share_group_id == group)).scalars().first()
+            rows.insert(conn, kind='share_group_snapshot.delete', resource_type='share_group_snapshot', topic='share',
+                        host='from@b', resource_id=snapshot, lane='work', data={})
         self.manage('share', 'update_host', '--currenthost', 'from@b#p', '--newhost', 'to@c#p')
         self.assertEqual(['to@c#p', 'to@c'], self.hosts(moved))
         self.assertEqual(['from@b#q', 'from@b'], self.hosts(left))
+        with self.service.services.db.reader() as conn:
+            self.assertEqual('to@c', conn.execute(sa.select(models.operations.c.host).where(
+                models.operations.c.resource_id == snapshot)).scalar())
         with self.service.services.db.reader() as conn:
             pools = set(conn.execute(sa.select(models.pools.c.host)).scalars())
         self.assertIn('to@c#p', pools)

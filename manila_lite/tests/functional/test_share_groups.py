@@ -5,12 +5,12 @@ import time
 
 from oslo_utils import uuidutils
 
-from manila_lite.db import operations, quotas, shares
+from manila_lite.db import operations, quotas, services, share_groups, shares
 from manila_lite.operations.doctor import examine
 from manila_lite.tests.functional import base
 
 #: One backend snapshots groups at one moment, the other says that it cannot; the third makes share servers.
-_APART = 'dummy_capabilities = sg_consistent_snapshot_support:\n'
+_APART = 'dummy_capabilities = sg_consistent_snapshot_support:,apart:yes\n'
 _SERVERS = 'driver_handles_share_servers = true\n'
 _NETWORKS = """
 networks:
@@ -159,6 +159,24 @@ class Groups(GroupTest):
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/first')
         self.refused(413, 'POST', '/share-groups', {'share_group': {}}, says='share_groups')
 
+    def test_a_zone_that_a_share_type_is_not_offered_in(self):
+        away = self.make_type('away', availability_zones='elsewhere')
+        kind = self.make_group_type('mixed', ['default', 'away'])
+        body = {'share_group_type_id': kind, 'share_types': [self.default, away], 'availability_zone': 'nova'}
+        self.refused(400, 'POST', '/share-groups', {'share_group': body},
+                     says='availability_zone: share type away is not offered in nova')
+
+    def test_one_that_was_never_placed_takes_nothing(self):
+        kind = self.make_group_type('unplaced', ['default'], consistent_snapshot_support='pool')
+        group = self.group(wait='error', share_group_type_id=kind)
+        self.admin.ok('POST', f'{self.path(group)}/action', {'reset_status': {'status': 'available'}})
+        self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
+                     says='share_group_id: share group')
+        self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}},
+                     says='has no place')
+        self.user.ok('DELETE', self.path(group))
+        self.user.wait(self.path(group), 'share_group', 'gone')
+
     def test_no_pool_will_do(self):
         kind = self.make_group_type('unheard', ['default'], consistent_snapshot_support='pool')
         group = self.group(wait='error', share_group_type_id=kind)
@@ -267,6 +285,12 @@ class Snapshots(GroupTest):
         kept = {record.id for record in driver.store.snapshots.all()}
         self.assertLessEqual({member['id'] for member in snapshot['members']}, kept)
 
+    def test_one_moment_however_it_is_asked_for(self):
+        apart = self.make_type('apart', apart='yes')
+        for said in ('host', 'true', '<is> True', '<is> yes', '<IS> 1', '<is> no'):
+            kind = self.make_group_type(said, ['apart'], consistent_snapshot_support=said)
+            self.group('available' if said == '<is> no' else 'error', share_group_type_id=kind, share_types=[apart])
+
     def refused_by_alpha(self):
         self.admin.ok('PUT', '/services/disable', {'host': 'test@alpha', 'binary': 'manila-share'})
         self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
@@ -351,9 +375,40 @@ class OnServers(GroupTest):
         (self.service.state / 'networks.yaml').write_text(_NETWORKS)
         self.service.conf.set_override('file', str(self.service.state / 'networks.yaml'), 'standalone_network')
 
+    def network(self):
+        return self.user.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']
+
+    def served_by(self, network):
+        """Return what asks for a group in the network."""
+        return {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': network['id']}
+
+    def test_a_network_without_a_subnet_there(self):
+        network = self.network()
+        with self.service.services.db.writer() as conn:
+            services.zone_id(conn, 'far', create=True)
+        subnet, = network['share_network_subnets']
+        path = f'/share-networks/{network["id"]}/subnets'
+        self.user.ok('POST', path, {'share-network-subnet': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'four', 'availability_zone': 'far'}})
+        self.user.ok('DELETE', f'{path}/{subnet["id"]}')
+        self.refused(400, 'POST', '/share-groups', {'share_group': {**self.served_by(network), 'availability_zone': 'nova'}},
+                     says='has no subnet in availability zone nova')
+        far, = self.user.ok('GET', path)['share_network_subnets']
+        self.user.ok('DELETE', f'{path}/{far["id"]}')
+        self.refused(400, 'POST', '/share-groups', {'share_group': self.served_by(network)}, says='has no subnet.')
+
+    def test_one_without_a_server_takes_nothing(self):
+        group = self.group(**self.served_by(self.network()))
+        with self.service.services.db.writer() as conn:     # as if an administrator had not waited for it
+            share_groups.update(conn, group['id'], share_server_id=None)
+        self.refused(400, 'POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_group_id': group['id']}}, says='has no place')
+        self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}},
+                     says='has no place')
+
     def test_the_shares_of_a_group_are_on_one_server(self):
-        network = self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        network = self.network()['id']
         group = self.group(share_group_type_id=self.together, share_types=[self.served], share_network_id=network)
         self.assertIsNotNone(group['share_server_id'])
         self.refused(409, 'DELETE', f'/share-networks/{network}', says='share groups')

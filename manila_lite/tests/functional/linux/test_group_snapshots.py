@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of several shares at one moment, while a client writes to one after another."""
 
+import concurrent.futures
 import signal
 import subprocess
 import sys
@@ -74,9 +75,9 @@ class GroupTest(base.LinuxTest):
         self.addCleanup(records.end)
         return records
 
-    def snapshots(self):
+    def snapshots(self, shares=None):
         """Return what a group snapshot is to have; gone when the test ends."""
-        found = [kinds.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in self.shares]
+        found = [kinds.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in shares or self.shares]
         for snapshot in found:
             self.addCleanup(self.driver.delete_snapshot, snapshot)
         return found
@@ -148,6 +149,19 @@ class GroupSnapshots(GroupTest):
         self.driver.create_group_snapshot(found)
         self.assertEqual([{'later'}, {'later'}], [self.names(snapshot) for snapshot in found])
         self.assertFalse(self.driver._pool._snapshot_draft(found[1].id).exists())
+
+    def test_groups_leave_each_other_alone(self):
+        """Many are taken at once, of shares that one server exports: none lets it go on while it stands still for another."""
+        groups = [self.snapshots([self.share(), self.share()]) for _ in range(8)]
+        together = threading.Barrier(len(groups))
+
+        def take(found):
+            together.wait(_PATIENCE)
+            return self.driver.create_group_snapshot(found)
+
+        with concurrent.futures.ThreadPoolExecutor(len(groups)) as hands:
+            for found, locations in zip(groups, hands.map(take, groups), strict=True):
+                self.assertEqual({snapshot.id for snapshot in found}, set(locations))
 
     def test_somebody_lets_the_server_go_on(self):
         server = self.server()

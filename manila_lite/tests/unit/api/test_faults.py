@@ -4,6 +4,7 @@
 import json
 
 import testtools
+from oslo_db import exception
 from oslo_policy import policy
 
 from manila_lite import errors
@@ -41,6 +42,12 @@ class Faults(testtools.TestCase):
     def test_policy_keeps_its_details(self):
         status, name, fault = self.reply(policy.PolicyNotAuthorized('secret:rule', {'a': 1}, {'b': 2}))
         self.assertEqual((403, 'forbidden'), (status, name))
+        self.assertNotIn('secret', fault['message'])
+
+    def test_what_was_deleted_while_it_was_used(self):
+        """As two requests at once have it, now and then, where databases check who refers to whom."""
+        status, name, fault = self.reply(exception.DBReferenceError('table', 'constraint', 'secret', 'key_table'))
+        self.assertEqual((409, 'conflictingRequest', 'changed_meanwhile'), (status, name, fault['reason']))
         self.assertNotIn('secret', fault['message'])
 
     def test_a_bug_keeps_its_details(self):

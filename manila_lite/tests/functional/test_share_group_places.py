@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which backends new share groups come to, and how groups are found there."""
+
+from manila_lite.db import models
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.test_share_groups import GroupTest
+
+
+class Places(GroupTest):
+
+    def switch(self, how):
+        for name in self.BACKENDS:
+            self.admin.ok('PUT', f'/services/{how}', {'host': f'test@{name}', 'binary': 'manila-share'})
+
+    def test_a_disabled_backend_takes_none(self):
+        self.addCleanup(self.switch, 'enable')
+        self.switch('disable')
+        # What schedulers know is a second old.
+        base.eventually(lambda: self.group(wait={'available', 'error'})['status'] == 'error', 'it takes share groups')
+        group = self.group(wait='error')
+        message, = self.user.ok('GET', f'/messages?resource_id={group["id"]}')['messages']
+        self.assertIn('disabled', message['user_message'])
+
+    def test_a_backend_that_has_not_reported_yet_is_waited_for(self):
+        self.service.stop()
+        for name in self.BACKENDS:
+            self.service.knob(name, 'setup:fail@times=2')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.pools.delete())
+        self.service.start()
+        self.group()
+
+    def test_found_by_host(self):
+        group = self.group()
+        for host in (group['host'], group['host'].partition('#')[0], 'test'):
+            found = self.admin.ok('GET', f'/share-groups?all_tenants=1&host={host.replace("#", "%23")}')['share_groups']
+            self.assertIn(group['id'], [one['id'] for one in found], host)
+        self.assertEqual([], self.admin.ok('GET', '/share-groups?all_tenants=1&host=tes')['share_groups'])
