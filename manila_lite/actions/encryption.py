@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which key a share is encrypted with. The key itself never comes here: only its id, for the backend."""
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,19 @@ from manila_lite.db.types import ShareType
 
 #: What of a share type says that its shares, or their share servers, are encrypted with a key of their owner's.
 _SUPPORT, _OF_SERVERS = 'encryption_support', 'share_server'
+
+
+def as_kept(ident: str) -> str:
+    """Return the id of a key as it is written here, so that one key is one, however it was sent; what is no id, as it is."""
+    try:
+        return str(uuid.UUID(ident))
+    except ValueError:
+        return ident
+
+
+def of_servers(kind: ShareType) -> bool:
+    """Say whether shares of the type are encrypted with their share server."""
+    return kind.extra_specs.get(_SUPPORT) == _OF_SERVERS
 
 
 def key_of(wanted: Mapping[str, Any], kind: ShareType, source: Any = None, group: Any = None) -> str | None:
@@ -27,11 +41,10 @@ def key_of(wanted: Mapping[str, Any], kind: ShareType, source: Any = None, group
     if source and ident != parents:
         raise errors.Invalid('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none, and '
                              'the new one has to be as it is.', code='encryption_key_differs')
-    how = kind.extra_specs.get(_SUPPORT)
-    if ident and not how:
+    if ident and not kind.extra_specs.get(_SUPPORT):
         raise errors.Invalid(f'encryption_key_ref: share type {kind.name} does not encrypt ({_SUPPORT}).',
                              code='encryption_not_supported')
-    if ident and how == _OF_SERVERS and not share_specs.is_true(kind, 'driver_handles_share_servers'):
+    if ident and of_servers(kind) and not share_specs.is_true(kind, 'driver_handles_share_servers'):
         raise errors.Invalid(f'encryption_key_ref: share type {kind.name} encrypts share servers, and makes none.',
                              code='encryption_not_supported')
     return ident

@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import exports, shares
+from manila_lite.db import access, exports, shares
 from manila_lite.policies import export_locations as policies
 
 
@@ -14,7 +14,7 @@ def metadata(ctx: RequestContext, share_id: str, ident: str) -> dict[str, str]:
     """Return a location's metadata, without the keys that the caller could not send back."""
     with ctx.db.reader() as conn:
         share = shares.get(conn, ctx, share_id)
-        return _shown(ctx, exports.metadata(conn, exports.get(conn, share.instance_id, ident, hidden=bool(ctx.is_admin))))
+        return _shown(ctx, exports.metadata(conn, exports.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))))
 
 
 def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[str, str], *,
@@ -25,6 +25,7 @@ def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[st
     """
     reserved = _reserved(ctx, values)
     with ctx.db.writer() as conn:
+        access.lock(conn, share_id)     # two who set the same key at once come one after the other
         row = _own(conn, ctx, share_id, ident)
         exports.set_metadata(conn, row.id, values, replace=replace, keep=reserved)
         return _shown(ctx, exports.metadata(conn, _own(conn, ctx, share_id, ident)))
@@ -43,7 +44,7 @@ def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) ->
 
 def _own(conn: Any, ctx: RequestContext, share_id: str, ident: str) -> Any:
     share = shares.get(conn, ctx, share_id, own=True)
-    return exports.get(conn, share.instance_id, ident, hidden=bool(ctx.is_admin))
+    return exports.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
 
 
 def _keys(ctx: RequestContext) -> list[str]:

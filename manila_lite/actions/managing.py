@@ -7,7 +7,8 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, extra_specs, kinds, operations, states
-from manila_lite.actions import grouping, locks, mount_points, share_bin, share_specs
+from manila_lite.actions import encryption, grouping, locks, mount_points, share_bin, share_specs
+from manila_lite.actions.snapshots import hold_place_of
 from manila_lite.context import RequestContext
 from manila_lite.db import (
     managing,
@@ -25,7 +26,7 @@ from manila_lite.policies import shares as policies
 from manila_lite.rpc import notices
 
 #: Extra specs that no pool reports.
-_NO_CAPABILITIES = frozenset({'availability_zones', 'default_qos_type'})
+_NO_CAPABILITIES = frozenset({extra_specs.ZONES, 'default_qos_type'})
 _SERVERS = 'driver_handles_share_servers'
 
 
@@ -54,6 +55,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         kind = _type(conn, ctx, wanted)
         _must_fit(kind, service, pool)
         server = _server(conn, kind, service, wanted.get('share_server_id'))
+        key = _key(kind, server)
         proto = _proto(ctx, wanted['protocol'])
         mount_point = mount_points.full(kind, ctx.project_id or '', wanted.get('mount_point_name'))
         if known := managing.share_at(conn, service.host, path):
@@ -61,7 +63,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         mount_points.insert(conn, {
             'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
             'description': wanted.get('description'), 'size': 0, 'share_proto': proto,
-            'is_public': bool(wanted.get('is_public')), 'mount_point_name': mount_point,
+            'is_public': bool(wanted.get('is_public')), 'mount_point_name': mount_point, 'encryption_key_ref': key,
             **share_specs.abilities(kind)}, {})
         instance = transitions.create(conn, states.SHARE, {
             'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%', 'host': host,
@@ -114,8 +116,7 @@ def _must_fit(kind: types.ShareType, service: Any, pool: Any) -> None:
     for key in sorted(asked):
         if why := extra_specs.unmet(key, asked[key], reported):
             raise errors.Invalid(f'share_type: {kind.name} does not fit pool {pool.host}: {why}.', code='share_type_unfit')
-    zones = [name.strip() for name in kind.extra_specs.get('availability_zones', '').split(',') if name.strip()]
-    if zones and service.zone not in zones:
+    if not extra_specs.is_offered(kind.extra_specs, service.zone):
         raise errors.Invalid(f'share_type: {kind.name} is not offered in {service.zone}, where {service.host} is.',
                              code='share_type_unfit')
 
@@ -138,6 +139,15 @@ def _server(conn: Any, kind: types.ShareType, service: Any, ident: str | None) -
         raise errors.Conflict(f'share_server_id: share server {ident} is {server.status} on {server.host}; it must be active '
                               f'on {service.host}.', code='bad_share_server')
     return server
+
+
+def _key(kind: types.ShareType, server: Any) -> str | None:
+    """Return the id of the key that all shares on the server are encrypted with, or nothing."""
+    key: str | None = server.encryption_key_ref if server else None
+    if key and not encryption.of_servers(kind):
+        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type {kind.name} are on '
+                              'servers that are not.', code='bad_share_server')
+    return key
 
 
 def _proto(ctx: RequestContext, protocol: str) -> str:
@@ -206,7 +216,7 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
 
     :raises errors.Unprocessable: one of the first two is missing.
     :raises errors.Invalid: the share's type does not do snapshots.
-    :raises errors.Conflict: the snapshot is known already, or the share is not available.
+    :raises errors.Conflict: the snapshot is known already, or the share is not available, or has replicas.
     """
     _must_have(wanted, 'share_id', 'provider_location')
     ident, location = uuidutils.generate_uuid(), wanted['provider_location']
@@ -219,6 +229,8 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
                                  code='snapshots_not_supported')
         if not snapshots.hold_share(conn, share.instance_id, ('available',)):
             raise errors.WrongState(f'share_id: share {share.id} is {share.status}; it must be available.')
+        share_bin.must_have_no_replicas(conn, share)
+        grouping.must_be_still(conn, share)
         if known := managing.snapshot_at(conn, operations.backend_of(share.host), location):
             raise errors.Exists(f'provider_location: {location} is snapshot {known}.', code='snapshot_already_managed')
         transitions.create(conn, states.SNAPSHOT, {
@@ -243,11 +255,14 @@ def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = Tru
 
     :raises errors.WrongState: its status is none for this, or a share is being made from it just now.
     :raises errors.Forbidden: a share server exports its share, and ``on_servers`` is off.
+    :raises errors.Conflict: its share has replicas, of which one may be taking the place of the active one.
     """
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, ident)
         _, share = snapshots.with_share(conn, ident)
         _may_go(share, on_servers)
+        hold_place_of(conn, share)
+        share_bin.must_have_no_replicas(conn, share)
         if growing := snapshots.share_in_making(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
         transitions.begin(conn, states.SNAPSHOT, 'unmanage', ident)

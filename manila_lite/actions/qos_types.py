@@ -55,7 +55,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Conflict: a share type names it.
     """
     with ctx.db.writer() as conn:
-        if used := qos_types.users(conn, qos_types.get(conn, ident)):
+        if used := qos_types.users(conn, qos_types.hold(conn, ident)):
             raise errors.Conflict(f'QoS type {ident} is named by share type {used[0]}.', code='qos_type_in_use')
         qos_types.delete(conn, ident)
 
@@ -64,7 +64,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
     """The QoS type has these specs beside its others. Returns them as they are kept."""
     found = _read(specs)
     with ctx.db.writer() as conn:
-        qos_types.get(conn, ident)
+        qos_types.hold(conn, ident)
         pairs.merge(conn, qos_type_specs, ident, found)
     return found
 
@@ -76,4 +76,4 @@ def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
     """
     with ctx.db.writer() as conn:
         qos_types.get(conn, ident)
-        pairs.remove(conn, qos_type_specs, ident, key, 'QoS spec')
+        pairs.remove(conn, qos_type_specs, ident, key, 'qos spec')

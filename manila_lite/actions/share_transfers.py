@@ -15,6 +15,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite import errors, states
 from manila_lite.actions import access as rules
 from manila_lite.actions import share_bin, share_specs
+from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
 from manila_lite.db import access, quotas, share_transfers, shares, snapshots, transitions, types
 from manila_lite.rpc import notices
@@ -94,7 +95,7 @@ def _end(conn: Any, ctx: RequestContext, transfer: Any) -> Any:
 
 def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = False) -> None:
     """The share and its snapshots are the caller's project's, and count against its quota. ``clear_rules``: all its access
-    rules will be gone.
+    rules, and those of its snapshots, will be gone.
 
     :raises errors.NotFound: there is no such offer, or not any more.
     :raises errors.Invalid: the key is another, or the project may not use the share's type.
@@ -110,8 +111,8 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
         share_transfers.hand_over(conn, share.id, ctx.project_id, ctx.user_id)
-        wake = rules.clear(conn, ctx, share) if clear_rules else None
-    if wake:
+        wakes = [*rules.clear(conn, ctx, share), *snapshot_rules.clear(conn, ctx, share)] if clear_rules else []
+    for wake in wakes:
         wake.send(ctx)
     _tell(ctx, 'accept', transfer)
 
@@ -127,8 +128,8 @@ def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
         return
     number, size = snapshots.sizes_of(conn, share.id)
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
-        **share_specs.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size},
-        one_share=share.size)
+        **share_specs.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size,
+        **quotas.keys_added(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
 
 
 def _tell(ctx: RequestContext, event: str, transfer: Any) -> None:

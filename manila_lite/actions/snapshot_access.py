@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, states
+from manila_lite import errors, operations, states
 from manila_lite.actions import access_to
 from manila_lite.context import RequestContext
 from manila_lite.db import access, shares, snapshot_access, snapshots, transitions
@@ -76,3 +76,13 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
         wake = snapshot_serving.begin(conn, ctx, ident, share.host)
     wake.send(ctx)
+
+
+def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
+    """All rules of the snapshots of the share, which was locked (``db.access.lock``), will be gone. Returns wake-ups."""
+    wakes = []
+    for ident in snapshots.ids_of(conn, share.id) if share.host else ():
+        rules = [rule.id for rule in snapshot_access.of_snapshot(conn, ident)]
+        if transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', rules):
+            wakes.append(snapshot_serving.begin(conn, ctx, ident, share.host))
+    return wakes

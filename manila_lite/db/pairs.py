@@ -35,8 +35,18 @@ def _of_owners(table: sa.Table) -> Among:
 def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
     """The owner has these pairs, beside those it had."""
     if values:
+        _hold_owner(conn, table, owner_id)
         conn.execute(table.delete().where(table.c.owner_id == owner_id, table.c.key.in_(tuple(values))))
         insert(conn, table, owner_id, values)
+
+
+def _hold_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
+    """Nobody else writes the owner's pairs until the transaction ends: of two that come with one key at once, each would find
+    none to delete, and the second could not insert its own. On SQLite nobody else writes anything.
+    """
+    if conn.dialect.name != 'sqlite':
+        [key] = table.c.owner_id.foreign_keys
+        conn.execute(sa.select(key.column).where(key.column == owner_id).with_for_update(key_share=True))
 
 
 def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[str, str]]) -> None:
@@ -55,6 +65,7 @@ def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[s
 def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str],
             keep: Iterable[str] = ()) -> None:
     """The owner has exactly these pairs, and those of the keys in ``keep`` that it had."""
+    _hold_owner(conn, table, owner_id)
     conn.execute(table.delete().where(table.c.owner_id == owner_id,
                                       table.c.key.not_in([key for key in keep if key not in values])))
     insert(conn, table, owner_id, values)

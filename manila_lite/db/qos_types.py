@@ -33,10 +33,18 @@ def get(conn: Connection, ident: str) -> Row:
     return row
 
 
+def hold(conn: Connection, ident: str) -> Row:
+    """As ``get``, of one that nobody else changes, deletes or names (``find``) until the transaction ends."""
+    row = conn.execute(sa.select(_types).where(_types.c.id == ident).with_for_update()).first()
+    if row is None:
+        raise errors.NotFound.of('qos type', ident)
+    return row
+
+
 def find(conn: Connection, wanted: str) -> Row | None:
-    """Return the QoS type with that id, or else that name, or nothing."""
+    """Return the QoS type with that id, or else that name, or nothing. Nobody deletes it until the transaction ends."""
     rows = {row.id: row for row in conn.execute(
-        sa.select(_types).where(sa.or_(_types.c.id == wanted, _types.c.name == wanted)))}
+        sa.select(_types).where(sa.or_(_types.c.id == wanted, _types.c.name == wanted)).with_for_update(read=True))}
     return rows.get(wanted) or next(iter(rows.values()), None)
 
 

@@ -219,9 +219,12 @@ def _read(numbers: Mapping[str, int], replicas: bool) -> dict[str, Usage]:
 
 
 def keys_added(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
-    """Return what quota counts of a share that is encrypted with ``key``: a key counts once, however many shares have it."""
+    """Return what quota counts of a share that is encrypted with ``key``: a key counts once, however many shares have it, and
+    come to have it at once.
+    """
     if key is None:
         return {}
+    lock(conn, project_id)
     known = sa.select(_shares.c.id).where(_shares.c.project_id == project_id, _shares.c.encryption_key_ref == key,
                                           ~_shares.c.is_going).limit(1)
     return {'encryption_keys': 0 if conn.execute(known).first() else 1}

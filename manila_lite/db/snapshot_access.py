@@ -20,6 +20,8 @@ KIND = 'snapshot.serve'
 #: States of rules that are in force, or shall be as soon as the backend was told; and those that a run of it has to end.
 _GRANTED = ('active', 'queued_to_apply', 'applying')
 _PENDING = ('queued_to_apply', 'applying', 'queued_to_deny', 'denying')
+#: Statuses of snapshots that mount nowhere, if it is not known where.
+_NEVER_MADE = ('error', 'manage_error')
 
 
 # Rules ------------------------------------------------------------------------------------------
@@ -94,9 +96,14 @@ def set_exports(conn: Connection, snapshot_id: str, locations: Sequence[kinds.Ex
 # Snapshots --------------------------------------------------------------------------------------
 
 def mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
-    """Return the ids of all snapshots of these shares that can be mounted; ``inheriting``: by whom the share can be, too."""
+    """Return the ids of all snapshots of these shares that can be mounted, or could be until now; ``inheriting``: by whom the
+    share can be, too.
+    """
     more = [_shares.c.snapshot_inherit_share_access_support] if inheriting else []
+    # One that came to be in error later is mounted as before, and whoever is denied must not go on with that; one whose share
+    # got another type mounts nowhere from then on.
+    can = sa.or_(sa.and_(_shares.c.mount_snapshot_support, _snapshots.c.status.not_in(_NEVER_MADE)),
+                 sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id))
     return list(conn.execute(
         sa.select(_snapshots.c.id).join(_shares, _shares.c.id == _snapshots.c.share_id)
-        .where(_shares.c.id.in_(tuple(share_ids)), _shares.c.mount_snapshot_support, _snapshots.c.status != 'error',
-               ~_snapshots.c.is_going, *more).order_by(_snapshots.c.id)).scalars())
+        .where(_shares.c.id.in_(tuple(share_ids)), can, ~_snapshots.c.is_going, *more).order_by(_snapshots.c.id)).scalars())

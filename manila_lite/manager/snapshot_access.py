@@ -22,6 +22,8 @@ _VERBS = {'queued_to_apply': 'apply', 'queued_to_deny': 'deny'}
 _GOING = frozenset(states.SNAPSHOT[verb].during for verb in ('delete', 'unmanage', 'defer'))
 _NOT_YET = frozenset(states.SNAPSHOT[verb].during for verb in ('create', 'manage'))
 
+_NOT_HERE = 'Snapshots of this share are not exported: its type does not say mount_snapshot_support, or the backend cannot.'
+
 
 def is_served(snapshot: kinds.Snapshot, share: Any, driver: Any) -> bool:
     """Say whether the snapshot can be mounted: its share may, and the backend can."""
@@ -53,7 +55,7 @@ def serve(work: Work) -> None:
     """Exactly those who shall may mount the snapshot; each rule's fate, and where it mounts, is in ``work.data``.
 
     :raises errors.Again: it is not there yet, is just going, or moves to another backend, which will be told.
-    :raises errors.Final: it is gone, or the backend cannot export it.
+    :raises errors.Final: it is gone.
     """
     with work.ctx.db.writer() as conn:
         row, share = _found(conn, work)
@@ -69,9 +71,10 @@ def serve(work: Work) -> None:
                 transitions.begin_many(conn, _MACHINE, verb, named)
         wanted = _wanted(conn, row, share)
     snapshot = load_snapshot(work, row.id)
-    if not is_served(snapshot, share, work.service.driver):
-        raise errors.Final('The backend does not export snapshots.')
-    served = work.service.driver.serve_snapshot(snapshot, wanted)
+    if is_served(snapshot, share, work.service.driver):
+        served = work.service.driver.serve_snapshot(snapshot, wanted)
+    else:
+        served = kinds.ServedSnapshot((), dict.fromkeys((rule.id for rule in wanted), kinds.RuleResult(error=_NOT_HERE)))
     must_tell_of_all(wanted, served.rules)
     work.data['seen'] = [rule.id for rule in rules]
     work.data['refused'] = {ident: result.error for ident, result in served.rules.items() if result.error}

@@ -2,6 +2,7 @@
 """The calls around share servers."""
 
 from manila_lite import errors, states
+from manila_lite.actions import encryption
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.op import Body, Field, Many, One, Op, Plain
@@ -41,7 +42,7 @@ FILTERS = (
     Field('identifier', _TEXT, since='2.49'),
     Field('share_network_subnet_id', _TEXT, since='2.51'),
     Field('source_share_server_id', _TEXT, since='2.57'),
-    Field('encryption_key_ref', _TEXT, since='2.90'),
+    Field('encryption_key_ref', _TEXT, since='2.90', parse=encryption.as_kept),
 )
 
 _ONE = '/share-servers/{share_server_id}'

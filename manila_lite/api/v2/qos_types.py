@@ -65,7 +65,7 @@ def set_specs(req: Request) -> dict[str, str]:
 
 def get_spec(req: Request) -> dict[str, str]:
     """Show one spec."""
-    return metadata.pick(get_specs(req), req.params['key'], 'QoS spec')
+    return metadata.pick(get_specs(req), req.params['key'], 'qos spec')
 
 
 def set_spec(req: Request) -> dict[str, str]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares that are encrypted with a key of their owner's: which key, that it exists, and that the backend is told."""
 
+import concurrent.futures
+
 from castellan.common.objects import symmetric_key
 from oslo_utils import uuidutils
 
@@ -81,6 +83,25 @@ class Keys(base.ServiceTest):
         self.assertEqual(413, self.refused(caller, 'over_quota_encryption_keys', share_type='safe', encryption_key_ref=keys[2]))
         caller.share(share_type='safe', encryption_key_ref=keys[1])
 
+    def test_shares_that_come_at_once_with_one_key(self):
+        self.admin.ok('PUT', '/quota-sets/hasty', {'quota_set': {'encryption_keys': 1}})
+        body = {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'safe', 'encryption_key_ref': self.key()}}
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            calls = [pool.submit(self.caller('hasty').call, 'POST', '/shares', body) for _ in range(6)]
+        self.assertEqual([200] * 6, [call.result()[0] for call in calls])
+
+    def test_a_key_is_one_however_it_is_written(self):
+        caller, key = self.caller('written'), self.key()
+        ways = (key, key.upper(), key.replace('-', ''))
+        shares = [caller.share(share_type='safe', encryption_key_ref=way) for way in ways]
+        self.assertEqual({key}, {share['encryption_key_ref'] for share in shares})
+        self.assertEqual(1, caller.ok('GET', '/quota-sets/written/detail')['quota_set']['encryption_keys']['in_use'])
+        made = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})['snapshot']['id']
+        caller.wait(f'/snapshots/{made}', 'snapshot', 'available')
+        caller.share(snapshot_id=made, encryption_key_ref=key.upper())
+        for way in ways:
+            self.assertEqual(4, len(caller.ok('GET', f'/shares?encryption_key_ref={way}')['shares']))
+
 
 class Servers(served.ServedTest):
     """A backend whose share servers are encrypted, and hold more than one share."""
@@ -99,8 +120,26 @@ class Servers(served.ServedTest):
         self.assertEqual((on[3], on[4], 3), (on[0], on[2], len(set(on))))
         for key, ident in zip(wanted, on, strict=True):
             self.assertEqual(key, self.admin.ok('GET', f'/share-servers/{ident}')['share_server']['encryption_key_ref'])
-        found = self.admin.ok('GET', f'/share-servers?encryption_key_ref={keys[1]}')['share_servers']
-        self.assertEqual([on[1]], [server['id'] for server in found])
+        for way in (keys[1], keys[1].upper()):
+            found = self.admin.ok('GET', f'/share-servers?encryption_key_ref={way}')['share_servers']
+            self.assertEqual([on[1]], [server['id'] for server in found])
+
+    def test_what_comes_to_an_encrypted_server_has_its_key(self):
+        """Where it was before, too: nobody makes shares from its snapshots on a server that is not encrypted so."""
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'closed', 'extra_specs': {
+            _DHSS: 'True', 'encryption_support': 'share_server'}}})
+        key = uuidutils.generate_uuid()
+        share = self.user.share(share_type='closed', share_network_id=self.network(), encryption_key_ref=key)
+        seen = self.admin.ok('GET', f'/shares/{share["id"]}')['share']
+        path = self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'][0]['path']
+        self.assertEqual(202, self.admin.action(share['id'], 'unmanage')[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        wanted = {'service_host': seen['host'], 'protocol': 'NFS', 'export_path': path,
+                  'share_server_id': seen['share_server_id']}
+        status, document, _ = self.admin.call('POST', '/shares/manage', {'share': {**wanted, 'share_type': 'served'}})
+        self.assertEqual((409, 'bad_share_server'), (status, document['conflictingRequest']['reason']), document)
+        back = self.admin.ok('POST', '/shares/manage', {'share': {**wanted, 'share_type': 'closed'}})['share']
+        self.assertEqual(key, self.admin.wait(f'/shares/{back["id"]}', 'share', 'available')['encryption_key_ref'])
 
 
 class Unreachable(base.ServiceTest):

@@ -9,7 +9,7 @@ from oslo_utils import uuidutils
 
 from manila_lite.db import share_servers
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord
-from manila_lite.tests.functional import base, served
+from manila_lite.tests.functional import base, served, test_share_replicas
 from manila_lite.tests.services import hearing
 
 NOBODY = '00000000-0000-4000-8000-000000000000'
@@ -350,3 +350,22 @@ class ManagedServedShares(Managing, served.ServedTest):
         self.assertEqual((self.server.id, self.network_id), (back['share_server_id'], back['share_network_id']))
         self.assertEqual(self.server.id, self.record(back).server)
         self.assertEqual([path], self.exports(back['id'])[:1])
+
+
+class ManagedSnapshots(test_share_replicas.Replicating):
+    """Backends at which shares have replicas."""
+
+    def test_not_while_the_share_has_replicas(self):
+        """One that takes the place of the active one just then would keep what is let go of, or lose what is taken over."""
+        share = self.make()
+        snapshot, replica = self.take(share), self.replicate(share)
+        place = self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location']
+        for path, body in ((f'/snapshots/{snapshot}/action', {'unmanage': None}),
+                           ('/snapshots/manage', {'snapshot': {'share_id': share['id'], 'provider_location': place}})):
+            status, document, _ = self.admin.call('POST', path, body)
+            self.assertEqual((409, 'share_has_replicas'), (status, document['conflictingRequest']['reason']))
+        self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+        self.admin.ok('DELETE', self.path(replica))
+        self.admin.wait(self.path(replica), 'share_replica', 'gone')
+        self.assertEqual(202, self.admin.call('POST', f'/snapshots/{snapshot}/action', {'unmanage': None})[0])
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')

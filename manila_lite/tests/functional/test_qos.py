@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What QoS types promise gets to backends that keep it, and shares to no others."""
 
+import concurrent.futures
+
 from manila_lite.tests.functional import base
 
 _DHSS = {'driver_handles_share_servers': 'False'}
@@ -47,3 +49,23 @@ class Qos(base.ServiceTest):
         self.assertIn('after CapabilitiesFilter 1', message['user_message'])
         plain = self.caller().share(share_type=self.kind('plain'), size=20)['id']
         self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{plain}')['share']['host'])
+
+    def test_share_types_name_none_that_goes(self):
+        """Whoever comes first is right: a QoS type that is named stays."""
+        for number in range(10):
+            name = f'brief-{number}'
+            ident = self.qos(name)
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                made = pool.submit(self.admin.call, 'POST', '/types', {'share_type': {
+                    'name': name, 'extra_specs': {**_DHSS, 'default_qos_type': name}}})
+                gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{ident}')
+            self.assertIn((made.result()[0], gone.result()[0]), ((200, 409), (400, 204)))
+
+    def test_specs_that_are_set_at_once(self):
+        path = f'/qos-types/{self.qos("iron")}/specs'
+        for number in range(5):
+            with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                calls = [pool.submit(self.admin.call, 'POST', path, {'specs': {f'key-{number}': str(value)}})
+                         for value in range(6)]
+            self.assertEqual([200] * 6, [call.result()[0] for call in calls])
+        self.assertEqual([f'key-{number}' for number in range(5)], sorted(self.admin.ok('GET', path)['specs']))

@@ -7,7 +7,7 @@ from oslo_utils import timeutils
 
 from manila_lite.db import models
 from manila_lite.tests import hush
-from manila_lite.tests.functional.base import ServiceTest
+from manila_lite.tests.functional.base import ServiceTest, eventually
 from manila_lite.tests.services import hearing
 
 
@@ -91,6 +91,33 @@ class Transfers(ServiceTest):
         taker.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
         self.assertEqual(202, taker.call('DELETE', path)[0])
         taker.wait(path, 'share', 'gone')
+
+    def test_rules_of_its_snapshots_go_with_those_of_the_share(self):
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'mounting', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
+        giver, taker = self.caller('opener'), self.caller('closer')
+        share = giver.share(share_type='mounting')
+        snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        giver.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        giver.ok('POST', f'/snapshots/{snapshot}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.9'}})
+        transfer = giver.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
+        hush.keep(transfer['auth_key'])
+        self.assertEqual(202, self.accept(taker, transfer, clear_access_rules=True)[0])
+        path = f'/snapshots/{snapshot}/access-list'
+        eventually(lambda: not taker.ok('GET', path)['snapshot_access_list'], 'the giver mounts the snapshot')
+        self.assertEqual({}, self.service.managers['alpha'].driver.store.snapshot(snapshot).rules)
+
+    def test_a_share_with_a_key_counts_it_for_the_other_project(self):
+        giver, taker = self.caller('locker'), self.caller('unlocker')
+        share, transfer = self.offered(giver)
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.shares.update().where(models.shares.c.id == share['id']).values(
+                encryption_key_ref='1b2c3d4e-0000-4000-8000-000000000000'))
+        self.admin.ok('PUT', '/quota-sets/unlocker', {'quota_set': {'encryption_keys': 0}})
+        status, document, _ = self.accept(taker, transfer)
+        self.assertEqual((413, 'over_quota_encryption_keys'), (status, document['overLimit']['reason']))
+        self.admin.ok('PUT', '/quota-sets/unlocker', {'quota_set': {'encryption_keys': 1}})
+        self.assertEqual(202, self.accept(taker, transfer)[0])
 
     def test_a_share_of_a_type_that_the_other_project_may_not_use(self):
         kind = self.admin.ok('POST', '/types', {'share_type': {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who mounts snapshots, all the way to the backend."""
 
-from manila_lite.tests.functional import base
+from manila_lite.tests.functional import base, test_share_migration
 
 
 class SnapshotAccess(base.ServiceTest):
@@ -125,22 +125,69 @@ class SnapshotAccess(base.ServiceTest):
         status, document = self.act(snapshot, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5'})
         self.assertEqual((400, 'mount_snapshot_not_supported'), (status, document['badRequest']['reason']))
 
-    def test_the_rules_of_a_share_hold_for_its_snapshots_if_its_type_says_so(self):
-        """Read-only, beside the snapshot's own, from its first moment to the last of the rule."""
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'inheriting', 'extra_specs': {
+    def inheriting(self):
+        """A share whose rules hold for its snapshots, with one such rule, and a snapshot. Returns the ids of the three."""
+        name = f'inheriting-{self.id().rpartition(".")[2]}'
+        self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True',
             'snapshot_inherit_share_access_support': 'True'}}})
-        share = self.user.share(share_type='inheriting')
+        share = self.user.share(share_type=name)
         self.assertIs(True, share['snapshot_inherit_share_access_support'])
         rule = self.user.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})[1]['access']['id']
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
-        snapshot = self.snapshot(share['id'])
+        return share['id'], rule, self.snapshot(share['id'])
+
+    def test_the_rules_of_a_share_hold_for_its_snapshots_if_its_type_says_so(self):
+        """Read-only, beside the snapshot's own, from its first moment to the last of the rule."""
+        share, rule, snapshot = self.inheriting()
         self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
         self.allow(snapshot, '10.0.0.5')
         self.settled(snapshot, {'10.0.0.5': 'active'})
-        other = self.user.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[0]
+        other = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[0]
         self.assertEqual(200, other)
         self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.7', 'ro'), ('10.0.0.8', 'ro')])
-        self.assertEqual(202, self.user.action(share['id'], 'deny_access', {'access_id': rule})[0])
+        self.assertEqual(202, self.user.action(share, 'deny_access', {'access_id': rule})[0])
         self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.8', 'ro')])
         self.assertEqual({'10.0.0.5': 'active'}, self.states(snapshot))
+
+    def test_who_is_denied_mounts_no_snapshot_that_is_in_error_either(self):
+        share, rule, snapshot = self.inheriting()
+        self.admin.ok('POST', f'/snapshots/{snapshot}/action', {'reset_status': {'status': 'error'}})
+        self.assertEqual(202, self.user.action(share, 'deny_access', {'access_id': rule})[0])
+        self.granted(snapshot, [])
+        self.assertEqual([], self.messages(snapshot))
+
+    def test_a_snapshot_that_could_not_be_taken_is_left_alone(self):
+        share = self.inheriting()[0]
+        self.knobs('create_snapshot:fail_final')
+        made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        self.user.wait(f'/snapshots/{made}', 'snapshot', 'error')
+        self.knobs()
+        rule = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[1]['access']['id']
+        self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
+        asked = self.admin.ok('GET', f'/operations?resource_id={made}&all_projects=1')['operations']
+        self.assertEqual(['snapshot.create'], [operation['kind'] for operation in asked])
+
+
+class RetypedSnapshots(test_share_migration.MigrationTest):
+    """A share goes to a type whose snapshots cannot be mounted."""
+
+    BACKENDS = dict.fromkeys(('alpha', 'beta'), 'migration_driver_continue_update_interval = 0.1\n')
+
+    def test_they_mount_nowhere_and_their_rules_can_go(self):
+        self.make_type('mounting', mount_snapshot_support='True')
+        share = self.make(kind='mounting')
+        path = f'/snapshots/{self.take(share)}'
+        rule = self.admin.ok('POST', f'{path}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': '10.0.0.5'}})['snapshot_access']['id']
+        base.eventually(lambda: self.states(path) == ['active'], 'the rule is not active')
+        self.assertEqual(202, self.start(share, new_share_type_id=self.make_type('silent'))[0])
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual(202, self.act(share, 'migration_complete')[0])
+        base.eventually(lambda: self.states(path) == ['error'], 'the rule is not in error')
+        self.assertEqual([], self.admin.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations'])
+        self.admin.ok('POST', f'{path}/action', {'deny_access': {'access_id': rule}})
+        base.eventually(lambda: not self.states(path), 'the rule stays')
+
+    def states(self, path):
+        return [rule['state'] for rule in self.admin.ok('GET', f'{path}/access-list')['snapshot_access_list']]

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metadata and extra specs, when several set the same key at the same moment."""
+
+import concurrent.futures
+
+from manila_lite.tests.functional import base
+
+
+class PairsAtOnce(base.ServiceTest):
+
+    def write(self, path, wrapped, methods=('POST', 'PUT')):
+        """Each write succeeds, and the last word of one of them stands."""
+        for method in methods * 3:
+            with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                calls = [pool.submit(self.admin.call, method, path, {wrapped: {method: str(value)}}) for value in range(6)]
+            self.assertEqual([200] * 6, [call.result()[0] for call in calls])
+            self.assertIn(self.admin.ok('GET', path)[wrapped][method], map(str, range(6)))
+
+    def test_of_a_share(self):
+        self.write(f'/shares/{self.admin.share()["id"]}/metadata', 'metadata')
+
+    def test_of_a_snapshot(self):
+        share = self.admin.share()
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        self.write(f'/snapshots/{snapshot["id"]}/metadata', 'metadata')
+
+    def test_of_an_export_location(self):
+        path = f'/shares/{self.admin.share()["id"]}/export_locations'
+        place = self.admin.ok('GET', path)['export_locations'][0]
+        self.write(f'{path}/{place["id"]}/metadata', 'metadata')
+
+    def test_of_a_share_type(self):
+        kind = self.admin.ok('POST', '/types', {'share_type': {'name': 'written', 'extra_specs': {
+            'driver_handles_share_servers': 'False'}}})['share_type']
+        self.write(f'/types/{kind["id"]}/extra_specs', 'extra_specs', ('POST',))
