@@ -160,12 +160,22 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], *, by_itse
     wake.send(ctx)
 
 
+def _check_quota(conn: Any, ctx: RequestContext, move: Move) -> None:
+    share = move.share
+    if move.kind.id == share.share_type_id:
+        return
+    own = share_specs.counted(share.size, share_specs.abilities(move.kind)['replication_type'])
+    quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.kind.id, {
+        **own, 'snapshots': len(move.snapshots), 'snapshot_gigabytes': sum(row.size for row in move.snapshots)},
+        share.size, only_type=True)
+    before = share_specs.counted(share.size, share.replication_type)
+    if new := {name: amount for name, amount in own.items() if name not in before}:
+        quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, new)
+
+
 def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> operations.Wake:
     share = move.share
-    if move.kind.id != share.share_type_id:
-        quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.kind.id, {
-            'shares': 1, 'gigabytes': share.size, 'snapshots': len(move.snapshots),
-            'snapshot_gigabytes': sum(row.size for row in move.snapshots)}, share.size, only_type=True)
+    _check_quota(conn, ctx, move)
     transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
     transitions.task_state(conn, share.id, Migration.STARTING)
     taken = [row.id for row in move.snapshots]

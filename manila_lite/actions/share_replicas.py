@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
+from manila_lite import errors, extra_specs, operations, states
 from manila_lite.actions import share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
@@ -85,8 +85,7 @@ def _must_be_replicable(conn: Any, share: Any) -> None:
 def _zone(conn: Any, kind: types.ShareType, name: str | None) -> str | None:
     if not name:
         return None
-    allowed = [zone.strip() for zone in kind.extra_specs.get('availability_zones', '').split(',') if zone.strip()]
-    if allowed and name not in allowed:
+    if not extra_specs.is_offered(kind.extra_specs, name):
         raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {name}.')
     try:
         return services.zone_id(conn, name)
@@ -126,6 +125,7 @@ def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
     do: not if it is the share already. ``wait``: seconds that it may take to catch up first.
 
     :raises errors.WrongState: replica, share or a snapshot is in no status for that.
+    :raises errors.Invalid: it is on no backend.
     :raises errors.Forbidden: it is not in sync, and the caller is no administrator.
     """
     share_id = _share_of(ctx, ident)
@@ -136,6 +136,7 @@ def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
             return row, False
         if row.status != 'available':
             raise errors.WrongState(f'Replica {ident} is {row.status}; to be promoted it must be available.')
+        _must_be_placed(row)
         if row.replica_state in (Replica.OUT_OF_SYNC, Replica.ERROR) and not ctx.is_admin:
             raise errors.Forbidden(f'Replica {ident} is {row.replica_state}: only administrators promote it, since what it '
                                    'does not hold may be lost.', code='replica_not_in_sync')
@@ -154,6 +155,11 @@ def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
     return row, True
 
 
+def _must_be_placed(row: Any) -> None:
+    if not row.host:
+        raise errors.Invalid(f'Replica {row.id} has no host: it was never made at a backend.')
+
+
 def _must_stand_still(conn: Any, share: Any) -> None:
     for snapshot in snapshots.unsettled(conn, share.id):
         if snapshot.status in states.SNAPSHOT.transient:
@@ -167,7 +173,7 @@ def _share_of(ctx: RequestContext, ident: str) -> str:
 
 
 def resync(ctx: RequestContext, ident: str) -> bool:
-    """The replica will be brought up to date; says no if it is the active one.
+    """The replica will be brought up to date; says no if it is the active one, which shows that, whatever it showed before.
 
     :raises errors.Invalid: it is on no backend.
     :raises errors.WrongState: it is in no status for that.
@@ -177,9 +183,9 @@ def resync(ctx: RequestContext, ident: str) -> bool:
         access.lock(conn, share_id)
         row = replicas.get(conn, ctx, ident)
         if not row.is_aside:
+            transitions.replica_state(conn, ident, Replica.ACTIVE)
             return False
-        if not row.host:
-            raise errors.Invalid(f'Replica {ident} has no host: it was never made at a backend.')
+        _must_be_placed(row)
         if row.status not in replicating.FOLLOWING:
             raise errors.WrongState(f'Replica {ident} is {row.status}; to be brought up to date it must be '
                                     f'{" or ".join(replicating.FOLLOWING)}.')
@@ -192,7 +198,7 @@ def resync(ctx: RequestContext, ident: str) -> bool:
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     """The replica stands in ``deleting`` and will go; it counts against quota until it is gone. ``force``: in nearly any
-    status, and also if its backend cannot delete it.
+    status, also while it is being promoted, which comes to nothing then, and also if its backend cannot delete it.
 
     :raises errors.Invalid: it is the active one.
     :raises errors.WrongState: its status is none to delete from.
@@ -203,30 +209,44 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         row = replicas.get(conn, ctx, ident)
         if not row.is_aside:
             raise errors.Invalid(f'Replica {ident} is the active one; promote another one first.', code='active_replica')
+        stopped, left = force and _stop_promotion(conn, ctx, row), replicating.left_at(conn, ident)
         if force:
             rows.drop_of(conn, ident, _LIFE)
         transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', ident)
         rows.drop_of(conn, ident, (replicas.UPDATE, replicas.ACCESS))
         wake = operations.begin(conn, ctx, replicas.DELETE, 'share_replica', ident, serial=ident, host=row.host or '',
                                 topic='share' if row.host else 'scheduler', open_key=f'replica:{ident}',
-                                data={'share_id': row.share_id, 'force': force})
-    wake.send(ctx)
+                                data={'share_id': row.share_id, 'force': force, 'left': left})
+        wakes = [wake, *(replicating.put_back(conn, ctx, row.share_id, ident) if stopped else ())]
+    for wake in wakes:
+        wake.send(ctx)
+
+
+def _stop_promotion(conn: Any, ctx: RequestContext, row: Any) -> bool:
+    """If the replica was to be promoted it is in error, and the share what it was before; says whether it was."""
+    if row.status != _SHARE['promote'].during or not row.is_aside:
+        return False
+    share = shares.get(conn, ctx.elevated(), row.share_id)
+    for op in rows.of(conn, row.id, replicas.PROMOTE)[-1:]:
+        transitions.fail(conn, _SHARE, op.data['over'], share.instance_id)
+    transitions.fail(conn, _SHARE, 'promote', row.id)
+    return True
 
 
 # By hand --------------------------------------------------------------------------------------------
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The replica, which is not the active one, shows ``status``; work that was open on it ends."""
+    """The replica shows ``status``; work that was open on it ends. If it was to be promoted the share is as before."""
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         row = replicas.get(conn, ctx, ident)
-        if row.status == _SHARE['promote'].during and row.is_aside:
-            share = shares.get(conn, ctx.elevated(), row.share_id)
-            for op in rows.of(conn, ident, replicas.PROMOTE)[-1:]:
-                transitions.fail(conn, _SHARE, op.data['over'], share.instance_id)
+        stopped = _stop_promotion(conn, ctx, row)
         rows.drop_of(conn, ident, _LIFE)
         transitions.reset(conn, _SHARE, ident, status)
+        wakes = replicating.put_back(conn, ctx, row.share_id, ident) if stopped else []
+    for wake in wakes:
+        wake.send(ctx)
 
 
 def reset_replica_state(ctx: RequestContext, ident: str, state: str) -> None:

@@ -222,15 +222,19 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
         transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
         grouping.must_be_still(conn, share)
-        more = {'gigabytes': new_size - share.size}
-        if share.replication_type:
-            more['replica_gigabytes'] = more['gigabytes'] * (1 + replicas.count_of(conn, ident))
-        quotas.check(conn, ctx.conf, share.project_id, share.user_id, kind.id, more, one_share=new_size)
+        _check_growth(conn, ctx, share, new_size)
         shares.update(conn, ident, target_size=new_size)
         wake = operations.begin(conn, ctx, 'share.extend', 'share', ident, topic='share' if force else 'scheduler',
                                 host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
                                 serial=share.instance_id, open_key=f'share:{ident}')
     wake.send(ctx)
+
+
+def _check_growth(conn: Any, ctx: RequestContext, share: Any, new_size: int) -> None:
+    more = {'gigabytes': new_size - share.size}
+    if share.replication_type:
+        more['replica_gigabytes'] = more['gigabytes'] * (1 + replicas.count_of(conn, share.id))
+    quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id, more, one_share=new_size)
 
 
 def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
@@ -277,8 +281,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
         grouping.must_be_still(conn, share)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:
-            quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
-                         {'gigabytes': snapshot.size - share.size})
+            _check_growth(conn, ctx, share, snapshot.size)
         shares.update(conn, ident, target_size=snapshot.size)
         wake = _to_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
     wake.send(ctx)

@@ -90,7 +90,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         elif growing := snapshots.share_in_making(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
         _, share = snapshots.with_share(conn, ident)
-        _hold_group_of(conn, share)
+        hold_place_of(conn, share)
         verb, kind = share_bin.way_out(ctx, 'snapshot', share.host, force=force)
         transitions.begin(conn, states.SNAPSHOT, verb, ident, **({'is_going': True} if verb == 'defer' else {}))
         if force:
@@ -99,8 +99,15 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     wake.send(ctx)
 
 
-def _hold_group_of(conn: Any, share: Any) -> None:
-    """If the share is in a group, no snapshot of that is under way, nor begins meanwhile."""
+def hold_place_of(conn: Any, share: Any) -> None:
+    """The share's snapshots stay where they are: none of its replicas is being promoted. If it is in a group, no snapshot of
+    that is under way, nor begins meanwhile.
+
+    :raises errors.WrongState: else.
+    """
+    changing = states.SHARE['promote'].during
+    if share.replication_type and not snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses - {changing}):
+        raise errors.WrongState(f'Share {share.id} is {changing}; wait until that is over.')
     if share.share_group_id:
         share_groups.hold(conn, share.share_group_id, states.SHARE_GROUP.statuses)
         grouping.must_be_still(conn, share)

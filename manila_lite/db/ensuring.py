@@ -53,10 +53,10 @@ def marked(conn: Connection, host: str) -> list[str]:
 
 def lock(conn: Connection, idents: Iterable[str]) -> dict[str, str]:
     """Nobody else changes these instances or their rules until the transaction ends. Returns the status of each, but for
-    those that are gone, or that somebody else is just changing: whoever waits for one of many keeps all others waiting.
-    Before anything else is read or written, as for ``db.access.lock``.
+    those that are gone, that stand aside by now, or that somebody else is just changing: whoever waits for one of many
+    keeps all others waiting. Before anything else is read or written, as for ``db.access.lock``.
     """
-    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(idents)))
+    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(idents)), ~_instances.c.is_aside)
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
 
 

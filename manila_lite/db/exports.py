@@ -4,7 +4,7 @@
 The metadata key ``preferred`` is the column of that name: the lists show it at each location.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 from oslo_utils import strutils
@@ -19,12 +19,12 @@ _metadata = models.export_location_metadata
 PREFERRED = 'preferred'
 
 
-def get(conn: Connection, instance_id: str, ident: str, *, hidden: bool = False) -> Row:
-    """Return an export location of an instance; ``hidden``: also one that only administrators see.
+def get(conn: Connection, instance_ids: Sequence[str], ident: str, *, hidden: bool = False) -> Row:
+    """Return an export location of one of these instances; ``hidden``: also one that only administrators see.
 
     :raises errors.NotFound: there is none.
     """
-    query = sa.select(_exports).where(_exports.c.id == ident, _exports.c.share_instance_id == instance_id)
+    query = sa.select(_exports).where(_exports.c.id == ident, _exports.c.share_instance_id.in_(instance_ids))
     if not hidden:
         query = query.where(sa.not_(_exports.c.is_admin_only))
     row = conn.execute(query).first()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, errors
@@ -17,6 +17,7 @@ _instances = models.share_instances
 _zones = models.availability_zones
 _held = models.replica_snapshots
 _snapshots = models.snapshots
+_operations = models.operations
 
 #: Kinds of operations on one replica.
 CREATE, DELETE, UPDATE, PROMOTE, ACCESS = (f'replica.{verb}' for verb in ('create', 'delete', 'update', 'promote', 'access'))
@@ -101,6 +102,15 @@ def waiting(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
     return list(conn.execute(_select().where(
         _IS_OTHER, _instances.c.host.startswith(f'{host}#', autoescape=True), _instances.c.status.in_(tuple(statuses)))
         .order_by(_instances.c.id)))
+
+
+def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
+    """Return the operations with these keys that a process is at this moment busy with, by id, each with what is another as
+    soon as it goes on to its next call of the backend.
+    """
+    query = sa.select(_operations.c.id, _operations.c.next_run_at, _operations.c.data).where(
+        _operations.c.open_key.in_(tuple(open_keys)), _operations.c.lease_expires_at > timeutils.utcnow())
+    return {row.id: f'{row.next_run_at} {row.data.get("after")}' for row in conn.execute(query)}
 
 
 # Snapshots ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ class Replica:
     ``share`` is the replica: calls are idempotent by its id. ``type`` is how the share is replicated: ``readable`` (clients
     read the replica) or ``dr`` (nobody mounts it before it is promoted); ``state`` is what was last said of it. ``active`` is
     what it is a replica of, at ``active_host`` (``host@backend``). ``snapshots`` are those of the active one, and ``rules``
-    those in force there.
+    those in force there. ``left`` are ids of snapshots that the share had once, or has in name only: none of them stays here.
     """
 
     share: Share
@@ -26,6 +26,7 @@ class Replica:
     active_host: str
     snapshots: tuple[Snapshot, ...] = ()
     rules: tuple[AccessRule, ...] = ()
+    left: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

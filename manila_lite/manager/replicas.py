@@ -12,21 +12,23 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, kinds, states
-from manila_lite.db import access, replicas, services, serving, share_migrations, shares, transitions
+from manila_lite.db import access, ensuring, replicas, services, serving, share_migrations, shares, transitions
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.manager import servers
 from manila_lite.manager.task import as_share, plain
-from manila_lite.operations import Plan, Step, Work, replicating
-from manila_lite.operations.share_migrating import tell_rules
+from manila_lite.operations import Plan, Step, Work, backend_of, replicating
+from manila_lite.operations.granting import tell_rules
 
 LOG = log.getLogger(__name__)
 
 _SHARE = states.SHARE
 #: Seconds between looks whether a replica that is to be promoted has caught up.
 _LOOK = 1.0
+#: The statuses of snapshots that the active one holds for certain.
+_HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
 
 
 # What drivers are told ------------------------------------------------------------------------------
@@ -51,9 +53,11 @@ def _load(work: Work) -> kinds.Replica:
         rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
         taken = share_migrations.snapshots_of(conn, row.id)
         share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
-    return kinds.Replica(share, row.replication_type, state, source, (active.host or '').partition('#')[0], tuple(
-        kinds.Snapshot(found.id, source, found.size, provider_location=found.provider_location) for found in taken),
-        tuple(rules))
+    held = tuple(kinds.Snapshot(found.id, source, found.size, provider_location=found.provider_location)
+                 for found in taken if found.status in _HELD)
+    left = {*work.data.get('left', ()), *(found.id for found in taken)} - {found.id for found in held}
+    return kinds.Replica(share, row.replication_type, state, source, backend_of(active.host or ''), held, tuple(rules),
+                         tuple(sorted(left)))
 
 
 def _driver(work: Work) -> Any:
@@ -209,24 +213,63 @@ def quiesce(work: Work) -> None:
 
 
 def promote(work: Work) -> None:
-    """Clients find the share here, and nothing where it was, if that can be reached."""
+    """Clients find the share here, and nothing where it was, if that can be reached.
+
+    :raises errors.Again: who opens the share where it was is not done with that.
+    """
     with work.ctx.db.reader() as conn:
-        status = _row(conn, work).status
-    if status != _SHARE['promote'].during:
-        raise errors.Final(f'The promotion of replica {work.resource_id} was stopped: its status is {status}.')
-    result = _driver(work).promote_replica(_load(work))
+        _must_go_on(conn, work)
+        _must_be_alone(conn, work)
+    try:
+        result = _driver(work).promote_replica(_load(work))
+    finally:
+        _put_back_if_stopped(work)
     if not result.export_locations:
         raise errors.ManilaLiteError('The backend did not say where the share is now.')
     _keep(work, result)
+
+
+def _must_go_on(conn: Connection, work: Work) -> Any:
+    """Neither the replica nor the share was given another status by hand. Returns the row of the share."""
+    active = shares.get(conn, work.ctx.elevated(), work.data['share_id'])
+    for what, status in (('replica', _row(conn, work).status), ('share', active.status)):
+        if status != _SHARE['promote'].during:
+            raise errors.Final(f'The promotion of replica {work.resource_id} was stopped: the {what} is {status}.')
+    return active
+
+
+def _must_be_alone(conn: Connection, work: Work) -> None:
+    """The backend where the share is does not open it to clients any more: nothing new of that begins now, and what goes on
+    has ended, or hangs so long that it is no use to wait.
+    """
+    share_id = work.data['share_id']
+    home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
+    found = replicas.at_work(conn, (access.open_key(share_id), ensuring.key(home)))
+    before = work.data.setdefault('before', found)
+    until = work.data.setdefault('alone_at', time.time() + work.ctx.conf.operations.lease)
+    if time.time() < until and any(before.get(ident) == stands for ident, stands in found.items()):
+        raise errors.Again(_LOOK)
+
+
+def _put_back_if_stopped(work: Work) -> None:
+    """What was stopped while the backend was at it is put back once more: it may have gone on after that."""
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, work.data['share_id'])
+        row = replicas.as_share(conn, work.resource_id)
+        wakes = []
+        if row is not None and row.status != _SHARE['promote'].during:
+            wakes = replicating.put_back(conn, work.ctx, row.id, work.resource_id)
+    for wake in wakes:
+        wake.send(work.ctx)
 
 
 def promoted(conn: Connection, work: Work) -> None:
     """The replica is the share; the one that was is a replica like the others, and all follow."""
     share_id = work.data['share_id']
     access.lock(conn, share_id)
-    active, mounted = shares.get(conn, work.ctx.elevated(), share_id), work.data['mounted']
+    active, mounted = _must_go_on(conn, work), work.data['mounted']
     # Who works where the share was tells nobody of rules any more; the new backend is told of all of them once more, below.
-    rows.drop_of(conn, share_id, ('access.sync',))
+    rows.drop_of(conn, share_id, (access.SYNC,))
     transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
     shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
@@ -236,6 +279,7 @@ def promoted(conn: Connection, work: Work) -> None:
     shares.set_exports(conn, work.resource_id, [kinds.ExportLocation(**place) for place in result['exports']])
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
     transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
+    replicating.give_up(conn, work.ctx, replicas.get(conn, work.ctx.elevated(), active.instance_id))
     replicating.take_snapshots(conn, work, share_id, result['snapshots'])
     transitions.rules_status(conn, work.resource_id, states.Rules.SYNCING)
     tell_rules(conn, work.ctx, share_id, work.op.host)

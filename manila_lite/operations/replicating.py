@@ -16,11 +16,13 @@ from manila_lite.db import (
     services,
     share_migrations,
     shares,
+    snapshot_access,
     transitions,
 )
+from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
-from manila_lite.operations import ensuring
+from manila_lite.operations import ensuring, snapshot_serving
 from manila_lite.operations.begin import Wake, backend_of, begin_once
 from manila_lite.operations.plans import FAST, Work
 
@@ -35,10 +37,26 @@ _WHY = 'promotion'
 
 # Following ------------------------------------------------------------------------------------------
 
-def resync(conn: Connection, ctx: context.RequestContext, row: Any) -> Wake:
-    """The replica (a row that is not the active one) will be brought up to date. Returns the wake-up to send."""
+def resync(conn: Connection, ctx: context.RequestContext, row: Any, **more: Any) -> Wake:
+    """The replica (a row that is not the active one) will be brought up to date. Returns the wake-up to send.
+
+    ``more`` is for the data of the operation, if it begins only now.
+    """
     return begin_once(conn, ctx, replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
-                      open_key=f'{replicas.UPDATE}:{row.id}', data={'share_id': row.share_id})
+                      open_key=f'{replicas.UPDATE}:{row.id}', data={'share_id': row.share_id, **more})
+
+
+def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
+    """The replica, which was the active one until now, will be brought up to date, and remembers until then which snapshots it
+    may have: its backend can be dead, and they can be deleted meanwhile.
+    """
+    resync(conn, ctx, row, left=[found.id for found in share_migrations.snapshots_of(conn, row.share_id)])
+
+
+def left_at(conn: Connection, ident: str) -> list[str]:
+    """Return the ids of snapshots that the replica may have from the time when it was the active one."""
+    return [snapshot for op in rows.of(conn, ident, replicas.UPDATE) if op.state == rows.OPEN
+            for snapshot in op.data.get('left', ())]
 
 
 def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
@@ -62,9 +80,7 @@ def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> 
 
 def tell(conn: Connection, work: Work, action: Action, error: Exception) -> None:
     """The owner of the share can read why the work on its replica failed."""
-    named: Any = getattr(error, 'detail', None)
-    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action,
-                    Detail.named(named) if named else Detail.UNKNOWN_ERROR, errors.told(error))
+    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.told(error))
 
 
 def not_made(conn: Connection, work: Work, error: Exception) -> None:
@@ -86,24 +102,32 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
-    """The active one is what it was, and is made sure of. The replica is in error, and a replica again once it is up to date:
-    nobody knows how far its backend went.
-    """
+    """The active one is what it was, and is made sure of. The replica is in error until it is up to date again."""
     share_id = work.data['share_id']
     access.lock(conn, share_id)
     active = shares.get(conn, work.ctx.elevated(), share_id)
     transitions.fail(conn, _SHARE, 'promote', work.resource_id)
     transitions.fail(conn, _SHARE, work.data['over'], active.instance_id)
-    for row in replicas.others(conn, share_id):
-        if row.id == work.resource_id and row.status in FOLLOWING:
-            resync(conn, work.ctx, row)
-    if active.host:
-        ensuring.ask_once(conn, work.ctx, backend_of(active.host), _WHY, [active.instance_id])
+    put_back(conn, work.ctx, share_id, work.resource_id)
     tell(conn, work, Action.PROMOTE, error)
 
 
+def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, ident: str) -> list[Wake]:
+    """The active one will be made sure of, and the replica that was to take its place will be brought up to date if it
+    follows: nobody knows how far its backend went. Returns the wake-ups to send.
+    """
+    active = shares.get(conn, ctx.elevated(), share_id)
+    wakes = [resync(conn, ctx, row) for row in replicas.others(conn, share_id)
+             if row.id == ident and row.host and row.status in FOLLOWING]
+    if active.host:
+        wakes.append(ensuring.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id]))
+    return wakes
+
+
 def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[str, str | None]) -> None:
-    """The share's snapshots are where the replica, which is the active one now, has them; one that it has not is in error."""
+    """The share's snapshots are where the replica, which is the active one now, has them, and mount there; one that it has not
+    is in error, and mounts nowhere.
+    """
     server_migrations.set_provider_locations(conn, held)
     replicas.hold_snapshots(conn, work.resource_id, {})
     lost = {row.id: row.project_id for row in share_migrations.snapshots_of(conn, share_id)
@@ -111,3 +135,6 @@ def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[st
     if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
         messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
                              'The replica that was promoted does not hold the snapshot.')
+    for ident in lost:
+        snapshot_access.set_exports(conn, ident, ())
+    snapshot_serving.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

@@ -4,9 +4,10 @@
 from typing import Any
 
 from manila_lite.actions import locks
+from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import exports, instances, models, shares
+from manila_lite.db import exports, instances, models, replicas, shares
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
@@ -19,14 +20,21 @@ def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:
         share = shares.get(conn, locks.anywhere(req.ctx), req.params['share_id'])
-        return _list(conn, req, share.instance_id)
+        return _list(conn, req, *_instances(conn, req, share))
 
 
 def show(req: Request) -> Any:
     """Show an export location of a share."""
     with req.ctx.db.reader() as conn:
         share = shares.get(conn, req.ctx, req.params['share_id'])
-        return _one(conn, req, share.instance_id)
+        return _one(conn, req, *_instances(conn, req, share))
+
+
+def _instances(conn: Any, req: Request, share: Any) -> list[str]:
+    """Return the instances that the locations are of. Where replicas have no list of their own, theirs come last."""
+    others = (replicas.others(conn, share.id)
+              if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS else ())
+    return [share.instance_id, *(replica.id for replica in others)]
 
 
 def index_of_instance(req: Request) -> list[Any]:
@@ -41,14 +49,15 @@ def show_of_instance(req: Request) -> Any:
         return _one(conn, req, instances.get(conn, req.params['share_instance_id']).id)
 
 
-def _list(conn: Any, req: Request, instance_id: str) -> list[Any]:
-    found = [row for row in shares.exports(conn, (instance_id,)).get(instance_id, ())
+def _list(conn: Any, req: Request, *idents: str) -> list[Any]:
+    known = shares.exports(conn, idents)
+    found = [row for ident in idents for row in known.get(ident, ())
              if req.ctx.is_admin or not row.is_admin_only]
     related.load_pairs(conn, req, models.export_location_metadata, found)
     return found
 
 
-def _one(conn: Any, req: Request, instance_id: str) -> Any:
-    row = exports.get(conn, instance_id, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
+def _one(conn: Any, req: Request, *idents: str) -> Any:
+    row = exports.get(conn, idents, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row

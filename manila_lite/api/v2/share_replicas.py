@@ -113,4 +113,4 @@ def export(req: Request) -> Any:
     """Show one place where a replica mounts."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        return places.get(conn, row.id, req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))
+        return places.get(conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))

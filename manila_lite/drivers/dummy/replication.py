@@ -82,14 +82,14 @@ class DummyReplication(interface.Replicates):
                 home.shares.put(dataclasses.replace(record, exported=False, rules={}))
 
     def _pull(self, replica: kinds.Replica) -> bool:
-        """The replica holds what the active one holds; says no if that cannot be reached."""
+        """The replica holds what the active one holds; says no if that cannot be reached, or lacks a snapshot."""
         home = self._home(replica)
         if home is None:
             return False
         with home.locked():
             active = home.held(replica.active.id)
             taken = [home.snapshots.get(snapshot.id) for snapshot in replica.snapshots]
-        if active is None:
+        if active is None or None in taken:
             return False
         with self.store.locked():
             record = self.store.share(replica.id)

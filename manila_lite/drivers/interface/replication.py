@@ -29,7 +29,8 @@ class Replicates(abc.ABC):
     def update_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
         """The replica holds what the active one holds now, with the size and the snapshots that that has, and no others; its
         rules are in force, read-only, if clients mount it, and nobody else is let in. One that was the active replica until now
-        is a replica like any other: what was written to it since is given up.
+        is a replica like any other: what was written to it since is given up and, once the active one was reached, so are its
+        own snapshots.
 
         Where the active one cannot be reached the replica holds what it held, and is out of sync.
 
@@ -46,4 +47,4 @@ class Replicates(abc.ABC):
 
     @abc.abstractmethod
     def delete_replica(self, replica: kinds.Replica) -> None:
-        """Nothing of the replica is left here. One that is not there is a success."""
+        """Nothing of the replica is left here, nor of snapshots of it. One that is not there is a success."""

@@ -55,6 +55,8 @@ class LinuxReplication(Replicates):
         copy = self._copy_for(replica)
         if not copy.begun:
             self._give_up(replica, copy)
+        elif not replica.is_mounted:
+            self._shut(replica)
         came = self._come(replica, copy)
         return self._offered(replica, _IN_SYNC if came else _OUT_OF_SYNC)
 
@@ -75,7 +77,8 @@ class LinuxReplication(Replicates):
         return kinds.ReplicaResult('active', tuple(self._locations(replica.share)), held)
 
     def delete_replica(self, replica: kinds.Replica) -> None:
-        """The share is gone as any other, and all that came for it."""
+        """The share is gone as any other, and all that came for it or was taken of it."""
+        self._forget_snapshots(replica)
         self.delete_share(replica.share)
         self._let_go(self._copy_for(replica))
 
@@ -110,6 +113,8 @@ class LinuxReplication(Replicates):
                 raise CommandFailed(f'the last of {replica.active.id} did not come: {bad}') from bad
             LOG.warning('%s: its active replica at %s cannot be reached: %s', replica.id, replica.active_host, bad)
             return False
+        # Only now: they would be all that is left of them if the active one had not come back.
+        self._forget_snapshots(replica)
         received = moving.Received(self._btrfs.root, replica.id)
         whole = received.whole()
         rounds = {moving.number_of(replica.active.id, name): name for name in whole}
@@ -132,13 +137,28 @@ class LinuxReplication(Replicates):
         self._btrfs.purge(ident)
 
     def _give_up(self, replica: kinds.Replica, copy: Copy) -> None:
-        """It was the active one until now: nobody is let in, and its snapshots come anew, from the one that is."""
+        """It was the active one until now: nobody is let in."""
+        self._shut(replica)
+        with self._alone(replica.id):
+            for ident in self._known(replica):
+                self._forget_export(replica.share, ident)
+            copy.begin()
+
+    @staticmethod
+    def _known(replica: kinds.Replica) -> list[str]:
+        return [*(snapshot.id for snapshot in replica.snapshots), *replica.left]
+
+    def _forget_snapshots(self, replica: kinds.Replica) -> None:
+        """Nothing is here of what was a snapshot of the share when it was the active one."""
+        for ident in self._known(replica):
+            if self._btrfs.snapshot(ident).exists():
+                self._forget_export(replica.share, ident)
+                self._btrfs.delete_snapshot(ident)
+
+    def _shut(self, replica: kinds.Replica) -> None:
+        """Nobody is let in, also not by a call that began when it was the active one and ended only now."""
         with self._alone(replica.id):
             self._forget_export(replica.share)
-            for snapshot in replica.snapshots:
-                self._forget_export(replica.share, snapshot.id)
-                self._btrfs.delete_snapshot(snapshot.id)
-            copy.begin()
 
     def _offered(self, replica: kinds.Replica, state: str) -> kinds.ReplicaResult:
         """Clients find the replica, if they may."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
+from manila_lite import errors, kinds
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance import calls, migrations
 from manila_lite.tests.compliance.cases import Case
@@ -116,6 +116,25 @@ class Demote(Update):
         self.test.write(self.replica.share, 'given up')
 
 
+class GiveUpSnapshots(Demote):
+    """As that; the share has its snapshot no more, or in name only."""
+
+    def arrange(self) -> None:
+        super().arrange()
+        self.args = (dataclasses.replace(self.replica, snapshots=(), left=(self.replica.snapshots[0].id,)),)
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual(('in_sync', {}), (answer.state, dict(answer.snapshots)))
+        self.has_no_snapshot()
+
+    def has_no_snapshot(self) -> None:
+        """Nothing of the snapshot is here."""
+        taken = dataclasses.replace(self.replica.snapshots[0], share=self.replica.share)
+        copy = self.test.a_share()
+        self.test.addCleanup(self.test.driver_call, 'delete_share', copy)
+        self.test.assertRaises(errors.Final, self.test.driver.create_share_from_snapshot, copy, taken)
+
+
 class Promote(Update):
     METHOD, HOW = 'promote_replica', 'dr'
 
@@ -159,6 +178,17 @@ class Delete(_Replication):
         self.test.assertTrue(self.test.ensured(self.replica.share).error)
 
 
+class DeleteGivenUp(GiveUpSnapshots):
+    """It was the active one until now; its snapshot goes with it."""
+
+    METHOD = 'delete_replica'
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertIsNone(answer)
+        self.test.assertTrue(self.test.ensured(self.replica.share).error)
+        self.has_no_snapshot()
+
+
 class DeleteNothing(Delete):
     """There is no such replica."""
 
@@ -166,8 +196,8 @@ class DeleteNothing(Delete):
 
 
 #: Every call around a replica.
-REPLICATION_CASES = (Create, CreateUnmounted, Update, UpdateWithoutSnapshots, UpdateUnreachable, Demote, Promote,
-                     PromoteUnreachable, Delete, DeleteNothing)
+REPLICATION_CASES = (Create, CreateUnmounted, Update, UpdateWithoutSnapshots, UpdateUnreachable, Demote, GiveUpSnapshots,
+                     Promote, PromoteUnreachable, Delete, DeleteGivenUp, DeleteNothing)
 
 
 class EveryReplicationCall(calls.EveryCall):

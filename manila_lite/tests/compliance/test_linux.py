@@ -358,7 +358,8 @@ class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
 
 class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBinding):
     # The others are part of these: each sets up two backends.
-    scenarios = [row for row in replication.EveryReplicationCall.scenarios if row[0] in ('Demote', 'Promote')]
+    scenarios = [row for row in replication.EveryReplicationCall.scenarios
+                 if row[0] in ('Demote', 'Promote', 'GiveUpSnapshots', 'DeleteGivenUp')]
     test_once = test_again_after_a_restart = None
 
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is refused to replicas and to shares that have some, what counts, and what operators set right."""
 
+import contextlib
+
 from oslo_utils import uuidutils
 
 from manila_lite import states
-from manila_lite.db import transitions
+from manila_lite.db import operations, replicas, transitions
+from manila_lite.manager.service import ShareManager
 from manila_lite.operations.doctor import examine
+from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_share_replicas import Replicating
 
 
@@ -52,6 +56,8 @@ class Refused(Replicating):
             [message] = self.admin.ok('GET', f'/messages?resource_id={made["id"]}')['messages']
             self.assertEqual(('001', '014'), (message['action_id'], message['detail_id']))
             self.assertEqual(400, self.act(made, 'resync'))
+            self.assertEqual(202, self.act(made, 'reset_status', {'status': 'available'}))
+            self.assertEqual(400, self.act(made, 'promote'))
         self.drop(share)
         alone = self.admin.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'dr', (
             'availability_zone'): 'zone-d'}})['share']
@@ -108,18 +114,73 @@ class ByHand(Replicating):
         self.assertEqual('available', self.shown(share)['status'])
         self.drop(share)
 
-    def test_a_promotion_that_hangs_can_be_stopped(self):
-        share = self.make()
+    def hanging(self, share=None):
+        """Return a share that is granted, its active replica, and one whose promotion hangs once its work is done."""
+        share = share or self.make()
+        self.grant(share)
         old, replica = self.active(share), self.replicate(share)
-        self.service.knob('beta', 'promote_replica:hang\n')
+        self.service.knob('beta', 'promote_replica:hang_after\n')
         self.assertEqual(202, self.act(replica, 'promote'))
         self.assertEqual(('replication_change', 'replication_change'), (
             self.shown(share)['status'], self.replicas(share)[replica['id']]['status']))
-        self.assertEqual(202, self.act(replica, 'reset_status', {'status': 'error'}))
+        base.eventually(lambda: self.rules(old) == (False, []), 'it did not begin')
+        return share, old, replica
+
+    def is_served(self, share, old):
+        """The share is where it was, and clients find it there."""
         self.assertEqual(('available', old['id']), (self.shown(share)['status'], self.active(share)['id']))
+        base.eventually(lambda: self.rules(old) == (True, [('10.1.0.0/20', 'rw')]), 'nobody is let in')
+
+    def test_a_promotion_that_hangs_can_be_stopped(self):
+        share, old, replica = self.hanging()
+        self.assertEqual(202, self.act(replica, 'reset_status', {'status': 'error'}))
+        self.is_served(share, old)
         self.service.knob('beta', '')
-        self.act(replica, 'resync')
         self.is_in_sync(replica)
+        self.is_served(share, old)
+        self.assertEqual((False, []), self.rules(replica))
+        self.drop(share)
+
+    def test_snapshots_stay_where_they_are_meanwhile(self):
+        share = self.make()
+        snapshot = self.take(share)
+        _, old, replica = self.hanging(share)
+        for call in (('DELETE', f'/snapshots/{snapshot}'), ('POST', f'/snapshots/{snapshot}/action', {'force_delete': None})):
+            self.assertEqual(403, self.admin.call(*call)[0])
+        self.act(replica, 'reset_status', {'status': 'error'})
+        self.is_served(share, old)
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.service.knob('beta', '')
+        self.drop(share)
+
+    def test_or_stopped_at_the_share(self):
+        share, old, replica = self.hanging()
+        self.admin.action(share['id'], 'reset_status', {'status': 'available'})
+        self.service.knob('beta', '')
+        path = f'/messages?resource_id={replica["id"]}'
+        base.eventually(lambda: self.admin.ok('GET', path)['messages'], 'nobody is told')
+        self.is_in_sync(replica)
+        self.is_served(share, old)
+        self.assertEqual((False, []), self.rules(replica))
+        self.drop(share)
+
+    def test_or_its_replica_deleted_by_force(self):
+        share, old, replica = self.hanging()
+        self.assertEqual(400, self.admin.call('DELETE', self.path(replica))[0])
+        self.assertEqual(202, self.act(replica, 'force_delete'))
+        self.is_served(share, old)
+        self.service.knob('beta', '')
+        self.admin.wait(self.path(replica), 'share_replica', 'gone')
+        self.is_served(share, old)
+        self.assertIsNone(self.store('beta').shares.get(replica['id']))
+        self.drop(share)
+
+    def test_an_active_one_that_was_given_another_state(self):
+        share = self.make()
+        active = self.active(share)
+        self.assertEqual(202, self.act(active, 'reset_replica_state', {'replica_state': 'in_sync'}))
+        self.assertEqual(200, self.act(active, 'resync'))
+        self.assertEqual(active['id'], self.active(share)['id'])
         self.drop(share)
 
     def test_metadata_and_versions(self):
@@ -165,3 +226,49 @@ class ByHand(Replicating):
         self.assertEqual(('available', 'error'), (
             self.shown(share)['status'], self.replicas(share)[replica['id']]['status']))
         self.drop(share)
+
+
+class Snapshots(Replicating):
+
+    def test_one_that_was_not_made_keeps_no_replica_from_following(self):
+        share = self.make()
+        old, replica = self.active(share), self.replicate(share)
+        self.service.knob('alpha', 'create_snapshot:fail_final\n')
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'error')
+        self.service.knob('alpha', '')
+        self.driver(old).write(old['id'], 'later')
+        self.act(replica, 'resync')
+        base.eventually(lambda: self.holds(replica, 'later'), 'it does not follow')
+        self.is_in_sync(replica)
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.drop(share)
+
+    def test_a_dead_backend_will_know_which_it_had(self):
+        share = self.make()
+        snapshot = self.take(share)
+        old, replica = self.active(share), self.replicate(share)
+        with self.dead('alpha'):
+            self.act(replica, 'promote')
+            self.assertEqual(replica['id'], self.active(share)['id'])
+            self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+            self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+            self.admin.ok('DELETE', self.path(old))
+            with self.service.services.db.reader() as conn:
+                [deletion] = operations.of(conn, old['id'], replicas.DELETE)
+            self.assertEqual([snapshot], deletion.data['left'])
+        self.admin.wait(self.path(old), 'share_replica', 'gone')
+        self.assertEqual((None, None), (self.store('alpha').shares.get(old['id']), self.store('alpha').snapshots.get(snapshot)))
+        self.drop(share)
+
+    @contextlib.contextmanager
+    def dead(self, name):
+        """The backend's manager does not run."""
+        managers = self.service.managers
+        managers[name].stop()
+        try:
+            yield
+        finally:
+            managers[name] = ShareManager(self.service.services, name)
+            managers[name].start()

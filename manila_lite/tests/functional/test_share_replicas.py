@@ -3,6 +3,9 @@
 
 import contextlib
 
+from manila_lite import context
+from manila_lite.db import operations, replicas
+from manila_lite.operations import ensuring
 from manila_lite.tests.functional import base
 
 _BACKEND = 'dummy_replication_domain = far\nbackend_availability_zone = {}\n'
@@ -22,7 +25,7 @@ class Replicating(base.ServiceTest):
         for name in ('dr', 'readable'):
             cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
                 'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
-                'replication_type': name}}})
+                'mount_snapshot_support': 'True', 'replication_type': name}}})
 
     def setUp(self):
         super().setUp()
@@ -92,9 +95,9 @@ class Replicating(base.ServiceTest):
         record = self.driver(replica).store.share(replica['id'])
         return record.exported, sorted((to, level) for _type, to, level in record.rules.values())
 
-    def take(self, share):
+    def take(self, share, caller=None):
         """Return the id of a new snapshot."""
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        snapshot = (caller or self.admin).ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
         return snapshot['id']
 
@@ -149,6 +152,11 @@ class Following(Replicating):
         self.assertEqual(place['path'], one['path'])
         shown = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         self.assertNotIn(place['id'], [row['id'] for row in shown])
+        here = f'/shares/{share["id"]}/export_locations'
+        self.assertEqual(404, self.admin.call('GET', f'{here}/{place["id"]}')[0])
+        self.assertIn(place['id'], [row['id'] for row in self.admin.ok('GET', here, version='2.46')['export_locations']])
+        old = self.admin.ok('GET', f'{here}/{place["id"]}', version='2.46')['export_location']
+        self.assertEqual(place['path'], old['path'])
         self.drop(share)
 
     def test_size_and_snapshots_follow(self):
@@ -257,6 +265,75 @@ class Promoting(Replicating):
         self.assertEqual((True, (False, [])), (self.holds(old, 'kept'), self.rules(old)))
         self.admin.ok('DELETE', f'/snapshots/{snapshot}')
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.drop(share)
+
+    def test_snapshots_mount_where_the_share_is(self):
+        share = self.make()
+        kept = self.take(share)
+        replica = self.replicate(share)
+        with self.away('alpha'):
+            lost = self.take(share)
+            for snapshot in (kept, lost):
+                path = f'/snapshots/{snapshot}'
+                self.admin.ok('POST', f'{path}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.1.0.7'}})
+                base.eventually(lambda path=path: self.states_of_rules(path) == ['active'], 'nobody is let in')
+            self.act(replica, 'promote')
+            self.assertEqual(replica['id'], self.active(share)['id'])
+
+        def mounted():
+            record = self.store('beta').snapshots.get(kept)
+            return record.exported, [rule[1:] for rule in record.rules.values()]
+
+        base.eventually(lambda: mounted() == (True, [['10.1.0.7', 'ro']]), 'the snapshot is not served')
+        self.assertEqual([2, 0], [len(self.admin.ok('GET', f'/snapshots/{snapshot}/export-locations')[
+            'share_snapshot_export_locations']) for snapshot in (kept, lost)])
+        for snapshot in (kept, lost):
+            self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+            self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.drop(share)
+
+    def states_of_rules(self, path):
+        return [rule['state'] for rule in self.admin.ok('GET', f'{path}/access-list')['snapshot_access_list']]
+
+    def promote_after(self, share, replica, call):
+        """The replica is promoted while the backend of the share is in the middle of a call that opens it to clients."""
+        old = self.active(share)
+        self.act(replica, 'promote')
+        base.eventually(lambda: self.promotion(replica).data.get('before'), f'it does not wait for {call}')
+        self.service.knob('alpha', '')
+        self.assertEqual(replica['id'], self.active(share)['id'])
+        self.is_in_sync(old)
+        self.assertEqual((False, []), self.rules(old))
+
+    def promotion(self, replica):
+        with self.service.services.db.reader() as conn:
+            return operations.of(conn, replica['id'], replicas.PROMOTE)[-1]
+
+    def calls(self, method):
+        return self.store('alpha').calls(method)
+
+    def test_a_rule_that_is_on_its_way_does_not_open_the_old_one(self):
+        share = self.make()
+        replica = self.replicate(share)
+        self.service.knob('alpha', 'update_access:hang\n')
+        told = len(self.calls('update_access'))
+        self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.1.0.0/20'})
+        base.eventually(lambda: len(self.calls('update_access')) > told, 'nobody is told')
+        self.promote_after(share, replica, 'update_access')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
+        self.assertEqual((True, [('10.1.0.0/20', 'rw')]), self.rules(replica))
+        self.drop(share)
+
+    def test_nor_does_a_run_over_its_backend(self):
+        share = self.make()
+        self.grant(share)
+        replica = self.replicate(share)
+        self.service.knob('alpha', 'ensure_shares:hang\n')
+        with self.service.services.db.writer() as conn:
+            wake = ensuring.ask_once(conn, context.admin(self.service.services), 'test@alpha', 'start')
+        wake.send(context.admin(self.service.services))
+        base.eventually(lambda: self.calls('ensure_shares'), 'nothing is ensured')
+        self.promote_after(share, replica, 'ensure_shares')
         self.drop(share)
 
     def test_half_way_it_is_tried_again(self):
