@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema's revisions, by alembic."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import command, context, migration
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection
 
+from manila_lite import errors
 from manila_lite.db import repeatable
 from manila_lite.db.engine import Database
 
 _HERE = Path(__file__).parent / 'migrations'
+#: What stands for changes of the schema among locks of the database; and how long to wait for another process, in seconds.
+_LOCK, _PATIENCE = 0x6d6c697465, 600
 
 
 def _config(db: Database) -> Config:
@@ -23,11 +29,33 @@ def _config(db: Database) -> Config:
 
 def run(metadata: sa.MetaData) -> None:
     """What alembic was asked for is done. For the ``env.py`` of a folder of revisions of these tables."""
-    with context.config.attributes['engine'].begin() as connection:
+    with context.config.attributes['engine'].begin() as connection, _in_turn(connection):
         repeatable.skip_what_is_done(connection)
         context.configure(connection=connection, target_metadata=metadata,
                           render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
         context.run_migrations()
+
+
+@contextlib.contextmanager
+def _in_turn(conn: Connection) -> Iterator[None]:
+    """Of several hosts that change the schema at once, one does, and the others find it done. SQLite is of one host.
+
+    :raises errors.Unavailable: one is at it for too long.
+    """
+    if conn.dialect.name == 'postgresql':
+        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    if conn.dialect.name not in ('mysql', 'mariadb'):
+        yield
+        return
+    name = sa.func.md5(sa.func.concat(_LOCK, sa.func.database()))       # its locks are of the whole server
+    if not conn.execute(sa.select(sa.func.get_lock(name, _PATIENCE))).scalar():
+        raise errors.Unavailable('another process is changing the schema of the database; try again when it is done')
+    try:
+        yield
+    except BaseException:
+        conn.invalidate()       # a lock of the connection ends with it; one that is kept for later would keep the lock, too
+        raise
+    conn.execute(sa.select(sa.func.release_lock(name)))
 
 
 def upgrade(db: Database, revision: str = 'head') -> None:

@@ -18,5 +18,5 @@ class ConsistentSnapshots(abc.ABC):
         """All of the snapshots exist, taken at one moment. Returns a provider location to remember, or nothing, by snapshot id.
 
         A call that finds only some of them (another died half way) takes all of them anew. Each goes by ``delete_snapshot``.
-        No other call for one of the shares runs meanwhile, but ``update_access``.
+        No other call for one of the shares runs meanwhile, but ``update_access`` and ``ensure_shares``.
         """

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change of the schema that was cut off anywhere is taken up by the next ``db sync``, and ends as if nothing had been."""
 
+import concurrent.futures
 import contextlib
 import re
 import signal
@@ -126,10 +127,25 @@ class Twice(OnMariaDB):
         self.assertEqual(migrate.head(self.db), migrate.current(self.db))
 
 
-class Killed(manage.AloneTest):
+class Commands(manage.AloneTest):
 
     def configure(self):
         self.config.write_text(f'[DEFAULT]\nstate_path = {self.state}\n[database]\nconnection = {self.url}\n')
+
+
+class AtOnce(Commands):
+
+    def test_several_hosts(self):
+        if places.backend() == 'sqlite':
+            self.skipTest('only PostgreSQL has, beside MariaDB, more than one host')
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            syncs = [pool.submit(forks.run, 'manila_lite.cmd.manage:main', f'--config-file={self.config}', 'db', 'sync')
+                     for _ in range(4)]
+        self.assertEqual([0] * 4, [sync.result().returncode for sync in syncs], [sync.result().stderr for sync in syncs])
+        self.assertEqual(0, manage.run(self.config, 'manage', 'db', 'check')[0])
+
+
+class Killed(Commands):
 
     def test_db_sync(self):
         for statement in ('CREATE INDEX ix_messages_resource_id', 'ALTER TABLE services ADD COLUMN lease_expires_at',
