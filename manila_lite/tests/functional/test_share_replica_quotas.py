@@ -36,4 +36,6 @@ class ReplicaQuotas(Replicating):
         self.limit('reverted', replica_gigabytes=4)
         self.assertEqual(202, owner.action(share['id'], 'revert', {'snapshot_id': snapshot})[0])
         self.assertEqual(2, owner.wait(f'/shares/{share["id"]}', 'share', 'available')['size'])
+        owner.ok('DELETE', f'/snapshots/{snapshot}')
+        owner.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.drop(share)
