@@ -27,7 +27,7 @@ class DoctorTest(manage.ManageTest):
             for table in (models.operations, models.snapshots, models.shares):
                 conn.execute(table.delete())
             # Whoever was ensuring them lost that work just now.
-            conn.execute(models.services.update().values(ensuring=False))
+            conn.execute(models.services.update().where(models.services.c.ensuring).values(ensuring=False))
 
     def found(self, *words, status=1):
         """Return what doctor finds, by id."""

@@ -9,8 +9,8 @@ from manila_lite.tests.functional import served, test_budgets
 
 #: Of the request: without a look whether the backends have answered, which are as many as they take time.
 REQUEST, REQUEST_EACH = 28, 1
-#: Of the workers for each server; beside them come heartbeats and looks for work.
-WORKER_EACH = 47
+#: Of the workers for each server, one of them only where rows are locked; beside them come heartbeats and looks for work.
+WORKER_EACH = 48
 SERVERS = (1, 2, 4, 8)
 
 
