@@ -137,7 +137,7 @@ class AtOnce(Commands):
 
     def test_several_hosts(self):
         if places.backend() == 'sqlite':
-            self.skipTest('only PostgreSQL has, beside MariaDB, more than one host')
+            self.skipTest('only PostgreSQL has several hosts, and MariaDB')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             syncs = [pool.submit(forks.run, 'manila_lite.cmd.manage:main', f'--config-file={self.config}', 'db', 'sync')
                      for _ in range(4)]
