@@ -14,11 +14,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from oslo_utils import strutils
+
 _SCOPE = 'capabilities:'
 #: The extra spec that names availability zones, apart by commas.
 ZONES = 'availability_zones'
 #: The capability to keep promises, and the extra spec by which a type makes some.
 _QOS, _PROMISES = 'qos', 'default_qos_type'
+_IS_SIGN = re.compile(r'^<is>\s*', re.IGNORECASE)
 _BOOLEANS = ('true', 'false')
 _OPERATOR = re.compile(r'(<[a-z-]+>|s[=!<>]=|s[<>]|[=!<>]=|[=<>])\s*(.*)', re.DOTALL)
 
@@ -47,6 +50,14 @@ def number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return None if math.isnan(found) else found
+
+
+def is_true(text: str, *, strict: bool = False) -> bool:
+    """Say whether ``True``, ``<is> True``, ``yes`` ... was meant.
+
+    :raises ValueError: neither that nor its contrary was, and it has to be (``strict``).
+    """
+    return strutils.bool_from_string(_IS_SIGN.sub('', text.strip()), strict=strict)
 
 
 def zones(specs: Mapping[str, str]) -> list[str]:

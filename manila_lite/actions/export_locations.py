@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import access, exports, shares
+from manila_lite.db import exports, shares
 from manila_lite.policies import export_locations as policies
 
 
@@ -25,7 +25,6 @@ def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[st
     """
     reserved = _reserved(ctx, values)
     with ctx.db.writer() as conn:
-        access.lock(conn, share_id)     # two who set the same key at once come one after the other
         row = _own(conn, ctx, share_id, ident)
         exports.set_metadata(conn, row.id, values, replace=replace, keep=reserved)
         return _shown(ctx, exports.metadata(conn, _own(conn, ctx, share_id, ident)))

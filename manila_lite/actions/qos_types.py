@@ -64,7 +64,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
     """The QoS type has these specs beside its others. Returns them as they are kept."""
     found = _read(specs)
     with ctx.db.writer() as conn:
-        qos_types.hold(conn, ident)
+        qos_types.get(conn, ident)
         pairs.merge(conn, qos_type_specs, ident, found)
     return found
 

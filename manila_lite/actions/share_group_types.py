@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an administrator may do with share group types: each is one transaction, and done when it returns."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import errors
+from manila_lite import errors, extra_specs
 from manila_lite.actions import type_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import pairs, types
@@ -13,8 +12,6 @@ from manila_lite.db import share_group_types as rows
 from manila_lite.db.models import share_group_type_specs
 
 CONSISTENT = 'consistent_snapshot_support'
-
-_IS = re.compile(r'^<is>\s*', re.IGNORECASE)
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupType:
@@ -51,10 +48,8 @@ def _read(specs: Mapping[str, Any]) -> dict[str, str]:
     """
     found = type_specs.read_texts(specs, 'group_specs')
     if CONSISTENT in found and found[CONSISTENT].strip() not in ('host', 'pool'):
-        # With the sign before it, the scheduler takes no other word than True for a yes.
-        found[CONSISTENT] = _IS.sub('', found[CONSISTENT].strip())
         try:
-            type_specs.is_true(found[CONSISTENT])
+            extra_specs.is_true(found[CONSISTENT], strict=True)
         except ValueError:
             raise errors.Invalid(f'group_specs.{CONSISTENT}: must be host, pool, True or False, not '
                                  f'{found[CONSISTENT]!r}.') from None

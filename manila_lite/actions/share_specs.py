@@ -5,8 +5,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_utils import strutils
-
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import affinity, services, serving, share_networks, shares, subnets
@@ -124,7 +122,7 @@ def counted(size: int, replication_type: str | None) -> dict[str, int]:
 
 def is_true(kind: ShareType, key: str) -> bool:
     """Say whether an extra spec says yes."""
-    return strutils.bool_from_string(kind.extra_specs.get(key, '').replace('<is>', '').strip())
+    return extra_specs.is_true(kind.extra_specs.get(key, ''))
 
 
 def check_type_limit(ctx: RequestContext, kind: ShareType, size: int, *, extending: bool = False) -> None:

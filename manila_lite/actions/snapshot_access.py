@@ -80,9 +80,6 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
 
 def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
     """All rules of the snapshots of the share, which was locked (``db.access.lock``), will be gone. Returns wake-ups."""
-    wakes = []
-    for ident in snapshots.ids_of(conn, share.id) if share.host else ():
-        rules = [rule.id for rule in snapshot_access.of_snapshot(conn, ident)]
-        if transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', rules):
-            wakes.append(snapshot_serving.begin(conn, ctx, ident, share.host))
-    return wakes
+    rules = snapshot_access.of_share(conn, share.id) if share.host else []
+    transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
+    return [snapshot_serving.begin(conn, ctx, ident, share.host) for ident in sorted({rule.snapshot_id for rule in rules})]

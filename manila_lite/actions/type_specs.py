@@ -8,8 +8,6 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping
 
-from oslo_utils import strutils
-
 from manila_lite import errors, extra_specs
 
 DHSS = 'driver_handles_share_servers'
@@ -35,17 +33,9 @@ class Known:
     unset: str | None = None
 
 
-def is_true(text: str) -> bool:
-    """Say whether ``True``, ``<is> True``, ``yes`` ... or their contraries were meant.
-
-    :raises ValueError: neither was.
-    """
-    return strutils.bool_from_string(re.sub(r'^<is>\s*', '', text.strip(), flags=re.IGNORECASE), strict=True)
-
-
 def _boolean(text: str) -> str:
     try:
-        is_true(text)
+        extra_specs.is_true(text, strict=True)
     except ValueError:
         raise ValueError(f'must be True or False, not {text!r}') from None
     return text.strip()

@@ -43,6 +43,12 @@ def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | No
     return list(conn.execute(query if states is None else query.where(_rules.c.state.in_(tuple(states)))))
 
 
+def of_share(conn: Connection, share_id: str) -> list[Row]:
+    """Return the rules of all snapshots of a share."""
+    return list(conn.execute(sa.select(_rules).join(_snapshots, _snapshots.c.id == _rules.c.snapshot_id)
+                             .where(_snapshots.c.share_id == share_id)))
+
+
 def pending(conn: Connection, snapshot_id: str) -> list[Row]:
     """Return the rules that the backend was not told of yet, or was being told of when its process died."""
     return of_snapshot(conn, snapshot_id, _PENDING)

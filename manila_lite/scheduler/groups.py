@@ -66,7 +66,7 @@ def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
     asked = specs.get(_ASKED, 'false').strip()
     if asked in ('host', 'pool'):
         found[_REPORTED] = asked
-    elif extra_specs.matches(True, asked) or asked.lower() in ('1', 'yes', 'on', 't', 'y'):
+    elif extra_specs.is_true(asked):
         found[_REPORTED] = '<or> host <or> pool'
     return found
 

@@ -175,6 +175,16 @@ class Parts(Lite):
         self.running.append(started)
         return started
 
+    def begin(self):
+        """All three run, with a share type and a pool. Returns the process of the share manager."""
+        for name in ('api', 'scheduler'):
+            self.run(name)
+        manager = self.run('share')
+        self.until(self.answers, 'the API answers')
+        self.ok('POST', '/types', DEFAULT_TYPE)
+        self.until(self.pools, 'a pool')
+        return manager
+
     def end(self):
         """All that was started is gone, children included."""
         for started in self.running:

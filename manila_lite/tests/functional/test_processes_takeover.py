@@ -18,12 +18,7 @@ class Takeover(testtools.TestCase):
         super().setUp()
         self.parts = self.useFixture(process.Parts())
         self.parts.edit('lease = 60', 'lease = 6')
-        for name in ('api', 'scheduler'):
-            self.parts.run(name)
-        self.first = self.parts.run('share')
-        self.parts.until(self.parts.answers, 'the API answers')
-        self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
-        self.parts.until(self.parts.pools, 'a pool')
+        self.first = self.parts.begin()
         self.second = self.parts.run('share')
         self.said(_STANDS_BY)
 

@@ -137,12 +137,7 @@ class TakenOver(testtools.TestCase):
             f'driver = dummy\nbackup_over_nfs = true\nbackup_client_ip = {self.FIRST}\n'))
         # A mount that fails is tried again only when both had their turn.
         self.parts.edit('retry_delay = 0.1', 'retry_delay = 2')
-        for name in ('api', 'scheduler'):
-            self.parts.run(name)
-        self.first = self.parts.run('share')
-        self.parts.until(self.parts.answers, 'the API answers')
-        self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
-        self.parts.until(self.parts.pools, 'a pool')
+        self.first = self.parts.begin()
         other = self.parts.state / 'other.conf'
         other.write_text(self.parts.config.read_text().replace(self.FIRST, self.SECOND))
         self.parts.run('share', config=other)
