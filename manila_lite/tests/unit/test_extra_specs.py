@@ -120,3 +120,17 @@ class TestLikeOslo(testtools.TestCase):
     def test_all_in(self, held, asked):
         text = '<all-in> ' + ' '.join(asked)
         self.assertEqual(specs_matcher.match(str(held), text), extra_specs.matches(held, text))
+
+
+class IsTrue(testtools.TestCase):
+
+    def test_true_and_false_in_every_spelling(self):
+        for text in ('True', 'true', '<is> True', '<IS>true', ' yes ', '1', '<is> on'):
+            self.assertTrue(extra_specs.is_true(text, strict=True), text)
+        for text in ('False', '<is> false', 'no', '0'):
+            self.assertFalse(extra_specs.is_true(text, strict=True), text)
+
+    def test_neither(self):
+        for text in ('', 'host', '<is> maybe'):
+            self.assertFalse(extra_specs.is_true(text))
+            self.assertRaises(ValueError, extra_specs.is_true, text, strict=True)
