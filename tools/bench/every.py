@@ -13,7 +13,7 @@ import report
 
 #: The cheapest first.
 NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'grants', 'migration',
-         'copying', 'create')
+         'copying', 'handles', 'create')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:

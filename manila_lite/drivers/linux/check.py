@@ -10,14 +10,15 @@ from typing import Any
 
 from manila_lite import kinds
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux import btrfs, smb_users
+from manila_lite.drivers.linux import btrfs, guard, smb_users
 from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
-_PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'mount': 'mount', 'umount': 'mount'}
-_BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount'}
+_PROGRAMS = {'mount': 'mount', 'umount': 'mount'}
+#: What serves NFS has to be on btrfs.
+_BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount', 'ganesha.nfsd': 'nfs-ganesha',
+                   'dbus-daemon': 'dbus-daemon'}
 _SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
 _CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
-_FSAL = '*/ganesha/libfsalvfs.so'
 
 
 def lacks_for_cifs(conf: Any) -> str:
@@ -39,15 +40,24 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:
     for program, package in wanted.items():
         if not shutil.which(program, path=ENV['PATH']):
             yield kinds.Problem(f'{program} is not installed', f'apt-get install {package}')
-    if not any(Path('/usr/lib').glob(_FSAL)):
-        yield kinds.Problem("NFS-Ganesha's part for local file systems is not installed", 'apt-get install nfs-ganesha-vfs')
     source = Path(backend.conf.linux_pool_path)
     if needs_btrfs:
         yield from _btrfs(source)
+        yield from _nfs()
+    elif lacks := lacks_for_cifs(backend.conf):
+        yield kinds.Problem(f'linux_pool_path: {source} is a plain directory, which is served over CIFS only, and {lacks}',
+                            'name a file or a block device for btrfs; manila-linux-convert copies what a directory holds')
     elif source.exists() and not source.is_dir():
         yield kinds.Problem(f'linux_pool_path: {source} is no directory', 'use linux_pool_type = btrfs or auto')
     if not with_servers:
         yield from _address(backend)
+
+
+def _nfs() -> Iterator[kinds.Problem]:
+    if guard.plugin() is None:
+        yield kinds.Problem("NFS-Ganesha's part for local file systems is not installed", 'apt-get install nfs-ganesha-vfs')
+    if not guard.can_be_made():
+        yield kinds.Problem('the guard of NFS file handles cannot be compiled', f'apt-get install {guard.PACKAGES}')
 
 
 def _address(backend: Backend) -> Iterator[kinds.Problem]:

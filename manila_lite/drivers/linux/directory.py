@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plain directory as a pool: it serves, but limits nothing and keeps no snapshots."""
+"""A plain directory as a pool: it serves, but limits nothing and keeps no snapshots.
+
+It is served over CIFS only. A client of NFS names files by handles, and those of a plain directory lead to the whole file
+system that it is in, that of the host perhaps. See guard.py.
+"""
 
 import shutil
 from pathlib import Path

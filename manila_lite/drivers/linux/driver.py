@@ -7,7 +7,6 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from oslo_log import log
 
@@ -32,7 +31,7 @@ from manila_lite.drivers.linux.group_snapshots import LinuxGroupSnapshots
 from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.left import vet_id as _vet_id
 from manila_lite.drivers.linux.managing import LinuxManaging
-from manila_lite.drivers.linux.options import OPTIONS
+from manila_lite.drivers.linux.options import OPTIONS, wants_directory
 from manila_lite.drivers.linux.outlet import Outlet
 from manila_lite.drivers.linux.outlets import Outlets, protocols
 from manila_lite.drivers.linux.pool import GIB, Pool
@@ -60,7 +59,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
                   MountsSnapshots, Clones, Reverts, LinuxGroupSnapshots, LinuxBackups):
     """NFS and CIFS shares of this machine. What it does is in the modules beside it; here is the order of things.
 
-    Clients see the pool's size in ``df``, not the share's; the share's is enforced all the same (EDQUOT).
+    Clients of NFS see the share's size in ``df``, those of CIFS the pool's; the share's is enforced (EDQUOT).
     """
 
     OPTIONS = OPTIONS
@@ -71,7 +70,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         # Mounts are listed by their real paths; by another, NFS-Ganesha and "mounts" would not find them.
         self._state = backend.state_dir.resolve()
         source = Path(conf.linux_pool_path).resolve()
-        self._pool: Pool = (Directory(source) if _is_directory(conf)
+        self._pool: Pool = (Directory(source) if wants_directory(conf)
                             else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
         self.HANDLES_SHARE_SERVERS = conf.driver_handles_share_servers
         self._limits = self.HANDLES_SHARE_SERVERS and conf.max_shares_per_share_server == 1
@@ -87,7 +86,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     @classmethod
     def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
         """Say what this machine lacks, with the package that has it."""
-        return list(check.problems(backend, needs_btrfs=not _is_directory(backend.conf)))
+        return list(check.problems(backend, needs_btrfs=not wants_directory(backend.conf)))
 
     # Life -------------------------------------------------------------------------------------
 
@@ -364,11 +363,6 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         """Nobody else changes the name, the mount or the export of this share meanwhile."""
         with self._locks[hash(ident) % _LOCKS]:
             yield
-
-
-def _is_directory(conf: Any) -> bool:
-    """Say whether the pool is to be a plain directory."""
-    return conf.linux_pool_type == 'directory' or (conf.linux_pool_type == 'auto' and Path(conf.linux_pool_path).is_dir())
 
 
 def _missing(ident: str) -> errors.Final:

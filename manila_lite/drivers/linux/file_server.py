@@ -126,6 +126,12 @@ class FileServer(abc.ABC):
     def _answers(self) -> bool:
         """Say whether clients can be served by now."""
 
+    def _vet(self) -> None:
+        """What answers may serve clients.
+
+        :raises CommandFailed: it may not, and has ended.
+        """
+
     # Life -------------------------------------------------------------------------------------
 
     @property
@@ -168,6 +174,7 @@ class FileServer(abc.ABC):
         if self.needed:
             self._launch()
             self._wait(self._answers)
+            self._vet()
 
     def awake(self) -> bool:
         """The server runs, if it is needed; one that died is started anew with the exports it had. Says whether it did not run.

@@ -8,17 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from manila_lite import kinds
+from manila_lite import errors, kinds
 from manila_lite.drivers.linux import clients
 from manila_lite.drivers.linux.clients import Block
 from manila_lite.drivers.linux.daemon import Daemon
 from manila_lite.drivers.linux.exportmgr import ExportManager
 from manila_lite.drivers.linux.exports import Exports
 from manila_lite.drivers.linux.file_server import FileServer
+from manila_lite.drivers.linux.guard import Guard
 from manila_lite.drivers.linux.run import CommandFailed
 
 _CONF = """NFS_KRB5 {{ Active_krb5 = false; }}
-NFS_CORE_PARAM {{ Protocols = 4; NFS_Port = {port}; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }}
+NFS_CORE_PARAM {{ Plugins_Dir = "{plugins}"; Protocols = 4; NFS_Port = {port}; Enable_NLM = false; Enable_RQUOTA = false;
+  Enable_UDP = false; }}
 NFSv4 {{ Minor_Versions = 0,1,2; Graceless = {graceless}; Grace_Period = {grace}; Lease_Lifetime = 20;
   RecoveryBackend = fs; RecoveryRoot = "{state}/recov"; Only_Numeric_Owners = true; }}
 LOG {{ Default_Log_Level = EVENT; }}
@@ -32,6 +34,8 @@ _BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuratio
 <policy user="root"><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/></policy></busconfig>
 """
 
+_UNGUARDED = ('NFS-Ganesha does not go by its guard of file handles (guard.c), so nothing is exported. '
+              'Is its version another than that of Debian 12?')
 #: A Unix socket's path may not be longer.
 _SOCKET_LENGTH = 100
 
@@ -42,11 +46,15 @@ class Ganesha(FileServer):
     NAME = 'NFS server'
     LOGS = ('bus.log', 'ganesha.out', 'ganesha.log')
 
-    def __init__(self, state: Path, port: int, *, netns: str | None, graceless: bool, grace: int):
+    def __init__(self, state: Path, port: int, *, netns: str | None, graceless: bool, grace: int, lacks: str = ''):
+        """``lacks`` says why it may not run, if it may not."""
         super().__init__(state, state, netns)
+        self._lacks = lacks
         self._port = port
         self._socket = _socket(state)
-        self._conf = _CONF.format(port=port, graceless=str(graceless).lower(), grace=grace, state=state)
+        self._guard = Guard(state)
+        self._conf = _CONF.format(port=port, graceless=str(graceless).lower(), grace=grace, state=state,
+                                  plugins=self._guard.folder)
         self._server = Daemon(state / 'ganesha.json')
         self._bus = Daemon(state / 'bus.json')
         self._manager = ExportManager(self._socket)
@@ -78,9 +86,14 @@ class Ganesha(FileServer):
         return hashlib.sha256(f'{self._conf} {self._space} {self._socket}'.encode()).hexdigest()
 
     @property
+    def needed(self) -> bool:
+        """Say whether it may run."""
+        return not self._lacks
+
+    @property
     def fits(self) -> bool:
         """Say whether the server, if it runs, was started with the options of now, in the namespace of now."""
-        return self._server.mark == self._mark
+        return self._server.mark == self._mark if self.needed else not self.running
 
     def _find(self) -> None:
         self._bus.find(self._bus_words)
@@ -93,12 +106,13 @@ class Ganesha(FileServer):
 
     def _spawn(self) -> None:
         (self._state / 'recov').mkdir(parents=True, exist_ok=True)
+        self._guard.place()
         (self._state / 'ganesha.conf').write_text(self._conf)
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
         self._wait(self._socket.exists)
         self._server.start(self._inside(self._server_words), self._state / 'ganesha.out', mark=self._mark,
-                           env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}'})
+                           env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self._guard.env})
 
     @property
     def _trouble(self) -> str:
@@ -110,6 +124,39 @@ class Ganesha(FileServer):
         except CommandFailed:
             return False
         return True
+
+    def _vet(self) -> None:
+        if any(self._manager.shown()) and not self._guard.works:
+            self._stop()
+            raise CommandFailed(_UNGUARDED)
+
+    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+        """See ``Exports.put``.
+
+        :raises errors.Final: it may not run.
+        :raises CommandFailed: clients of it could make up handles of other files, so nobody is served.
+        """
+        if self._lacks:
+            raise errors.Final(f'NFS is not served here: {self._lacks}.')
+        refused = super().export(name, path, clients, mounted_as)
+        if not self._guard.works:
+            self.exports.withdraw(name)
+            raise CommandFailed(_UNGUARDED)
+        return refused
+
+    def withdraw(self, name: str) -> None:
+        """See ``Exports.withdraw``."""
+        if self.needed:
+            super().withdraw(name)
+        else:
+            self.exports.hold(name)
+
+    def forget(self, name: str) -> None:
+        """See ``Exports.forget``."""
+        if self.needed:
+            super().forget(name)
+        else:
+            self.exports.discard(name)
 
     def _call(self, member: str, signature: str = '', body: Sequence[Any] = (), *, position: int = 0) -> Any:
         return self._manager.call(member, signature, body, position=position)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of the linux driver, in the section of its backend."""
 
+from pathlib import Path
+from typing import Any
+
 from oslo_config import cfg, types
 
 OPTIONS = (
     cfg.StrOpt('linux_pool_path', required=True,
                help='Where shares live: a file (made when missing, and used through a loop device), a block device with '
-                    'btrfs on it, or a directory. A directory has no size limits and no snapshots.'),
+                    'btrfs on it, or a directory, which has no size limits and no snapshots, and is served over CIFS only.'),
     cfg.IntOpt('linux_pool_size_gb', default=100, min=1, help='Size in GiB of a pool file that has to be made; it is '
                                                               'sparse and takes only what is used.'),
     cfg.StrOpt('linux_pool_type', default='auto', choices=['auto', 'btrfs', 'directory'],
@@ -46,3 +49,8 @@ OPTIONS = (
     cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0,
                  help='How many times its size the pool may promise to shares.'),
 )
+
+
+def wants_directory(conf: Any) -> bool:
+    """Say whether the pool is to be a plain directory."""
+    return conf.linux_pool_type == 'directory' or (conf.linux_pool_type == 'auto' and Path(conf.linux_pool_path).is_dir())

@@ -108,3 +108,15 @@ class Plain(Cifs, base.LinuxTest):
     def client(self):
         """Return the namespace of a client."""
         return self.fabric.name('one')
+
+
+class Directory(Plain):
+    """A backend whose pool is a plain directory."""
+
+    POOL = 'plain'
+
+    @classmethod
+    def make(cls):
+        """As for every backend; without the directory the pool would be a file with btrfs on it."""
+        (cls.state / cls.POOL).mkdir(exist_ok=True)
+        return super().make()

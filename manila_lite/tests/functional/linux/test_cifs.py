@@ -40,6 +40,21 @@ class Plain(cifs_base.Plain):
         self.denied(share, '', why='tree connect failed')
         self.assertEqual(['f'], [place.name for place in self.driver._pool.share(share.id).iterdir()])
 
+    def test_links_lead_nowhere_else(self):
+        """No user of CIFS can make one, but what is in a share may have come there in another way."""
+        share, other = self.cifs(), self.cifs()
+        self.allow(share, ('alice', 'rw'))
+        place, theirs = (self.driver._pool.share(one.id) for one in (share, other))
+        (theirs / 'secret').write_text('secret')
+        (place / 'host').symlink_to('/etc/passwd')
+        (place / 'theirs').symlink_to(theirs)
+        (place / 'up').symlink_to('../..')
+        for command in ('get host there', 'put local host', 'get theirs\\secret there', 'ls theirs\\*', 'ls up\\*',
+                        'get ..\\..\\ganesha.conf there', 'put local theirs\\new', 'rm theirs\\secret'):
+            worked, said = self.smb(share, 'alice', command, text='x')
+            self.assertFalse(worked, f'{command}: {said}')
+        self.assertEqual(['secret'], [file.name for file in theirs.iterdir()])
+
     def test_what_cannot_be_expressed_grants_nothing(self):
         share = self.cifs()
         given = [kinds.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'), kinds.AccessRule('who', 'user', 'dave', 'rw'),
@@ -187,6 +202,23 @@ class Plain(cifs_base.Plain):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         return share
+
+
+@needs_samba
+class Directory(cifs_base.Directory):
+    """Without btrfs: served, but neither limited nor snapshotted, and honest about it."""
+
+    def test_it_serves_and_says_what_it_cannot(self):
+        share = self.cifs()
+        self.allow(share, ('alice', 'rw'))
+        self.writes(share, 'alice', text='plain')
+        pool, = self.driver.report()
+        for name in ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
+                     'mount_snapshot_support', 'snapshot_inherit_share_access_support',
+                     'size_limit_support'):
+            self.assertIs(False, pool.capabilities[name])
+        self.assertIsNone(pool.capabilities['sg_consistent_snapshot_support'])
+        self.assertRaises(errors.Final, self.driver.create_snapshot, kinds.Snapshot('s', share, 1))
 
 
 @needs_samba

@@ -119,7 +119,7 @@ class GroupSnapshots(GroupTest):
         functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still', _PATIENCE)
 
     def test_the_pool_says_so(self):
-        """A driver on a plain directory says that it cannot: see PlainDirectory in test_nfs.py."""
+        """A driver on a plain directory says that it cannot: see Directory in test_cifs.py."""
         self.assertEqual('pool', interface.consistency_of(self.driver))
         self.assertNotIn('sg_consistent_snapshot_support', self.driver.report()[0].capabilities)
 

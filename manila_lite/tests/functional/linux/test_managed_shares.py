@@ -9,7 +9,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.linux import btrfs
-from manila_lite.tests.functional.linux import base
+from manila_lite.tests.functional.linux import base, cifs_base
 
 
 class _Managed(base.LinuxTest):
@@ -139,23 +139,25 @@ class ManagedSubvolumes(_Managed):
         self.assertEqual(['writable'], [path.name for path in (self.pool.root / 'snapshots').iterdir()])
 
 
-class ManagedDirectories(_Managed):
-    POOL = 'plain'
-
-    @classmethod
-    def setUpClass(cls):
-        cls.OPTIONS = 'linux_pool_type = directory\n'
-        super().setUpClass()
+@cifs_base.needs_samba
+class ManagedDirectories(cifs_base.Directory):
+    """A plain directory becomes a share, which CIFS serves."""
 
     def test_a_directory_has_the_size_that_is_said(self):
-        place = Path(self.pool.root) / 'old'
+        pool = self.driver._pool
+        place = Path(pool.root) / 'old'
         place.mkdir()
         (place / 'f').write_text('precious')
-        self.says('driver option size', self.path('old'))
-        share = self.take(self.path('old'), size='2')
-        self.assertEqual(2, share.size)
-        self.grant(share, (self.fabric.v4('one'), 'ro'))
-        self.assertEqual('precious', self.works('one', share, 'read', 'f'))
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
+        self.addCleanup(self.driver.delete_share, share)
+        path = f'{self.fabric.v4("nas")}:/old'
+        said = self.assertRaises(errors.Final, self.driver.manage_share, share, path, {})
+        self.assertIn('driver option size', str(said))
+        found = self.driver.manage_share(share, path, {'size': '2'})
+        self.assertEqual(2, found.size)
+        share = dataclasses.replace(share, size=found.size, export_locations=found.export_locations)
+        self.allow(share, ('alice', 'ro'))
+        self.reads(share, 'alice', text='precious')
         self.driver.unmanage_share(share)
         self.driver.delete_share(share)
-        self.assertEqual('precious', (self.pool.share(share.id) / 'f').read_text())
+        self.assertEqual('precious', (pool.share(share.id) / 'f').read_text())

@@ -193,22 +193,3 @@ class Data(base.ShareTest):
         self.assertEqual('before', self.works('two', past, 'read', 'f'))
         self.driver.delete_snapshot(snapshot)
         self.refused('NOENT', 'two', past, 'read', 'f')
-
-
-class PlainDirectory(base.LinuxTest):
-    """Without btrfs: served, but neither limited nor snapshotted, and honest about it."""
-
-    OPTIONS = 'linux_pool_type = directory\n'
-    POOL = 'plain'
-
-    def test_it_serves_and_says_what_it_cannot(self):
-        share = self.share()
-        self.grant(share, (self.fabric.v4('one'), 'rw'))
-        self.works('one', share, 'write', 'f', 'plain')
-        pool, = self.driver.report()
-        for name in ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
-                     'mount_snapshot_support', 'snapshot_inherit_share_access_support',
-                     'size_limit_support'):
-            self.assertIs(False, pool.capabilities[name])
-        self.assertIsNone(pool.capabilities['sg_consistent_snapshot_support'])
-        self.assertRaises(errors.Final, self.driver.create_snapshot, kinds.Snapshot('s', share, 1))

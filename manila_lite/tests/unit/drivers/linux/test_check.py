@@ -40,12 +40,16 @@ class Check(testtools.TestCase):
     def test_missing_programs_and_their_packages(self):
         self.without_programs()
         said = self.said(self.backend(), needs_btrfs=True)
-        for package in ('nfs-ganesha', 'dbus-daemon', 'btrfs-progs'):
+        for package in ('nfs-ganesha', 'dbus-daemon', 'btrfs-progs', 'gcc'):
             self.assertIn(f'apt-get install {package}', said)
 
-    def test_a_plain_directory_needs_no_btrfs(self):
+    def test_a_plain_directory_needs_no_btrfs_and_is_not_for_nfs(self):
         self.without_programs()
-        self.assertNotIn('btrfs', self.said(self.backend(), needs_btrfs=False))
+        said = self.said(self.backend(), needs_btrfs=False)
+        for package in ('btrfs-progs', 'nfs-ganesha', 'gcc'):
+            self.assertNotIn(package, said)
+        self.assertIn('served over CIFS only', said)
+        self.assertIn('manila-linux-convert', said)
 
     def test_a_namespace_that_is_not_there(self):
         self.assertIn('ip netns add nowhere', self.said(self.backend(linux_netns='nowhere'), needs_btrfs=False))
@@ -74,8 +78,9 @@ class Check(testtools.TestCase):
 
     def test_cifs_is_not_served_where_something_is_missing_and_nfs_is(self):
         self.assertIn('linux_cifs_users', check.lacks_for_cifs(self.backend().conf))
-        served = self.backend(linux_cifs_users='/there')
+        served = self.backend(linux_cifs_users='/there', linux_pool_type='btrfs')
+        self.assertEqual(frozenset({'CIFS'}), outlets.protocols(self.backend(linux_cifs_users='/there').conf))
         self.without_programs()
         self.assertIn('apt-get install samba', check.lacks_for_cifs(served.conf))
         self.assertEqual(frozenset({'NFS'}), outlets.protocols(served.conf))
-        self.assertNotIn('samba', self.said(served, needs_btrfs=False))
+        self.assertNotIn('samba', self.said(served, needs_btrfs=True))

@@ -11,7 +11,7 @@ from manila_lite.drivers.linux import outlets
 from manila_lite.drivers.linux.run import CommandFailed
 
 CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_users=None, linux_graceless=False,
-                             linux_grace_period=30)
+                             linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool')
 
 
 class StoppedOutletTest(testtools.TestCase):

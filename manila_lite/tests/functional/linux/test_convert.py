@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pool that is a plain directory becomes one with btrfs, with all that is in it, and its shares are served over NFS again."""
+
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from oslo_utils import uuidutils
+
+from manila_lite import kinds
+from manila_lite.drivers.linux import btrfs, convert, mounts
+from manila_lite.tests.functional.linux import base
+
+_IDENT = uuidutils.generate_uuid()
+
+
+def _fill(place):
+    """The share holds a little of everything."""
+    place.mkdir(mode=0o777)
+    place.chmod(0o2775)
+    os.chown(place, 1001, 1002)
+    (place / 'secret').write_text('precious')
+    (place / 'secret').chmod(0o640)
+    os.chown(place / 'secret', 1003, 1004)
+    os.setxattr(place / 'secret', 'user.colour', b'blue')
+    os.utime(place / 'secret', ns=(1_000_000_001, 1_000_000_002))
+    os.link(place / 'secret', place / 'second name')
+    (place / 'way').symlink_to('/etc/passwd')
+    os.mkfifo(place / 'pipe')
+    (place / 'line\nbreak \udcff').write_text('odd')
+    with (place / 'sparse').open('wb') as sparse:
+        sparse.truncate(64 << 20)
+    (place / 'deep' / 'er').mkdir(parents=True)
+
+
+class Converted(base.LinuxTest):
+    POOL = 'new.img'
+
+    @classmethod
+    def setUpClass(cls):
+        cls.old = cls.enterClassContext(_folder())
+        (cls.old / 'shares').mkdir()
+        _fill(cls.old / 'shares' / _IDENT)
+        (cls.old / 'shares' / '.half.new').mkdir()
+        (cls.old / 'left' / 'shares').mkdir(parents=True)
+        (cls.old / 'left' / 'shares' / 'not-ours').write_text('note')
+        super().setUpClass()
+
+    @classmethod
+    def make(cls):
+        cls.said = subprocess.run([sys.executable, '-m', 'manila_lite.drivers.linux.convert', cls.old, cls.state / cls.POOL,
+                                   '--size-gb', '4'], capture_output=True, text=True, timeout=120)
+        return super().make()
+
+    def test_all_is_there_and_served(self):
+        self.assertEqual(0, self.said.returncode, self.said.stderr)
+        self.assertIn(f'linux_pool_path = {self.state / self.POOL}', self.said.stdout)
+        before, after = self.old / 'shares' / _IDENT, self.driver._pool.share(_IDENT)
+        self.assertTrue(btrfs.is_subvolume(after))
+        self.assertEqual('', subprocess.run(
+            ['rsync', '-aHAXn', '--checksum', '--delete', '--itemize-changes', f'{before}/', f'{after}/'],
+            capture_output=True, text=True, check=True).stdout)
+        self.assertEqual((1001, 1002, 0o42775), (after.stat().st_uid, after.stat().st_gid, after.stat().st_mode))
+        self.assertEqual((after / 'secret').stat().st_ino, (after / 'second name').stat().st_ino)
+        self.assertEqual(0, (after / 'sparse').stat().st_blocks)
+        self.assertEqual([_IDENT], [place.name for place in (self.driver._pool.root / 'shares').iterdir()])
+        self.assertIn('not-ours', self.driver._pool.left_shares)
+        share = kinds.Share(_IDENT, 's', 'p', 5, 'NFS', 'pool')
+        rule = kinds.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')
+        self.assertIsNone(self.driver.ensure_shares([kinds.EnsureTarget(share, (rule,))])[_IDENT].error)
+        self.assertEqual('precious', self.works('one', share, 'read', 'secret'))
+        self.assertEqual(5 << 30, btrfs.limit_of(self.driver._pool.root, after))
+
+    def test_what_is_refused(self):
+        made = self.state / self.POOL
+        for words, why in (((self.state, self.state / 'x'), 'no folder "shares"'), ((self.old, made), 'is there'),
+                           ((self.old, self.old / 'shares' / 'x.img'), 'in a share')):
+            with contextlib.redirect_stdout(io.StringIO()):
+                arguments = type('Given', (), {'directory': words[0], 'image': words[1], 'size_gb': 1})
+                self.assertIn(why, convert._convert(arguments))
+
+
+class Interrupted(base.LinuxTest):
+    def test_it_goes_on_and_what_is_mounted_for_clients_is_let_go(self):
+        old = self.enterContext(_folder())
+        for ident in ('a', 'b'):
+            _fill_small(old / 'shares' / ident)
+        exported = self.state / 'elsewhere' / 'exports' / 'b'
+        mounts.bind(old / 'shares' / 'b', exported)
+        self.addCleanup(mounts.unmount, exported)
+        image = self.state / 'converted.img'
+        steps = convert.convert(old, image, 1)
+        self.assertEqual([(0, 2, 'a'), (1, 2, 'b')], [next(steps), next(steps)])
+        self.assertFalse(mounts.is_mounted(exported))
+        steps.close()
+        self.assertFalse(image.exists())
+        (old / 'shares' / 'a' / 'gone').unlink()
+        list(convert.convert(old, image, 1))
+        pool = self.state / 'look'
+        device = mounts.attach(image)
+        self.addCleanup(mounts.detach, image)
+        mounts.mount(device, pool)
+        self.addCleanup(mounts.unmount, pool)
+        self.assertEqual(['f'], os.listdir(pool / 'shares' / 'a'))
+        self.assertEqual({'f', 'gone'}, set(os.listdir(pool / 'shares' / 'b')))
+
+
+def _fill_small(place):
+    place.mkdir(parents=True)
+    for name in ('f', 'gone'):
+        (place / name).write_text(name)
+
+
+@contextlib.contextmanager
+def _folder():
+    place = Path(tempfile.mkdtemp(prefix='ml-linux-old-')).resolve()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)

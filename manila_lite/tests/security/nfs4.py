@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A raw NFS 4.0 client: each operation is sent as it is written here, with whatever file handle, true or made up.
+
+The forms are those of RFC 7530 and, for the calls beneath, RFC 5531.
+"""
+
+import os
+import socket
+import struct
+from concurrent import futures
+
+from manila_lite.tests import nfs_client
+
+_PROGRAM, _VERSION, _COMPOUND = 100003, 4, 1
+_AUTH_SYS, _LAST = 1, 0x80000000
+_SECONDS = 20
+#: Numbers of operations.
+ACCESS, COMMIT, CREATE, GETATTR, GETFH, LINK, LOOKUP, LOOKUPP = 3, 5, 6, 9, 10, 11, 15, 16
+PUTFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, SAVEFH, SETATTR, WRITE = 22, 24, 25, 26, 27, 28, 29, 32, 34, 38
+#: What ``names`` and ``kind`` ask for of each file: its type.
+_TYPE = 1 << 1
+#: Names of the answers that tests are about; others are shown as numbers.
+NAMES = {0: 'OK', 1: 'PERM', 2: 'NOENT', 5: 'IO', 13: 'ACCESS', 17: 'EXIST', 18: 'XDEV', 20: 'NOTDIR', 21: 'ISDIR', 22: 'INVAL',
+         30: 'ROFS', 63: 'NAMETOOLONG', 66: 'NOTEMPTY', 69: 'DQUOT', 70: 'STALE', 10001: 'BADHANDLE', 10006: 'SERVERFAULT',
+         10020: 'NOFILEHANDLE', 10029: 'SYMLINK', 10013: 'GRACE'}
+
+
+class Refused(Exception):
+    """The server refused an operation; ``name`` is its answer."""
+
+    def __init__(self, status):
+        self.name = NAMES.get(status, str(status))
+        super().__init__(f'NFS4ERR_{self.name}')
+
+
+def opaque(data):
+    """Return bytes as they go over the wire: length, content, zeros up to a multiple of four."""
+    return struct.pack('>I', len(data)) + data + bytes(-len(data) % 4)
+
+
+def name(text):
+    """Return a file's name as it goes over the wire."""
+    return opaque(text if isinstance(text, bytes) else text.encode())
+
+
+class Answer:
+    """What a server said, read from its front."""
+
+    def __init__(self, data):
+        self.data = data
+        self._at = 0
+
+    def take(self, form):
+        """Return the next numbers, by a form of ``struct``."""
+        found = struct.unpack_from('>' + form, self.data, self._at)
+        self._at += struct.calcsize('>' + form)
+        return found
+
+    def number(self):
+        """Return the next word."""
+        return self.take('I')[0]
+
+    def opaque(self):
+        """Return the next bytes."""
+        length = self.number()
+        found = self.data[self._at:self._at + length]
+        self._at += length + -length % 4
+        return found
+
+
+def _status(answer):
+    """The attributes that follow are read and dropped."""
+    for _ in range(answer.number()):
+        answer.number()
+    return answer.opaque()
+
+
+def _names(answer):
+    found = []
+    answer.take('8s')
+    while answer.number():
+        answer.take('Q')
+        found.append(answer.opaque())
+        _status(answer)
+    return found
+
+
+#: How the answer of an operation is read, of those that have one.
+_READERS = {
+    GETFH: Answer.opaque, GETATTR: _status, READLINK: Answer.opaque, READDIR: _names,
+    COMMIT: lambda answer: answer.take('8s'),
+    ACCESS: lambda answer: answer.take('II'),
+    READ: lambda answer: (answer.number(), answer.opaque())[1],
+    WRITE: lambda answer: answer.take('II8s')[0],
+    CREATE: lambda answer: (answer.take('IQQ'), [answer.number() for _ in range(answer.number())])[0],
+    REMOVE: lambda answer: answer.take('IQQ'),
+    LINK: lambda answer: answer.take('IQQ'),
+    RENAME: lambda answer: answer.take('IQQIQQ'),
+    SETATTR: lambda answer: [answer.number() for _ in range(answer.number())],
+}
+
+
+def _connected(address, port, netns):
+    """A socket stays in the namespace in which it was made, which only the thread that makes it has entered."""
+    def connect():
+        if netns:
+            nfs_client.enter(netns)
+        return socket.create_connection((address, port), timeout=_SECONDS)
+
+    with futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(connect).result()
+
+
+class Client:
+    """A connection from a network namespace; ``uid`` and ``gid`` are who it says it is."""
+
+    def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0):
+        self._socket = _connected(address, port, netns)
+        self._who = opaque(struct.pack('>I', 0) + name('attacker') + struct.pack('>III', uid, gid, 0))
+
+    def close(self):
+        """The connection is over."""
+        self._socket.close()
+
+    def compound(self, *operations):
+        """Send operations, each a number with its arguments as bytes. Returns what each said, or nothing.
+
+        :raises Refused: one was refused; the server does not look at those behind it.
+        """
+        body = opaque(b'') + struct.pack('>II', 0, len(operations))
+        body += b''.join(struct.pack('>I', number) + arguments for number, arguments in operations)
+        answer = self._call(body)
+        status, _, count = answer.number(), answer.opaque(), answer.number()
+        found = []
+        for _ in range(count):
+            number, said = answer.take('II')
+            if said:
+                raise Refused(said)
+            found.append(_READERS[number](answer) if number in _READERS else None)
+        if status:
+            raise Refused(status)
+        return found
+
+    def _call(self, body):
+        xid = int.from_bytes(os.urandom(4))
+        call = struct.pack('>IIIIII', xid, 0, 2, _PROGRAM, _VERSION, _COMPOUND)
+        call += struct.pack('>I', _AUTH_SYS) + self._who + struct.pack('>II', 0, 0) + body
+        self._socket.sendall(struct.pack('>I', _LAST | len(call)) + call)
+        answer = Answer(self._record())
+        if answer.take('III') != (xid, 1, 0):
+            raise ConnectionError('the call was refused')
+        answer.number()
+        answer.opaque()
+        if (accepted := answer.number()):
+            raise ConnectionError(f'the call was not accepted: {accepted}')
+        return answer
+
+    def _record(self):
+        found, last = b'', 0
+        while not last:
+            head = struct.unpack('>I', self._receive(4))[0]
+            last = head & _LAST
+            found += self._receive(head & ~_LAST)
+        return found
+
+    def _receive(self, count):
+        found = b''
+        while len(found) < count:
+            if not (piece := self._socket.recv(count - len(found))):
+                raise ConnectionError('the server hung up')
+            found += piece
+        return found
+
+    # What tests do ----------------------------------------------------------------------------
+
+    def walk(self, *names):
+        """Return the handle of what is there, from the root of all exports."""
+        return self.compound((PUTROOTFH, b''), *((LOOKUP, name(word)) for word in names), (GETFH, b''))[-1]
+
+    def lookup(self, handle, *names):
+        """Return the handle of what is there, from that directory."""
+        return self.compound((PUTFH, opaque(handle)), *((LOOKUP, name(word)) for word in names), (GETFH, b''))[-1]
+
+    def parent(self, handle):
+        """Return the handle of the directory above."""
+        return self.compound((PUTFH, opaque(handle)), (LOOKUPP, b''), (GETFH, b''))[-1]
+
+    def kind(self, handle):
+        """Return the number of the file's type; 1 is a file, 2 a directory."""
+        found = self.compound((PUTFH, opaque(handle)), (GETATTR, struct.pack('>II', 1, _TYPE)))[-1]
+        return int.from_bytes(found[:4])
+
+    def names(self, handle):
+        """Return the names in a directory, some thousand at most."""
+        wanted = struct.pack('>Q8sIIII', 0, bytes(8), 65536, 65536, 1, _TYPE)
+        return self.compound((PUTFH, opaque(handle)), (READDIR, wanted))[-1]
+
+    def read(self, handle, count=4096, offset=0):
+        """Return a part of a file, without opening it."""
+        return self.compound((PUTFH, opaque(handle)), (READ, bytes(16) + struct.pack('>QI', offset, count)))[-1]
+
+    def write(self, handle, data, offset=0, *, stable=True):
+        """The file holds the data, on the disk if ``stable``; without opening it."""
+        where = struct.pack('>QI', offset, 2 if stable else 0)
+        return self.compound((PUTFH, opaque(handle)), (WRITE, bytes(16) + where + opaque(data)))[-1]
+
+    def commit(self, handle):
+        """All of the file is on the disk."""
+        return self.compound((PUTFH, opaque(handle)), (COMMIT, struct.pack('>QI', 0, 0)))
+
+    def space(self, handle):
+        """Return how many bytes are available, free and there at all, as ``df`` shows it."""
+        wanted = struct.pack('>III', 2, 0, 0b111 << 10)
+        return struct.unpack('>QQQ', self.compound((PUTFH, opaque(handle)), (GETATTR, wanted))[-1])
+
+    def truncate(self, handle):
+        """The file is empty."""
+        size = struct.pack('>II', 1, 1 << 4) + opaque(struct.pack('>Q', 0))
+        return self.compound((PUTFH, opaque(handle)), (SETATTR, bytes(16) + size))
+
+    def make(self, handle, word):
+        """A directory is there."""
+        return self.compound((PUTFH, opaque(handle)),
+                             (CREATE, struct.pack('>I', 2) + name(word) + struct.pack('>II', 0, 0)))
+
+    def remove(self, handle, word):
+        """Nothing has that name in the directory."""
+        return self.compound((PUTFH, opaque(handle)), (REMOVE, name(word)))

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that may mount one share makes up file handles, and reaches nothing but that share.
+
+What it knows is the handle of its own share: a head of NFS-Ganesha's, and behind it what the kernel gave: the type of the
+handle, and on btrfs the numbers of the inode, of the subvolume and of a generation.
+"""
+
+import ctypes
+import os
+import random
+import struct
+from pathlib import Path
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import btrfs, guard
+from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.tests.functional.linux import base, cifs_base, server_base
+from manila_lite.tests.security import nfs4
+
+#: The length of what the kernel gives of a file on btrfs.
+_BTRFS = 20
+#: What whoever forges may be told.
+_SHUT = ('STALE', 'BADHANDLE', 'ACCESS')
+_POOL_TOP, _FIRST_INODE = 5, 256
+
+
+def kernel_handle(path):
+    """Return the type and the bytes of the handle by which the kernel names a file."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    found, mount = ctypes.create_string_buffer(struct.pack('=Ii', 128, 0), 8 + 128), ctypes.c_int()
+    if libc.name_to_handle_at(-100, os.fsencode(path), found, ctypes.byref(mount), 0):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
+    length, kind = struct.unpack('=Ii', found.raw[:8])
+    return kind, found.raw[8:8 + length]
+
+
+def forged(handle, inode, root, generation=0):
+    """Return the handle with another file in it."""
+    return handle[:-_BTRFS] + struct.pack('<QQI', inode, root, generation)
+
+
+def tries(client, handle):
+    """Yield what an attacker does with a handle, as (what, call)."""
+    yield 'look', lambda: client.kind(handle)
+    yield 'list', lambda: client.names(handle)
+    yield 'read', lambda: client.read(handle)
+    yield 'write', lambda: client.write(handle, b'broken')
+    yield 'empty', lambda: client.truncate(handle)
+    yield 'make', lambda: client.make(handle, 'planted')
+    yield 'remove', lambda: client.remove(handle, 'secret')
+    yield 'enter', lambda: client.lookup(handle, 'secret')
+    yield 'climb', lambda: client.parent(handle)
+
+
+class _Forging:
+    """For a test of one backend, which has ``pair``: my share and a client that may mount it, and a share of another's."""
+
+    def setUp(self):
+        super().setUp()
+        self.mine, self.client, self.other = self.pair()
+        self.addCleanup(self.client.close)
+        self.handle = self.client.walk('shares', self.mine.id)
+        for share in (self.mine, self.other):
+            (self.place(share) / 'secret').write_text(share.id)
+            (self.place(share) / 'secret').chmod(0o600)
+        (self.place(self.other) / 'folder').mkdir()
+        (self.place(self.other) / 'folder' / 'secret').write_text('deep')
+
+    def place(self, share):
+        """Return where in the pool the share is."""
+        return self.driver._pool.share(share.id)
+
+    def snapshot(self):
+        """Return where a snapshot of my own share is, which holds what I deleted since and which cannot be mounted."""
+        snapshot = kinds.Snapshot(f'snap-{self.mine.id}', self.mine, 1)
+        self.driver.create_snapshot(snapshot)
+        self.addCleanup(self.driver.delete_snapshot, snapshot)
+        return self.driver._pool.snapshot(snapshot.id)
+
+    def shut(self, handle, about, also=()):
+        """Whatever is done with the handle is refused."""
+        for what, call in tries(self.client, handle):
+            try:
+                found = call()
+            except nfs4.Refused as refused:
+                self.assertIn(refused.name, (*_SHUT, *also), f'{about}: {what}')
+            else:
+                self.fail(f'{about}: {what} gave {found!r}')
+
+    def test_true_handles_of_others(self):
+        """Not one number of them is guessed: these are what an attacker could at best find."""
+        top, theirs = self.driver._pool.root, self.place(self.other)
+        for path in (top, top / 'shares', top / 'snapshots', theirs, theirs / 'secret', theirs / 'folder',
+                     theirs / 'folder' / 'secret', self.snapshot(), self.snapshot() / 'secret'):
+            kind, found = kernel_handle(path)
+            self.assertEqual(kernel_handle(self.place(self.mine))[0], kind)
+            self.shut(self.handle[:-_BTRFS] + found, path)
+        self.assertEqual(self.other.id, (theirs / 'secret').read_text())
+        self.assertEqual(['folder', 'secret'], sorted(os.listdir(theirs)))
+        self.assertEqual(self.mine.id, self.client.read(self.client.lookup(self.handle, 'secret')).decode())
+
+    def test_every_subvolume_without_its_generation(self):
+        ours = btrfs.subvolume_id(self.place(self.mine))
+        last = max(btrfs.subvolume_id(path) for path in (self.place(self.other), self.snapshot()))
+        for root in (1, 2, 3, 4, _POOL_TOP, 6, 7, 8, 9, *range(_FIRST_INODE, last + 3), 2**63, 2**64 - 1):
+            for inode in (1, 2, _FIRST_INODE, _FIRST_INODE + 1, _FIRST_INODE + 2):
+                self.shut(forged(self.handle, inode, root), f'inode {inode} of {root}{" (my own)" if root == ours else ""}')
+
+    def test_heads_of_other_exports(self):
+        """The number of an export and what names its file system are in the head."""
+        self.let_in_other()
+        theirs = self.handle_of_other()
+        mixed = {'their export number': theirs[:4] + self.handle[4:], 'my export number': self.handle[:4] + theirs[4:],
+                 'their file system': theirs[:-_BTRFS] + self.handle[-_BTRFS:], 'all theirs': theirs,
+                 'my file system': self.handle[:-_BTRFS] + theirs[-_BTRFS:]}
+        for about, handle in mixed.items():
+            if handle != self.handle:
+                self.shut(handle, about)
+
+    def test_changed_bits(self):
+        """Whatever else is wrong with a handle; and the server goes on."""
+        chance = random.Random(4)
+        for _ in range(300):
+            handle = bytearray(self.handle)
+            for _ in range(chance.randint(1, 3)):
+                handle[chance.randrange(len(handle))] ^= 1 << chance.randrange(8)
+            handle = bytes(handle[:chance.choice((len(handle), len(handle), chance.randrange(len(handle) + 1)))])
+            if handle != self.handle:
+                self._harmless(handle)
+        self.assertEqual([b'secret'], self.client.names(self.handle))
+
+    def _harmless(self, handle):
+        try:
+            found = self.client.names(handle)
+        except nfs4.Refused:
+            return
+        # Bits of the head that nobody reads name the same root; a handle with the pseudo bit, the tree above exports.
+        self.assertIn(found, ([b'secret'], [b'shares'], [self.mine.id.encode()]), handle.hex())
+
+    def test_the_way_up_ends_at_the_exports(self):
+        above = self.client.parent(self.handle)
+        self.assertEqual([self.mine.id.encode()], self.client.names(above))
+        self.assertEqual([b'shares'], self.client.names(self.client.parent(above)))
+        self.assertRaises(nfs4.Refused, self.client.parent, self.client.parent(above))
+
+    def test_names_that_are_ways(self):
+        for word in ('..', '.', '../secret', 'folder/..', '/etc'):
+            refused = self.assertRaises(nfs4.Refused, self.client.lookup, self.handle, word)
+            self.assertNotEqual('OK', refused.name)
+            self.assertRaises(nfs4.Refused, self.client.make, self.handle, word)
+            self.assertRaises(nfs4.Refused, self.client.remove, self.handle, word)
+
+    def test_what_was_taken_away(self):
+        """A handle is good for nothing after the rule, or the share, is gone; and after a read-only rule, for reading."""
+        secret = self.client.lookup(self.handle, 'secret')
+        self.allow('ro')
+        self.assertEqual(self.mine.id, self.client.read(secret).decode())
+        for what, call in tries(self.client, secret):
+            if what in ('write', 'empty'):
+                self.assertEqual('ROFS', self.assertRaises(nfs4.Refused, call).name)
+        self.allow(None)
+        self.shut(secret, 'without a rule')
+        self.shut(self.handle, 'without a rule')
+        self.allow('rw')
+        self.assertEqual(self.mine.id, self.client.read(secret).decode())
+        self.driver.delete_share(self.mine)
+        self.shut(secret, 'of a deleted share')
+        self.shut(self.handle, 'of a deleted share')
+
+    def test_df_shows_the_share(self):
+        btrfs.sync(self.driver._pool.root)
+        available, free, total = self.client.space(self.handle)
+        self.assertEqual(1 << 30, total)
+        self.assertEqual(available, free)
+        self.assertLess(available, total)
+        self.driver.extend_share(self.mine, 2)
+        self.assertEqual(2 << 30, self.client.space(self.handle)[2])
+
+
+class Plain(_Forging, base.LinuxTest):
+    """A backend without share servers: one NFS server for all projects."""
+
+    def pair(self):
+        mine, other = self.share(), self.share()
+        self.grant(mine, (self.fabric.v4('one'), 'rw'))
+        self.grant(other, (self.fabric.v4('two'), 'rw'))
+        return mine, nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('one')), other
+
+    def allow(self, level):
+        self.grant(self.mine, *([(self.fabric.v4('one'), level)] if level else []))
+
+    def let_in_other(self):
+        pass
+
+    def handle_of_other(self):
+        client = nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('two'))
+        self.addCleanup(client.close)
+        return client.walk('shares', self.other.id)
+
+
+class Servers(_Forging, server_base.ServerTest):
+    """A share server: what another network's has is in the same pool."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.theirs = cls.machine.server('twin')
+        cls.driver.setup_server(cls.theirs)
+        cls.machine.client('spy', 'twin', 101)
+
+    def pair(self):
+        mine, other = self.share(), self.share(self.theirs)
+        self.grant(mine, (server_base.address('four', 101), 'rw'))
+        client = nfs4.Client(server_base.address('four', 5), netns=self.machine.space('one4'))
+        return mine, client, other
+
+    def allow(self, level):
+        self.grant(self.mine, *([(server_base.address('four', 101), level)] if level else []))
+
+    def let_in_other(self):
+        self.grant(self.other, (server_base.address('twin', 101), 'rw'))
+
+    def handle_of_other(self):
+        client = nfs4.Client(server_base.address('twin', 5), netns=self.machine.space('spy'))
+        self.addCleanup(client.close)
+        return client.walk('shares', self.other.id)
+
+
+class Unguarded(base.LinuxTest):
+    """What has no guard is not served."""
+
+    def test_a_server_that_passes_by_the_guard(self):
+        share, server = self.share(), self.driver._outlets.of('NFS').server
+        self.addCleanup(server.start, lambda: None)
+        self.addCleanup(server.stop)
+        library = server._guard.folder / guard.LIBRARY
+        self.addCleanup(library.unlink)
+        server.stop()
+        library.unlink()
+        library.symlink_to(guard.plugin())
+        refused = self.assertRaises(CommandFailed, server.start, lambda: None)
+        self.assertIn('does not go by its guard', str(refused))
+        self.assertFalse(server.running)
+        server.exports.hold(share.id)
+        server.start(lambda: None)
+        refused = self.assertRaises(CommandFailed, self.grant, share, (self.fabric.v4('one'), 'rw'))
+        self.assertIn('does not go by its guard', str(refused))
+        self.refused('NOENT', 'one', share, 'list')
+
+    def test_a_directory_is_not_served_whoever_exports_it(self):
+        """The second line, should a plain directory be exported by mistake: inode 2 is the root of the host."""
+        share = self.share()
+        plain = Path(self.state, 'plain', share.id)
+        for place, kind in ((plain, 'of the host'), (self.driver._pool.root / 'plain', 'of the pool')):
+            place.mkdir(parents=True)
+            (place / 'f').write_text('x')
+            block = self.driver._outlets.of('NFS').blocks([kinds.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')])[0][0].text
+            self.driver._outlets.of('NFS').serve('plain', place, [block])
+            self.addCleanup(self.driver._outlets.of('NFS').forget, 'plain')
+            client = nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('one'))
+            self.addCleanup(client.close)
+            handle = client.walk('shares', 'plain')
+            length = len(kernel_handle(place)[1])
+            for about, made in (('itself', handle), ('the top', handle[:-length] + kernel_handle(place.parent)[1]),
+                                ('a file', handle[:-length] + kernel_handle(place / 'f')[1])):
+                for what, call in tries(client, made):
+                    if what not in ('look', 'climb'):   # the root of an export is looked at once, before anybody asks
+                        self.assertIn(self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}')
+            self.driver._outlets.of('NFS').forget('plain')
+
+
+@cifs_base.needs_samba
+class Directories(cifs_base.Directory):
+    """A pool that is a plain directory is served over CIFS only."""
+
+    def test_no_nfs(self):
+        refused = self.assertRaises(errors.Final, self.share)
+        self.assertIn('NFS', str(refused))
+        self.assertEqual('CIFS', self.driver.report()[0].capabilities['storage_protocol'])
+        self.assertRaises(OSError, nfs4.Client, self.fabric.v4('nas'), netns=self.fabric.name('one'))
+        share = self.cifs()
+        self.allow(share, ('alice', 'rw'))
+        self.writes(share, 'alice')
+
+    def test_a_share_of_before_is_named_with_the_reason(self):
+        share = kinds.Share('before', 's', 'p', 1, 'NFS', 'pool')
+        (self.driver._pool.share('before')).mkdir()
+        result = self.driver.ensure_shares([kinds.EnsureTarget(share, ())])['before']
+        self.assertIn('manila-linux-convert', result.error)
+        self.driver.delete_share(share)
+        self.assertFalse(self.driver._pool.share('before').exists())
