@@ -13,6 +13,7 @@ from oslo_policy import policy
 
 import manila_lite.conf
 from manila_lite import context, errors, policies, trace
+from manila_lite.cmd import privacy
 from manila_lite.db import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
@@ -61,6 +62,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
         raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
     if logged:
         _open_log(conf)
+        privacy.tighten(conf)
     return conf
 
 
@@ -87,7 +89,7 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = 
 def hold(state: Path) -> None:
     """The directory is there, and this process is the only one that works in it."""
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -97,7 +99,11 @@ def hold(state: Path) -> None:
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:
-    """Run a command; a mistake in the configuration is one clear line on stderr and exit status 1."""
+    """Run a command; a mistake in the configuration is one clear line on stderr and exit status 1.
+
+    What it makes is for its user alone.
+    """
+    privacy.begin()
     try:
         return body(sys.argv[1:])
     except tuple(_MISTAKES) as bad:

@@ -14,7 +14,7 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
 from manila_lite import context, errors, policies
-from manila_lite.cmd import settings
+from manila_lite.cmd import privacy, settings
 from manila_lite.db import migrate, services
 from manila_lite.db.engine import Database
 from manila_lite.manager.service import check as check_backends
@@ -183,6 +183,7 @@ def _policy_file() -> dict[str, bool]:
 
 def main() -> int:
     """Run the command."""
+    privacy.begin()
     manila_lite.conf.register(CONF)
     transport.set_defaults(CONF)
     return upgradecheck.main(CONF, project='manila_lite', upgrade_command=Checks(), argv=sys.argv[1:])

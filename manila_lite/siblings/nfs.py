@@ -17,6 +17,8 @@ from manila_lite.drivers.linux.run import ENV
 
 #: What a mount, an unmount and a look at the table may take, in seconds.
 _SECONDS = 60.0
+#: A share is for others than this host: for guests, which decide themselves what they run.
+_SAFE = 'nosuid,nodev'
 _LIBNFS = 'manila_lite.siblings.nfs_fuse'
 
 
@@ -241,8 +243,7 @@ def _local(mounter: NfsMounter, export: str, path: str, level: str) -> list[list
     source = mounter.source_of(export)
     if not source:
         raise MountFailed(f'{export} is not served by this host.')
-    read_only = [['mount', '-o', 'remount,bind,ro', path]] if level == 'ro' else []
-    return [['mount', '--bind', source, path], *read_only]
+    return [['mount', '--bind', source, path], ['mount', '-o', f'remount,bind,{_SAFE},{level}', path]]
 
 
 def _fuse(mounter: NfsMounter, export: str, path: str, level: str) -> list[list[str]]:

@@ -221,7 +221,7 @@ def main() -> int:
     host = f'[{args.address}]' if ':' in args.address else args.address
     # One thread: a libnfs context is for one caller at a time.
     mfusepy.FUSE(served, args.directory, nothreads=True, fsname=f'{host}:{args.export}', subtype='nfs', allow_other=True,
-                 default_permissions=True, attr_timeout=0, entry_timeout=0, ro=args.level == 'ro')
+                 default_permissions=True, attr_timeout=0, entry_timeout=0, nosuid=True, nodev=True, ro=args.level == 'ro')
     return 0
 
 

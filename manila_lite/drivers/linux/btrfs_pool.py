@@ -30,11 +30,13 @@ class BtrfsPool(pool.Pool):
         on_device = self._source.is_block_device()
         if not on_device:
             self._make_image()
+            self._source.chmod(0o600)       # one that was made by an earlier release, too
         if not mounts.is_mounted(self.root):
             if on_device:
                 self._mount(str(self._source))
             else:
                 self._mount_image()
+        mounts.make_safe(self.root)
         if not btrfs.has_quota(self.root):
             run('btrfs', 'quota', 'enable', str(self.root))
         for name in ('shares', 'snapshots'):
@@ -81,6 +83,7 @@ class BtrfsPool(pool.Pool):
         self._source.parent.mkdir(parents=True, exist_ok=True)
         draft = self._image_draft
         with draft.open('wb') as image:
+            draft.chmod(0o600)
             image.truncate(self._size * pool.GIB)
         run('mkfs.btrfs', '--quiet', '--force', str(draft))
         draft.rename(self._source)

@@ -20,6 +20,7 @@ class Directory(pool.Pool):
     def open(self) -> None:
         """The directory exists."""
         (self.root / 'shares').mkdir(parents=True, exist_ok=True)
+        (self.root / 'shares').chmod(0o700)     # clients come by mounts of the shares
 
     def ensure(self) -> tuple[str, ...]:
         """The directory is there, or it is not ours to say what it held.

@@ -96,6 +96,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         :raises errors.Final: one of the two does not work; with what it said.
         """
         self._state.mkdir(parents=True, exist_ok=True)
+        self._state.chmod(0o700)
         try:
             self._pool.open()
         except (CommandFailed, OSError) as bad:

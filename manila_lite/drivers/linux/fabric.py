@@ -9,6 +9,7 @@ interface on it is never removed, and neither is what an operator made.
 import contextlib
 import fcntl
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,5 +105,6 @@ class Fabric:
     def alone(self) -> Iterator[None]:
         """Nobody else, thread or process, adds to the fabric or takes from it. The kernel lets go when the process dies."""
         with _LOCK.open('a') as lock:
+            os.fchmod(lock.fileno(), 0o600)     # who can open it can hold it
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -3,7 +3,6 @@
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -103,10 +102,15 @@ class Ganesha(FileServer):
         self._server.stop()
         self._bus.stop()
         self._socket.unlink(missing_ok=True)
+        if self._socket.parent != self._state and self._socket.parent.exists():
+            self._socket.parent.rmdir()
 
     def _spawn(self) -> None:
         (self._state / 'recov').mkdir(parents=True, exist_ok=True)
         self._guard.place()
+        if self._socket.parent != self._state:
+            self._socket.parent.mkdir(mode=0o700, exist_ok=True)
+            self._socket.parent.chmod(0o700)
         (self._state / 'ganesha.conf').write_text(self._conf)
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
@@ -167,4 +171,4 @@ def _socket(state: Path) -> Path:
     if len(os.fsencode(path)) <= _SOCKET_LENGTH:
         return path
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f'manila_lite-{name}'
+    return Path('/run', f'manila_lite-nfs-{name}', 'bus')

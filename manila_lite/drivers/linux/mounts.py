@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mounts and loop devices, each step done only if it is not so yet."""
+"""Mounts and loop devices, each step done only if it is not so yet.
 
+What users wrote is never a program or a device of this machine: whatever is mounted here is so without set-uid programs,
+devices and execution. Clients and guests do not notice: what they run they read, and decide themselves what they may.
+"""
+
+import os
 import time
 from pathlib import Path
 
 from manila_lite.drivers.linux.run import CommandFailed, run
 
+#: What every mount has, and the same as statvfs(2) says it.
+SAFE = 'nosuid,nodev,noexec'
+_SAFE_FLAGS = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC
 #: How long whoever looks at devices (udev, an unmount that the kernel still works at) is given to be done with one.
 _IN_USE_SECONDS = 5
 
@@ -18,15 +26,21 @@ def is_mounted(path: Path) -> bool:
 
 
 def mount(device: str, path: Path, *options: str) -> None:
-    """The device is mounted there."""
+    """The device is mounted there, with ``SAFE``, which other options do not take back."""
     path.mkdir(parents=True, exist_ok=True)
     if not is_mounted(path):
-        run('mount', *options, device, str(path))
+        run('mount', *options, '-o', SAFE, device, str(path))
 
 
 def bind(source: Path, path: Path) -> None:
-    """The directory can be reached there as a mount of its own."""
+    """The directory can be reached there as a mount of its own. It need not be of a file system that is mounted so."""
     mount(str(source), path, '--bind')
+
+
+def make_safe(path: Path) -> None:
+    """What is mounted there, perhaps by an earlier release, has ``SAFE``. Files that are open stay so."""
+    if os.statvfs(path).f_flag & _SAFE_FLAGS != _SAFE_FLAGS and is_mounted(path):
+        run('mount', '-o', f'remount,bind,{SAFE}', str(path))
 
 
 def unmount(path: Path) -> None:

@@ -33,6 +33,8 @@ class Outlet:
         """
         self._state.mkdir(parents=True, exist_ok=True)
         self.server.start(self._remount)
+        for ident in self.server.exports.served():
+            mounts.make_safe(self.mount_point(ident))       # a server that runs may have those of an earlier release
 
     def servers(self) -> list[psutil.Process]:
         """Return the programs that clients talk to."""
@@ -67,6 +69,7 @@ class Outlet:
         if not _is_same(place, source):
             mounts.unmount(place)
             mounts.bind(source, place)
+        mounts.make_safe(place)
 
     def stop(self) -> None:
         """The server has ended and nothing is mounted for it."""

@@ -185,6 +185,7 @@ def main() -> None:
 
 
 def _main() -> int:
+    os.umask(0o077)     # as of every process: cmd/privacy.py
     parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
     parser.add_argument('--config-file', action='append', help='configuration of the share manager')
     parser.add_argument('--config-dir', action='append', help='folder with more of it')

@@ -100,6 +100,7 @@ class Samba(FileServer):
 
     def _spawn(self) -> None:
         self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._run.chmod(0o700)
         (self._run / 'private').mkdir(mode=0o700, exist_ok=True)
         self._users.copy()
         self._shares.write()

@@ -80,6 +80,7 @@ def _password() -> str:
 
 def main() -> None:
     """Change one user, and end with the exit status."""
+    os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-user', description=__doc__)
     parser.add_argument('--delete', action='store_true', help='the user shall not be in the list')
     parser.add_argument('file', type=Path, help='the list: what linux_cifs_users of the backend names')
@@ -92,7 +93,6 @@ def _change(arguments: argparse.Namespace) -> str | None:
     """Return what went wrong."""
     if not smb_users.NAME.fullmatch(arguments.name) or len(arguments.name) < 4:
         return f'{arguments.name!r} is no name of a user'
-    os.umask(0o077)
     try:
         if arguments.delete:
             return None if put(arguments.file, arguments.name, '') else f'{arguments.name} is not in {arguments.file}'

@@ -17,7 +17,8 @@ OPTIONS = (
                help='How the host mounts exports: with the NFS client of its kernel, by a bind mount of what it serves itself '
                     '(see mount_local), or with FUSE and libnfs where the kernel has no NFS client; "auto" takes the first '
                     'that the host can.'),
-    cfg.StrOpt('mount_options', default='vers=4.2,nosuid,nodev', help='Options of NFS mounts of the kernel, as in fstab.'),
+    cfg.StrOpt('mount_options', default='vers=4.2',
+               help='Options of NFS mounts of the kernel, as in fstab. nosuid and nodev are added: guests do not notice.'),
     cfg.DictOpt('mount_local', default={},
                 help='What this host serves itself, as the beginning of export locations and the directory where that is: '
                      '"192.0.2.7:/shares:/srv/pool/shares" makes a bind mount. No access rule is looked at then.'),
@@ -34,8 +35,9 @@ class HostMounts(InstanceDriver):
         self.state = Path(conf.compute.state or Path(conf.state_path, 'compute')).absolute()
         self.images = Path(conf.compute.images or self.state / 'images').absolute()
         self.base = self.state / 'mounts'
-        self._mounter = nfs.NfsMounter(nfs.LocalExecutor(group.mount_netns), options=group.mount_options, way=group.mount_way,
-                                       local=group.mount_local, python=sys.executable)
+        self._mounter = nfs.NfsMounter(nfs.LocalExecutor(group.mount_netns), way=group.mount_way, local=group.mount_local,
+                                       options=','.join(filter(None, (group.mount_options, 'nosuid,nodev'))),
+                                       python=sys.executable)
 
     def mount_key(self, share: Share) -> str:
         """See ``InstanceDriver.mount_key``."""

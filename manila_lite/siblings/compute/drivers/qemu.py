@@ -48,6 +48,7 @@ class QemuDriver(LocalServers):
         self._flavour = qemu_host.flavour(self._virtiofsd)
         self._accel = qemu_host.accelerator(self._conf.accelerator, self._binary)
         self.servers.mkdir(parents=True, exist_ok=True)
+        self.servers.chmod(0o700)
 
     def stop(self) -> None:
         """See ``InstanceDriver.stop``."""

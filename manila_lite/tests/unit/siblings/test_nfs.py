@@ -28,8 +28,8 @@ class Host:
 
     def _mount(self, words):
         found = self._known(words)
-        if not found.status and 'remount,bind,ro' in words:
-            self.rows[-1] = self.rows[-1].replace(' rw,', ' ro,')
+        if not found.status and (more := [word for word in words if word.startswith('remount,bind,nosuid,nodev,')]):
+            self.rows[-1] = self.rows[-1].replace(' rw,', f' {more[0][-2:]},')
         elif not found.status:
             level = 'ro' if any(word.startswith('ro,') for word in words) else 'rw'
             self.rows.append(f'{words[-2]} {nfs_escaped(words[-1])} nfs4 {level},relatime 0 0')

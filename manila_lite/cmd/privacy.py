@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process writes is for its own user alone: other users of the machine open none of its files, sockets and folders."""
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from oslo_config import cfg
+from oslo_log import log
+
+from manila_lite import errors
+
+LOG = log.getLogger(__name__)
+
+_UMASK = 0o077
+#: What nobody but the owner may do to folders and files, and what to logs: their group may read them.
+_OTHERS, _OTHERS_OF_LOGS = 0o077, 0o027
+_SQLITE = 'sqlite:///'
+#: SQLite keeps files with these endings beside a database.
+_BESIDE = ('', '-wal', '-shm', '-journal')
+#: Folders of the whole machine, which would be of no use to it with mode 0700.
+_OF_ALL = frozenset(map(Path, ('/', '/boot', '/dev', '/etc', '/home', '/mnt', '/opt', '/run', '/srv', '/usr', '/var',
+                               '/var/lib', '/var/log', '/var/run')))
+
+
+def begin() -> None:
+    """What this process and its children make from now on is for its user alone.
+
+    Programs that make files for clients (NFS-Ganesha, smbd, virtiofsd) set an umask of their own: there it is the client who
+    says.
+    """
+    os.umask(_UMASK)
+
+
+def tighten(conf: cfg.ConfigOpts) -> None:
+    """The state folder, the database's files and the logs that are open can be used by their owner alone, also if they were
+    made with wider modes.
+
+    :raises errors.BadConfig: the state folder is one that the whole machine needs.
+    """
+    state = Path(conf.state_path)
+    if state.is_dir():
+        if _is_of_all(state.resolve()):
+            raise errors.BadConfig(f'state_path: {state} is a folder of the whole machine; make one below it that is for this '
+                                   'service alone')
+        _narrow(state, _OTHERS)
+    for file in _databases(conf.database.connection or ''):
+        _narrow(file, _OTHERS)
+    for file in _logs():
+        _narrow(file, _OTHERS_OF_LOGS)
+
+
+def wide(conf: cfg.ConfigOpts) -> list[str]:
+    """Return in words what other users of the machine can open of what ``tighten`` is about, logs aside."""
+    places = [(Path(conf.state_path), _OTHERS), *((file, _OTHERS) for file in _databases(conf.database.connection or ''))]
+    return [f'{place} has mode {mode:04o}' for place, too_much in places
+            if (mode := _mode(place)) is not None and mode & too_much]
+
+
+def _is_of_all(folder: Path) -> bool:
+    return folder in _OF_ALL or bool(folder.stat().st_mode & stat.S_ISVTX)
+
+
+def _databases(url: str) -> list[Path]:
+    name = url.removeprefix(_SQLITE).partition('?')[0]
+    if not url.startswith(_SQLITE) or name in ('', ':memory:'):
+        return []
+    return [Path(f'{name}{ending}') for ending in _BESIDE]
+
+
+def _logs() -> Iterator[Path]:
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            yield Path(handler.baseFilename)
+
+
+def _mode(place: Path) -> int | None:
+    try:
+        return stat.S_IMODE(place.stat().st_mode)
+    except OSError:
+        return None
+
+
+def _narrow(place: Path, too_much: int) -> None:
+    """Nobody has these rights to the file or folder, if it is there. One that belongs to somebody else is let be."""
+    mode = _mode(place)
+    if mode is None or not mode & too_much or stat.S_IFMT(place.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        return
+    try:
+        place.chmod(mode & ~too_much)
+    except OSError as bad:
+        LOG.warning('%s can be opened by other users of this machine (mode %04o), and that cannot be changed: %s', place, mode,
+                    bad.strerror)
+    else:
+        LOG.warning('%s could be opened by other users of this machine (mode %04o); it has mode %04o now', place, mode,
+                    mode & ~too_much)
