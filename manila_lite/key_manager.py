@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The key manager of the cloud (Barbican, Vault), reached through castellan, which is loaded only where keys are looked up."""
 
+import base64
 import importlib
 from typing import Any
 
@@ -11,6 +12,7 @@ from manila_lite import context, errors
 LOG = log.getLogger(__name__)
 
 
+_KEY_BYTES = 32
 #: By the name of what castellan loads.
 _managers: dict[str, Any] = {}
 
@@ -27,9 +29,29 @@ def manager(conf: Any) -> Any:
         if wanted not in _managers:
             _managers[wanted] = managers.API(conf)
     except (ImportError, AttributeError) as bad:
-        raise errors.BadConfig(f'[encryption] check_keys: the key manager cannot be loaded ({bad}); pip install '
-                               '"manila-lite[encryption]", see [key_manager]') from None
+        raise errors.BadConfig('[encryption] check_keys or [secrets] key_ids: the key manager cannot be loaded '
+                               f'({bad}); pip install "manila-lite[encryption]", see [key_manager]') from None
     return _managers[wanted]
+
+
+def own_key(conf: Any, ident: str) -> bytes:
+    """Return a symmetric key of 256 bits of the service's own, as Fernet takes it.
+
+    :raises errors.BadConfig: there is none, or it cannot be had.
+    """
+    keys = manager(conf)
+    credentials = importlib.import_module('castellan.common.utils')
+    conf.register_opts(credentials.credential_opts, group='key_manager')
+    try:
+        who = credentials.credential_factory(conf) if conf.key_manager.auth_type else context.RequestContext(is_admin=True)
+        found = keys.get(who, ident).get_encoded()
+    except Exception as bad:
+        LOG.exception('The key manager could not be asked for key %s', ident)
+        raise errors.BadConfig(f'[secrets] key_ids: the key manager does not give key {ident}: {bad.__class__.__name__}'
+                               ) from None
+    if len(found) != _KEY_BYTES:
+        raise errors.BadConfig(f'[secrets] key_ids: key {ident} has {len(found) * 8} bits, and {_KEY_BYTES * 8} are needed')
+    return base64.urlsafe_b64encode(found)
 
 
 def check(conf: Any) -> None:

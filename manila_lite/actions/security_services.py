@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors
+from manila_lite import encryption, errors
 from manila_lite.actions import server_changes
 from manila_lite.context import RequestContext
 from manila_lite.db import security_services, serving
@@ -23,8 +23,13 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     _one_way_to_find_it(wanted.get('server'), wanted.get('default_ad_site'))
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
-        security_services.insert(conn, {'id': ident, 'project_id': ctx.project_id, **wanted})
+        security_services.insert(conn, {'id': ident, 'project_id': ctx.project_id, **_kept(conn, wanted)})
         return security_services.get(conn, ctx, ident)
+
+
+def _kept(conn: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values as they stand in the database."""
+    return {**values, 'password': encryption.encrypt(conn, values['password'])} if 'password' in values else values
 
 
 def _one_way_to_find_it(server: str | None, site: str | None) -> None:
@@ -50,7 +55,7 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
                                    'changed.', code='security_service_in_use')
         if not set(values) <= _HARMLESS:
             _must_be_left_alone(conn, before)
-        security_services.update(conn, ident, **values)
+        security_services.update(conn, ident, **_kept(conn, values))
         return security_services.get(conn, ctx, ident)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from manila_lite import context, key_manager
+from manila_lite import context, encryption, key_manager
 from manila_lite.api import app
 from manila_lite.api.server import ApiServer
 from manila_lite.cmd import monitor, reports, runner, setup
@@ -53,6 +53,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
     migrate.upgrade(services.db)
+    encryption.prepare(conf, services.db)
     return parts
 
 

@@ -6,6 +6,7 @@ import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not event
 import sys
 from collections.abc import Sequence
 
+from manila_lite import encryption
 from manila_lite.cmd import processes, setup
 from manila_lite.cmd.all_in_one import Api
 
@@ -17,6 +18,7 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
+    encryption.check(conf)
     Api(setup.services(conf))  # refuses mistakes before anything forks
     workers = conf.osapi_share_workers
     return processes.run(conf, 'manila-api', [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])

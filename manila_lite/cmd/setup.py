@@ -12,7 +12,7 @@ from oslo_log import log
 from oslo_policy import policy
 
 import manila_lite.conf
-from manila_lite import context, errors, policies, trace
+from manila_lite import context, encryption, errors, policies, trace
 from manila_lite.cmd import privacy
 from manila_lite.db import engine
 from manila_lite.rpc import transport
@@ -60,6 +60,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
         conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
+    encryption.use(conf)
     if logged:
         _open_log(conf)
         privacy.tighten(conf)

@@ -8,8 +8,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from oslo_config import cfg
+from oslo_log import log
+
+from manila_lite import encryption, errors
 from manila_lite.cmd import processes, setup
 from manila_lite.manager.service import ShareManager, check
+
+LOG = log.getLogger(__name__)
 
 
 def main() -> int:
@@ -20,7 +25,16 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
     check(conf)
+    _look_at_the_key(conf)
     return processes.run(conf, 'manila-share', [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])
+
+
+def _look_at_the_key(conf: cfg.ConfigOpts) -> None:
+    """Many backends need no secrets: what needs one waits."""
+    try:
+        encryption.check(conf)
+    except errors.BadConfig as bad:
+        LOG.warning('Work that needs secrets of the database waits: %s', bad)
 
 
 def _manager(conf: cfg.ConfigOpts, name: str) -> ShareManager:

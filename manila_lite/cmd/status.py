@@ -13,10 +13,11 @@ from oslo_upgradecheck import upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
-from manila_lite import context, errors, policies
+from manila_lite import context, encryption, errors, policies
 from manila_lite.cmd import privacy, settings
 from manila_lite.db import migrate, services
 from manila_lite.db.engine import Database
+from manila_lite.encryption import renewal
 from manila_lite.manager.service import check as check_backends
 from manila_lite.network import load as plugins
 from manila_lite.operations import doctor
@@ -118,6 +119,26 @@ class Checks(upgradecheck.UpgradeCommands):
                       f'[database] connection: SQLite is for one host, and there are {", ".join(sorted(hosts))}: use '
                       f'PostgreSQL or MariaDB, or run manila-manage service cleanup if only one is left')
 
+    @_with_schema
+    def _secrets(self, db: Database) -> Result:
+        """Secrets in the database are encrypted, with keys that this host has."""
+        try:
+            found = renewal.look(CONF, db)
+            encryption.check(CONF)
+        except errors.BadConfig as bad:
+            return Result(Code.FAILURE, str(bad))
+        lost, plain = (sum(counted[state] for counted in found.values()) for state in (renewal.LOST, renewal.PLAIN))
+        if lost:
+            return Result(Code.FAILURE, f'{lost} secrets are encrypted with a key that is not here: manila-manage secret list')
+        if plain:
+            return Result(Code.WARNING, f'{plain} secrets are not encrypted: run manila-manage secret reencrypt once all '
+                                        'processes are of this release')
+        return Result(Code.SUCCESS)
+
+    def _privacy(self) -> Result:
+        """Other users of this machine cannot open what is the service's."""
+        return _said(Code.WARNING, privacy.wide(CONF))
+
     def _policy(self) -> Result:
         """The policy file names rules that there are."""
         try:
@@ -168,7 +189,8 @@ class Checks(upgradecheck.UpgradeCommands):
 
     _upgrade_checks = (
         ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
-        ('services', _services), ('nothing stuck', _damage), ('policy file', _policy), ('options', _options),
+        ('services', _services), ('nothing stuck', _damage), ('secrets', _secrets), ('files of the service', _privacy),
+        ('policy file', _policy), ('options', _options),
         ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type))
 
 

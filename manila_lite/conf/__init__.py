@@ -17,10 +17,11 @@ from manila_lite.conf import (
     quota,
     rpc,
     scheduler,
+    secrets,
 )
 
 MODULES = (api, backend, backup, database, deletion, encryption, metrics, network, neutron, operations, quota, rpc,
-           scheduler)
+           scheduler, secrets)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

@@ -57,10 +57,10 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:
-    """Return a share's rules, oldest first; filters by access_type, access_to, access_level, access_key, metadata."""
+    """Return a share's rules, oldest first; filters by access_type, access_to, access_level, metadata."""
     filters = filters or {}
     query = sa.select(_rules).where(_rules.c.share_id == share_id).order_by(_rules.c.created_at, _rules.c.id)
-    for key in ('access_type', 'access_to', 'access_level', 'access_key'):
+    for key in ('access_type', 'access_to', 'access_level'):
         if filters.get(key) is not None:
             query = query.where(_rules.c[key] == filters[key])
     return list(conn.execute(query.where(

@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import errors, states
+from manila_lite import encryption, errors, states
 from manila_lite.db import access, locks, operations, share_backups, transitions
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action, Detail
@@ -58,6 +58,16 @@ def sync(work: Work) -> None:
     work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
     work.data['shut_out'] = [copier.backup_id for copier in copiers if copier.rule is None]
     work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
+    _encrypt_keys(work)
+
+
+def _encrypt_keys(work: Work) -> None:
+    """Keys that the backend gave stand encrypted in the operation's data."""
+    with_keys = [result for result in work.data['results'].values() if result[1]]
+    if with_keys:
+        with work.ctx.db.writer() as conn:
+            for result in with_keys:
+                result[1] = encryption.encrypt(conn, result[1])
 
 
 def must_tell_of_all(wanted: Iterable[Any], results: Container[str]) -> None:
@@ -100,7 +110,7 @@ def synced(conn: Connection, work: Work) -> None:
     hidden = locks.on_rules(conn, work.resource_id, locks.SHOW) if refused else {}
     for rule in rules:
         key = results.get(rule.id, (None, None))[1]
-        if key and key != rule.access_key:
+        if key and encryption.decrypt(key) != encryption.decrypt(rule.access_key):
             access.update(conn, rule.id, access_key=key)
         if rule.id in refused:
             LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, refused[rule.id])

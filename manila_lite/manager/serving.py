@@ -4,13 +4,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from manila_lite import kinds
+from manila_lite import encryption, kinds
 from manila_lite.db import pairs, serving
 from manila_lite.db.engine import Connection
 from manila_lite.db.models import share_network_subnet_metadata, share_server_details
 
 _OF_SUBNET = ('neutron_net_id', 'neutron_subnet_id', 'availability_zone', 'gateway', 'mtu', 'network_type', 'segmentation_id')
-_OF_SERVICE = ('id', 'type', 'name', 'dns_ip', 'server', 'domain', 'ou', 'user', 'password', 'default_ad_site')
+_OF_SERVICE = ('id', 'type', 'name', 'dns_ip', 'server', 'domain', 'ou', 'user', 'default_ad_site')
 
 
 def load(conn: Connection, idents: Iterable[str]) -> dict[str, kinds.ShareServer]:
@@ -52,5 +52,9 @@ def _allocation(address: Any, subnet: Any) -> kinds.Allocation:
 
 
 def service(row: Any) -> kinds.SecurityService:
-    """Return a security service's row as drivers see it."""
-    return kinds.SecurityService(**{name: getattr(row, name) for name in _OF_SERVICE})
+    """Return a security service's row as drivers see it.
+
+    :raises errors.Unavailable: the key of its password is not here.
+    """
+    known = {name: getattr(row, name) for name in _OF_SERVICE}
+    return kinds.SecurityService(password=encryption.decrypt(row.password), **known)

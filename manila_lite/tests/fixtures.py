@@ -11,7 +11,7 @@ import fixtures
 import webtest
 from oslo_config import cfg
 
-from manila_lite import context
+from manila_lite import context, encryption
 from manila_lite.api import app
 from manila_lite.cmd import setup
 from manila_lite.db import migrate, models, types
@@ -110,6 +110,7 @@ class Service(fixtures.Fixture):
         self.useFixture(hush.Ear())
         self.services = setup.services(self.conf)
         newest_schema(self.services.db, models.metadata)
+        encryption.prepare(self.conf, self.services.db)
         with self.services.db.writer() as conn:
             types.create(conn, 'default', DEFAULT_TYPE)
         self.start()

@@ -11,7 +11,7 @@ import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not event
 import atexit
 import os
 
-from manila_lite import key_manager
+from manila_lite import encryption, key_manager
 from manila_lite.api import app
 from manila_lite.cmd import monitor, privacy, setup
 
@@ -19,5 +19,6 @@ privacy.begin()
 _files = [part for part in os.environ.get('MANILA_LITE_CONFIG_FILES', '').split(':') if part]
 _services = setup.services(setup.configure([f'--config-file={name}' for name in _files]))
 key_manager.check(_services.conf)
+encryption.check(_services.conf)
 atexit.register(_services.bus.close)    # wake-ups that were taken leave before the process does
 application = monitor.lazily(app.make(_services), _services.conf, 'manila-api')

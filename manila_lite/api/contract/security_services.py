@@ -23,7 +23,8 @@ _LONG = (
     Field('created_at', TIME),
     Field('updated_at', NULL_TIME),
     Field('project_id', _TEXT),
-    *(Field(name, NAME) for name in ('description', 'dns_ip', 'server', 'domain', 'user', 'password')),
+    *(Field(name, NAME) for name in ('description', 'dns_ip', 'server', 'domain', 'user')),
+    Field('password', NAME, read=v2.password_of),
     Field('ou', NAME, since='2.44'),
     Field('default_ad_site', NAME, since='2.76'),
 )

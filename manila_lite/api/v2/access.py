@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from manila_lite import errors, states
+from manila_lite import encryption, errors, states
 from manila_lite.actions import access as actions
 from manila_lite.actions import access_to, locks
 from manila_lite.api import versions
@@ -27,7 +27,7 @@ def to_of(row: Any, req: Request) -> str:
 
 def key_of(row: Any, req: Request) -> str | None:
     """Read a rule's key; not all may know whether there is one."""
-    return _UNSEEN if row.id in req.related['hidden'] else row.access_key
+    return _UNSEEN if row.id in req.related['hidden'] else encryption.decrypt(row.access_key)
 
 
 def state_of(row: Any, req: Request) -> str:
@@ -78,6 +78,8 @@ def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
         shares.get(conn, locks.anywhere(req.ctx), share_id, own=True)
         found = access.of_share(conn, share_id, filters)
         _load(conn, req, share_id, found)
+    if filters.get('access_key') is not None:
+        found = [row for row in found if encryption.decrypt(row.access_key) == filters['access_key']]
     if any(filters.get(key) is not None for key in _TELLING):
         return [row for row in found if row.id not in req.related['hidden']]
     return found

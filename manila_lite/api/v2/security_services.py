@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from manila_lite import encryption
 from manila_lite.actions import security_services as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
@@ -16,6 +17,11 @@ STATUS = 'new'
 def status(row: Any, req: Request) -> str:
     """Read the status."""
     return STATUS
+
+
+def password_of(row: Any, req: Request) -> str | None:
+    """Read the password; who sees the service may know it."""
+    return encryption.decrypt(row.password)
 
 
 def networks_of(row: Any, req: Request) -> list[str]:

@@ -26,6 +26,7 @@ from manila_lite.cmd.manage import (
     logs,
     migration,
     options,
+    secrets,
     share_backups,
     share_servers,
     shares,
@@ -37,13 +38,14 @@ from manila_lite.db.engine import Database
 #: Every command, as the help shows them.
 COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copying.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
                                 *shares.COMMANDS, *share_servers.COMMANDS, *share_backups.COMMANDS, *migration.COMMANDS,
-                                *ensuring.COMMANDS, *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
+                                *ensuring.COMMANDS, *secrets.COMMANDS, *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
 
 #: What each category is about.
 CATEGORIES = {'db': 'the schema, old rows, and the way to another database', 'service': 'services and their heartbeats',
                'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
                'share_backup': 'records of backups',
                'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
+               'secret': 'secrets in the database, and their keys',
                'config': 'the configuration', 'version': 'what is installed',
                'logs': 'what the log files of this machine say',
                'shell': 'Python with the configuration, the database and an administrator at hand'}

@@ -5,16 +5,18 @@ import datetime
 
 from oslo_utils import timeutils
 
-from manila_lite import errors
+from manila_lite import encryption, errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
 from manila_lite.db import kept_answers, messages, migrate, operations
 
 
 def sync(call: Call) -> int:
-    """Bring the schema to the newest revision, or to the one given."""
+    """Bring the schema to the newest revision, or to the one given; and make the key of secrets, if the database is new."""
     _known(call, call.args.revision)
     migrate.upgrade(call.db, call.args.revision or 'head')
     print(f'The schema is at {migrate.current(call.db)}.')
+    if migrate.current(call.db) == migrate.head(call.db):
+        encryption.prepare(call.conf, call.db)
     return GOOD
 
 

@@ -16,6 +16,7 @@ from manila_lite.db.models.operations import operations
 from manila_lite.db.models.qos import qos_type_specs, qos_types
 from manila_lite.db.models.quotas import quota_classes, quota_locks, quotas
 from manila_lite.db.models.replicas import replica_snapshots, share_instance_metadata
+from manila_lite.db.models.secrets import secret_checks
 from manila_lite.db.models.security_services import security_services, share_network_security_services
 from manila_lite.db.models.servers import (
     share_server_details,
@@ -53,8 +54,8 @@ from manila_lite.db.models.types import share_type_extra_specs, share_type_proje
 __all__ = [
     'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
     'kept_answers', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'qos_type_specs', 'qos_types',
-    'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'resource_locks', 'security_services', 'services',
-    'share_backups', 'share_group_share_types', 'share_group_snapshot_members', 'share_group_snapshots',
+    'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'resource_locks', 'secret_checks', 'security_services',
+    'services', 'share_backups', 'share_group_share_types', 'share_group_snapshot_members', 'share_group_snapshots',
     'share_group_type_projects', 'share_group_type_share_types', 'share_group_type_specs', 'share_group_types',
     'share_groups', 'share_instance_metadata', 'share_instances', 'share_metadata', 'share_network_security_services',
     'share_network_subnet_metadata', 'share_network_subnets', 'share_networks', 'share_server_details',

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Name, ident, metadata, pairs, ref, times
+from manila_lite.db.models.base import Name, Secret, ident, metadata, pairs, ref, times
 
 access_rules = sa.Table(
     'access_rules', metadata, ident(), *times(),
@@ -11,7 +11,7 @@ access_rules = sa.Table(
     sa.Column('access_type', sa.String(32), nullable=False),
     sa.Column('access_to', Name, nullable=False),
     sa.Column('access_level', sa.String(8), nullable=False),
-    sa.Column('access_key', Name),
+    sa.Column('access_key', Secret),
     sa.Column('state', Name, nullable=False),
 )
 

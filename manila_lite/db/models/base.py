@@ -21,6 +21,8 @@ Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 Room = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
+#: As db/secrets.py has it; SQLite takes any length as any other, and the column is as old as the table there.
+Secret = sa.Text().with_variant(sa.String(255), 'sqlite')
 
 
 class Json(sa.TypeDecorator):

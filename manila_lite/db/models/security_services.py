@@ -4,7 +4,7 @@
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db.models.base import Id, Name, Time, ident, metadata, times
+from manila_lite.db.models.base import Id, Name, Secret, Time, ident, metadata, times
 
 security_services = sa.Table(
     'security_services', metadata, ident(), *times(),
@@ -16,7 +16,7 @@ security_services = sa.Table(
     sa.Column('server', Name),
     sa.Column('domain', Name),
     sa.Column('user', Name),
-    sa.Column('password', Name),
+    sa.Column('password', Secret),
     sa.Column('ou', Name),
     sa.Column('default_ad_site', Name),
     sa.Index('ix_security_services_project_id_created_at', 'project_id', 'created_at'),

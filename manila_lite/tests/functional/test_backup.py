@@ -69,7 +69,7 @@ class Backup(testtools.TestCase):
         self.lite.kill()
         (self.lite.state / 'alpha' / 'knobs').write_text('')
         self.put_back()
-        run = ('db version', 'db sync', 'doctor --fix')
+        run = ('db version', 'db sync', 'secret list', 'doctor --fix')
         for words in run:
             self.manage(*words.split())
         self.lite.start()

@@ -85,7 +85,8 @@ class CopyTest(manage.AloneTest):
             self.assertEqual(rows, found[name], name)
 
     def assert_no_rows(self):
-        self.assertEqual(set(), {name for name, rows in self.content().items() if rows})
+        """None but that of which a key of secrets is known."""
+        self.assertEqual(set(), {name for name, rows in self.content().items() if rows} - {models.secret_checks.name})
 
     def fill(self, count):
         """The source has so many rows in each table, of which some name rows that come later."""
@@ -197,14 +198,14 @@ class Copied(CopyTest):
 
     def test_nothing(self):
         self.manage('db', 'sync')
-        self.assertIn('0 rows', self.copy())
+        self.assertIn('1 rows', self.copy())
         self.assert_no_rows()
         self.copy()
 
     def test_a_schema_that_is_there(self):
         self.manage('db', 'sync')
         self.fill(1)
-        migrate.upgrade(self.database(self.new))
+        self.assertEqual(0, manage.run(self.new, 'manage', 'db', 'sync')[0])
         self.copy()
         self.assert_copied()
 

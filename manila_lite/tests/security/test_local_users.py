@@ -27,14 +27,15 @@ _SAFE = {'nosuid', 'nodev', 'noexec'}
 _COMMANDS = """
 import contextlib, importlib, io, json, os, sys
 found = {}
-for name, target in json.loads(sys.argv[1]):
+commands = [(name, *target.split(':')) for name, target in json.loads(sys.argv[1])]
+mains = {name: getattr(importlib.import_module(module), main) for name, module, main in commands}
+for name, main in mains.items():
     read, write = os.pipe()
     if not os.fork():
         os.umask(0o022)
         sys.argv = [name, '--help']
         with contextlib.suppress(BaseException), contextlib.redirect_stdout(io.StringIO()):
-            module, _, main = target.partition(':')
-            getattr(importlib.import_module(module), main)()
+            main()
         os.write(write, b'%o' % os.umask(0))
         os._exit(0)
     os.close(write)

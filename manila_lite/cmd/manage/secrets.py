@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage secret``: how secrets of the database are encrypted, and all of them with the first key."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from manila_lite import errors
+from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command
+from manila_lite.cmd.manage.watch import STOPPED, Progress, display, of
+from manila_lite.db import migrate
+from manila_lite.encryption import key_file, renewal
+
+_STATES = (renewal.FIRST, renewal.ANOTHER, renewal.PLAIN, renewal.LOST)
+#: Ids that are named of the secrets that are lost.
+_NAMED = 20
+
+
+def secret_list(call: Call) -> int:
+    """Count the secrets by how they are encrypted. Exit status 1: some are plain, or of no key that is here."""
+    _need_schema(call)
+    found = renewal.look(call.conf, call.db)
+    call.show(('secrets', *_STATES), [{'secrets': kind, **{state: counted[state] for state in _STATES}}
+                                      for kind, counted in found.items()])
+    return WRONG if any(counted[state] for counted in found.values() for state in (renewal.PLAIN, renewal.LOST)) else GOOD
+
+
+def reencrypt(call: Call) -> int:
+    """Encrypt every secret with the first key: what was plain, and what another key encrypted. Services may run.
+
+    It can be stopped and run again at any time. Exit status: 0 all is done, 1 some are of no key that is here, 130 Ctrl-C was
+    pressed.
+    """
+    _need_schema(call)
+    if call.conf.upgrade_levels.operations != 'auto':
+        raise errors.Conflict('[upgrade_levels] operations is pinned, so processes of an older release run, which cannot read '
+                              'what is encrypted: set it to auto when they are gone')
+    total = sum(sum(counted.values()) for counted in renewal.look(call.conf, call.db).values())
+    done: Counter[str] = Counter()
+    lost: list[str] = []
+    try:
+        with display() as show:
+            for portion in renewal.reencrypt(call.conf, call.db):
+                done.update(state for _, state in portion)
+                lost += [f'{secret.kind}: {secret.id}' for secret, state in portion if state == renewal.LOST]
+                if portion:
+                    total = max(total, done.total())
+                    show.update(Progress(portion[0][0].kind, 100 * done.total() // total, of(done.total(), total, 'secrets')))
+    except KeyboardInterrupt:
+        print('manila-manage: stopped; run it again for the rest', file=sys.stderr)
+        return STOPPED
+    print(f'{done[renewal.PLAIN] + done[renewal.ANOTHER]} secrets were encrypted anew, {done[renewal.FIRST]} were already.')
+    for one in lost[:_NAMED]:
+        print(f'manila-manage: no key decrypts one of the {one}', file=sys.stderr)
+    if lost:
+        print(f'manila-manage: {len(lost)} secrets are of none of the keys here: find that key and put it into the file, or '
+              'have them set anew', file=sys.stderr)
+    return WRONG if lost else GOOD
+
+
+def new_key(call: Call) -> int:
+    """Print a new key, as it stands on a line of the key file. Nothing is changed."""
+    print(key_file.new())
+    return GOOD
+
+
+def _need_schema(call: Call) -> None:
+    if migrate.current(call.db) != migrate.head(call.db):
+        raise errors.Conflict('the schema is not the one of this release: run "manila-manage db sync"')
+
+
+COMMANDS: Sequence[Command] = (
+    Command('secret', 'list', secret_list, [FORMAT]),
+    Command('secret', 'reencrypt', reencrypt),
+    Command('secret', 'new_key', new_key, logged=False),
+)

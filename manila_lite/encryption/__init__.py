@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets as they stand in the database: encrypted (Fernet) with the first key of this process, decrypted with any.
+
+Values of before this was so are read as they are; ``manila-manage secret reencrypt`` leaves none.
+"""
+
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.db import secrets
+from manila_lite.db.engine import Connection, Database
+from manila_lite.encryption import key_file
+from manila_lite.encryption.keys import Keys, decrypted, encrypted
+
+LOG = log.getLogger(__name__)
+
+_UNAVAILABLE = 'A secret of the database cannot be read or written just now; an administrator can see why in the log.'
+
+
+class _Process:
+    """The keys of this process."""
+
+    keys: Keys | None = None
+
+
+def use(conf: Any) -> Keys:
+    """The keys of the process are those that the configuration names; nothing is read yet."""
+    _Process.keys = Keys(conf)
+    return _Process.keys
+
+
+def _keys() -> Keys:
+    if _Process.keys is None:
+        raise errors.BadConfig('no configuration was read')
+    return _Process.keys
+
+
+def check(conf: Any) -> None:
+    """Secrets can be encrypted. The database is not asked.
+
+    :raises errors.BadConfig: they cannot; one line says what to do.
+    """
+    Keys(conf).need()
+
+
+def prepare(conf: Any, db: Database) -> None:
+    """The host has the key of the database. If the database is new, it is made now, unless it is there.
+
+    :raises errors.BadConfig: the database has another one, or one that this host does not have.
+    """
+    keys, made = use(conf), False
+    try:
+        with db.writer() as conn:
+            if not keys.load() and secrets.check(conn) is None:
+                made = key_file.make(keys.path)
+            keys.vet(conn)
+    except BaseException:
+        if made:
+            keys.path.unlink(missing_ok=True)       # another host was faster
+        raise
+    if made:
+        LOG.info('%s was made: keep a copy elsewhere, and have the same on every host', keys.where)
+
+
+def encrypt(conn: Connection, text: str | None) -> str | None:
+    """Return a secret as it is to stand in this database: while ``[upgrade_levels]`` says that an older release reads it, as
+    it is.
+
+    :raises errors.Unavailable: the key is missing or wrong.
+    """
+    try:
+        keys = _keys()
+        if text is None or not keys.are_shared:
+            return text
+        keys.vet(conn)
+        return encrypted(keys.need(), text)
+    except errors.BadConfig as bad:
+        LOG.error('A secret cannot be written: %s', bad)
+        raise errors.Unavailable(_UNAVAILABLE, code='secret_unavailable') from None
+
+
+def decrypt(value: str | None) -> str | None:
+    """Return a secret of the database as it was meant.
+
+    :raises errors.Unavailable: the key is missing or wrong.
+    """
+    if value is None or not value.startswith(secrets.PREFIX):
+        return value
+    try:
+        found = decrypted(_keys().need(), value)
+        if found is None:
+            raise _keys().wrong()
+    except errors.BadConfig as bad:
+        LOG.error('A secret cannot be read: %s', bad)
+        raise errors.Unavailable(_UNAVAILABLE, code='secret_unavailable') from None
+    return found

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of a process: from a file, which is read again when it changes, and from the key manager."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from manila_lite import errors, key_manager
+from manila_lite.db import secrets
+from manila_lite.db.engine import Connection
+from manila_lite.encryption import key_file
+
+#: What the check of the database is.
+_WORD = 'manila_lite'
+_WRONG = ('the secrets in the database were encrypted with another key than {where} has: put the right file there, from '
+          'another host or from a backup')
+_MISSING = ('{where} is not there: copy it from a host of this cloud that has it, or from a backup; for a new cloud, '
+            '"manila-manage db sync" makes it')
+
+
+class Keys:
+    """The keys of one configuration. Safe for threads."""
+
+    def __init__(self, conf: Any):
+        self._conf = conf
+        self.path = Path(conf.secrets.key_file).absolute()
+        self._lock = threading.Lock()
+        self._fetched: dict[str, bytes] = {}
+        self._stamp: tuple[int, ...] | None = None
+        self._all: list[Fernet] = []
+        self._is_right = False
+
+    @property
+    def where(self) -> str:
+        """Where they are, in words."""
+        return f'[secrets] key_file {self.path}' if not self._conf.secrets.key_ids else '[secrets] key_ids and key_file'
+
+    def load(self) -> list[Fernet]:
+        """Return the keys of now, none if there is no file.
+
+        :raises errors.BadConfig: they cannot be had; one line says why.
+        """
+        now = key_file.stamp(self.path)
+        with self._lock:
+            if now != self._stamp:
+                found = [*map(self._fetch, self._conf.secrets.key_ids), *key_file.read(self.path)]
+                self._all, self._stamp, self._is_right = [Fernet(key) for key in found], now, False
+            return self._all
+
+    def _fetch(self, ident: str) -> bytes:
+        if ident not in self._fetched:
+            self._fetched[ident] = key_manager.own_key(self._conf, ident)
+        return self._fetched[ident]
+
+    @property
+    def are_shared(self) -> bool:
+        """Say whether all processes that read the database know of encryption, as far as this one was told."""
+        return self._conf.upgrade_levels.operations == 'auto'
+
+    def need(self) -> list[Fernet]:
+        """Return the keys. :raises errors.BadConfig: there are none."""
+        found = self.load()
+        if not found:
+            raise errors.BadConfig(_MISSING.format(where=self.where))
+        return found
+
+    def vet(self, conn: Connection) -> None:
+        """The keys are those of this database, which is told of them if it is new.
+
+        :raises errors.BadConfig: there are none, or they are others.
+        """
+        found = self.need()
+        if self._is_right:
+            return
+        check = secrets.check(conn)
+        if check is None and not secrets.note_check(conn, encrypted(found, _WORD)):
+            check = secrets.check(conn)
+        if check is not None and decrypted(found, check) is None:
+            raise self.wrong()
+        self._is_right = True
+
+    def wrong(self) -> errors.BadConfig:
+        """Return what to say where none of the keys decrypts."""
+        return errors.BadConfig(_WRONG.format(where=self.where))
+
+
+def encrypted(keys: list[Fernet], text: str) -> str:
+    """Return a secret as it stands in the database."""
+    return f'{secrets.PREFIX}{keys[0].encrypt(text.encode()).decode()}'
+
+
+def decrypted(keys: list[Fernet], value: str) -> str | None:
+    """Return a secret as it was meant; nothing if none of the keys decrypts it."""
+    try:
+        return MultiFernet(keys).decrypt(value.removeprefix(secrets.PREFIX).encode()).decode()
+    except InvalidToken:
+        return None
