@@ -90,6 +90,12 @@ class OverQuota(ManilaLiteError):
     code = 'over_quota'
 
 
+class OverLimit(OverQuota):
+    """One thing would have more of something than anything may have."""
+
+    code = 'over_limit'
+
+
 class NotAcceptable(ManilaLiteError):
     """The microversion asked for is outside the range served."""
 

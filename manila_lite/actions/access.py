@@ -9,7 +9,7 @@ from manila_lite import errors, operations, states
 from manila_lite.actions import access_to, locks, share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db import access, pairs, replicas, shares, transitions
+from manila_lite.db import access, limits, pairs, replicas, shares, transitions
 from manila_lite.db.models import access_rule_metadata
 from manila_lite.operations.granting import tell_rules
 
@@ -26,6 +26,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     share is in error; ``despite_replicas``: also while one of its replicas is.
 
     :raises errors.Invalid: nobody can be meant, there is such a rule, or the share is in no state for it.
+    :raises errors.OverLimit: the share has as many as it may have.
     """
     kind = wanted['access_type']
     to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
@@ -39,11 +40,12 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         if any(access_to.same(kind, to, other) for other in access.tos(conn, share_id, kind)):
             raise errors.Invalid(f'access_to: share {share_id} has an access rule for {kind} {to} already.',
                                  code='access_rule_exists')
+        limits.one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
         ident = uuidutils.generate_uuid()
         transitions.create(conn, states.ACCESS, {
             'id': ident, 'share_id': share_id, 'access_type': kind, 'access_to': to,
             'access_level': wanted.get('access_level') or 'rw'})
-        pairs.insert(conn, access_rule_metadata, ident, metadata)
+        pairs.insert(conn, access_rule_metadata, ident, metadata, ctx.conf)
         row = access.get(conn, locks.anywhere(ctx), ident)
         locks.lock_rule(conn, ctx, row, wanted)
         wake = _sync(conn, ctx, share)

@@ -22,11 +22,12 @@ def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[st
     """The location has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
 
     :raises errors.Forbidden: a key is one that only administrators may set.
+    :raises errors.OverLimit: it would have too many.
     """
     reserved = _reserved(ctx, values)
     with ctx.db.writer() as conn:
         row = _own(conn, ctx, share_id, ident)
-        exports.set_metadata(conn, row.id, values, replace=replace, keep=reserved)
+        exports.set_metadata(conn, row.id, values, replace=replace, keep=reserved, conf=ctx.conf)
         return _shown(ctx, exports.metadata(conn, _own(conn, ctx, share_id, ident)))
 
 

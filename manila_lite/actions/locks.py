@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
-from manila_lite.db import access, locks, shares
+from manila_lite.db import access, limits, locks, shares
 from manila_lite.policies import resource_locks as policies
 
 USER, SERVICE, ADMIN = 'user', 'service', 'admin'
@@ -141,9 +141,13 @@ def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, 
     """A lock of the caller is on a share, or on the access rule ``access_id`` of it. Returns the lock's id.
 
     :raises errors.Conflict: as ``create``.
+    :raises errors.OverLimit: there are as many as there may be.
     """
     access.lock(conn, share_id)
     _check(conn, ctx, share_id, access_id, action)
+    if because_of is None:      # one that is there for another's sake goes with it
+        limits.one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
+                        locks.count_on(conn, share_id, access_id))
     return locks.insert(conn, share_id=share_id, access_id=access_id, resource_action=action, lock_reason=reason,
                         because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',
                         lock_context=context_of(ctx))

@@ -26,10 +26,13 @@ class Metadata:
             return pairs.of(conn, self.table, ident)
 
     def set_metadata(self, ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool = False) -> dict[str, str]:
-        """It has these pairs, beside its others or (``replace``) instead of them. Returns all it has."""
+        """It has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+
+        :raises errors.OverLimit: it would have too many.
+        """
         with ctx.db.writer() as conn:
             self.get(conn, ctx, ident)
-            (pairs.replace if replace else pairs.merge)(conn, self.table, ident, values)
+            (pairs.replace if replace else pairs.merge)(conn, self.table, ident, values, conf=ctx.conf)
             return pairs.of(conn, self.table, ident)
 
     def delete_metadata(self, ctx: RequestContext, ident: str, key: str) -> None:

@@ -7,7 +7,7 @@ from manila_lite import errors
 from manila_lite.actions import server_changes
 from manila_lite.actions import subnets as subnet_actions
 from manila_lite.context import RequestContext
-from manila_lite.db import security_services, share_networks, share_servers
+from manila_lite.db import limits, security_services, share_networks, share_servers
 
 
 def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Any:
@@ -77,7 +77,10 @@ def _examined(conn: Any, ctx: RequestContext, network_id: str, service_id: str,
     current = security_services.get(conn, ctx, current_id) if current_id else None
     if network.status != 'active':
         raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
-    _must_fit(network_id, service, current, security_services.types_of(conn, network_id))
+    used = security_services.types_of(conn, network_id)
+    _must_fit(network_id, service, current, used)
+    if current is None:
+        limits.one_more(ctx.conf, 'attached_security_services', f'share network {network_id}', len(used))
     question = server_changes.Question(
         server_changes.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
         tuple(share_servers.list_servers(conn, {'share_network_id': network_id})),

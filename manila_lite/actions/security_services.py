@@ -9,7 +9,7 @@ from oslo_utils import uuidutils
 from manila_lite import encryption, errors
 from manila_lite.actions import server_changes
 from manila_lite.context import RequestContext
-from manila_lite.db import security_services, serving
+from manila_lite.db import limits, quotas, security_services, serving
 
 #: What may change while share servers use the service: nothing that they were told.
 _HARMLESS = {'name', 'description'}
@@ -19,10 +19,14 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     """A security service is there. Returns its row.
 
     :raises errors.Invalid: it has both a server and a default site.
+    :raises errors.OverLimit: the project has as many as it may have.
     """
     _one_way_to_find_it(wanted.get('server'), wanted.get('default_ad_site'))
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
+        quotas.lock(conn, ctx.project_id)
+        limits.one_more(ctx.conf, 'security_services', f'project {ctx.project_id}',
+                        security_services.count(conn, ctx.project_id))
         security_services.insert(conn, {'id': ident, 'project_id': ctx.project_id, **_kept(conn, wanted)})
         return security_services.get(conn, ctx, ident)
 

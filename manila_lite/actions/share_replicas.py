@@ -58,7 +58,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
             'replica_state': Replica.OUT_OF_SYNC.value, 'cast_rules_to_readonly': share.replication_type == 'readable',
             'availability_zone_id': zone_id, 'share_network_id': network_id,
             'access_rules_status': states.Rules.ACTIVE.value})
-        pairs.insert(conn, share_instance_metadata, ident, metadata)
+        pairs.insert(conn, share_instance_metadata, ident, metadata, ctx.conf)
         wake = operations.begin(conn, ctx, replicas.CREATE, 'share_replica', ident, topic='scheduler', serial=ident,
                                 open_key=f'replica:{ident}', data={
                                     'share_id': share.id, 'zone': wanted.get('availability_zone'),

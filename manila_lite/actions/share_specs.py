@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db import affinity, services, serving, share_networks, shares, subnets
+from manila_lite.db import affinity, limits, services, serving, share_networks, shares, subnets
 from manila_lite.db.types import ShareType
 from manila_lite.policies import shares as policies
 from manila_lite.states import Replica
@@ -52,6 +52,7 @@ def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: Sha
         raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
+    limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
     return Spec(size, proto, zone, zone_id, network_id, hints, abilities(kind), metadata | marks)
 

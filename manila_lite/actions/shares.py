@@ -318,15 +318,16 @@ def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, rep
     """The share has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
 
     :raises errors.Forbidden: a key is one that only administrators may set.
+    :raises errors.OverLimit: it would have too many.
     """
     with ctx.db.writer() as conn:
         shares.get(conn, ctx, ident, own=True)
         share_specs.check_metadata_keys(ctx, values)
         if replace:
             keep = () if ctx.can(policies.UPDATE_ADMIN_METADATA) else ctx.conf.admin_only_metadata
-            pairs.replace(conn, share_metadata, ident, values, keep)
+            pairs.replace(conn, share_metadata, ident, values, keep, conf=ctx.conf)
         else:
-            pairs.merge(conn, share_metadata, ident, values)
+            pairs.merge(conn, share_metadata, ident, values, conf=ctx.conf)
         return pairs.of(conn, share_metadata, ident)
 
 

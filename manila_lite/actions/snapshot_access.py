@@ -8,7 +8,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, operations, states
 from manila_lite.actions import access_to
 from manila_lite.context import RequestContext
-from manila_lite.db import access, shares, snapshot_access, snapshots, transitions
+from manila_lite.db import access, limits, shares, snapshot_access, snapshots, transitions
 from manila_lite.operations import snapshot_serving
 
 #: States of a rule that is being taken away already.
@@ -23,16 +23,18 @@ def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool
     ``wanted``: access_type, access_to.
 
     :raises errors.Invalid: nobody can be meant, there is such a rule, or the snapshot cannot be mounted.
+    :raises errors.OverLimit: it has as many as it may have.
     """
     kind = wanted['access_type']
     to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
     with ctx.db.writer() as conn:
         snapshot, share = _locked(conn, ctx, ident)
         _must_mount(snapshot, share)
-        if any(access_to.same(kind, to, rule.access_to) for rule in snapshot_access.of_snapshot(conn, ident)
-               if rule.access_type == kind):
+        rules = snapshot_access.of_snapshot(conn, ident)
+        if any(access_to.same(kind, to, rule.access_to) for rule in rules if rule.access_type == kind):
             raise errors.Invalid(f'access_to: snapshot {ident} has an access rule for {kind} {to} already.',
                                  code='access_rule_exists')
+        limits.one_more(ctx.conf, 'access_rules', f'snapshot {ident}', len(rules))
         rule_id = uuidutils.generate_uuid()
         transitions.create(conn, states.SNAPSHOT_ACCESS, {
             'id': rule_id, 'snapshot_id': ident, 'access_type': kind, 'access_to': to})

@@ -45,7 +45,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
             'id': ident, 'share_id': share.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%'})
-        pairs.insert(conn, snapshot_metadata, ident, metadata)
+        pairs.insert(conn, snapshot_metadata, ident, metadata, ctx.conf)
         wake = _to_backend(conn, ctx, 'snapshot.create', ident, share)
         row = snapshots.get(conn, ctx, ident)
     wake.send(ctx)

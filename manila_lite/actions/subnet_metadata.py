@@ -22,11 +22,13 @@ def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[
     """The subnet has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
 
     ``push``: the backends of share servers in the subnet are told, if they act by what changed.
+
+    :raises errors.OverLimit: it would have too many.
     """
     with ctx.db.writer() as conn:
         _own(conn, ctx, network_id, ident)
         before = pairs.of(conn, share_network_subnet_metadata, ident)
-        (pairs.replace if replace else pairs.merge)(conn, share_network_subnet_metadata, ident, values)
+        (pairs.replace if replace else pairs.merge)(conn, share_network_subnet_metadata, ident, values, conf=ctx.conf)
         now = pairs.of(conn, share_network_subnet_metadata, ident)
         changed = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
         wakes = _push(conn, ctx, ident, changed) if push else []

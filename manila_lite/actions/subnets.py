@@ -10,7 +10,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, states
 from manila_lite.actions import server_changes
 from manila_lite.context import RequestContext
-from manila_lite.db import services, serving, share_networks, share_servers, subnets
+from manila_lite.db import limits, services, serving, share_networks, share_servers, subnets
 from manila_lite.network import load
 from manila_lite.network.interface import overlap
 
@@ -32,6 +32,7 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     :raises errors.Invalid: one id without the other, ids that the network plugin does not know, an unknown zone.
     :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, it overlaps
         with one, or a share server there is not well or cannot be given it.
+    :raises errors.OverLimit: the network has as many as it may have, or the subnet would have too much metadata.
     """
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
@@ -72,7 +73,10 @@ def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[s
     if network.status != 'active':
         raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
     zone_id = zone(conn, wanted.get('availability_zone'))
-    beside = [subnet for subnet in subnets.of_network(conn, network_id) if subnet.availability_zone_id == zone_id]
+    there = subnets.of_network(conn, network_id)
+    limits.one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
+    limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
+    beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
     if beside and not several:
         raise errors.Conflict(f'availability_zone: share network {network_id} has a subnet there already, '
                               f'{beside[0].id}; it may have several from microversion 2.70 on.', code='zone_has_subnet')

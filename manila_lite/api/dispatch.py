@@ -20,6 +20,9 @@ from manila_lite.api.routes import Match
 from manila_lite.api.served import SHARE, Api
 from manila_lite.db import engine
 
+#: Characters of the name of a parameter that an answer has.
+_SHOWN = 64
+
 #: The call, tried again where the database says so.
 _retried = functools.cache(engine.retry)
 
@@ -42,6 +45,7 @@ class Root:
         raw = webob.Request(pecan.request.environ)
         version: int | None = None
         try:
+            _must_be_short(raw, self.services.conf.limits.query_length)
             found = self.api.answer(raw, self.services.conf)
             if found is not None:
                 raw.environ[observe.ROUTE] = 'discovery'
@@ -178,15 +182,25 @@ faults.STATUS[_WrongMedia] = 415
 faults.STATUS[_WrongMethod] = 405
 
 
+def _must_be_short(raw: webob.Request, most: int) -> None:
+    if len(raw.environ.get('QUERY_STRING', '')) > most:
+        raise errors.Invalid(f'query: is longer than {most} characters ([limits] query_length). Ask for less at once.',
+                             code='query_too_long')
+
+
 def _query(op: Op, req: Request) -> dict[str, Any]:
     """Return the parsed query parameters that the call knows; others are ignored, as clients expect, unless it is strict."""
     known = _known(op, req.version)
     try:
         sent = req.raw.GET.items()
+        most = req.ctx.conf.limits.filter_length
         found = {}
         if op.strict:
             _check_names(known, sent)
         for name, text in sent:
+            if len(name) + len(text) > most:
+                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Filter by '
+                                     'less.', code='filter_too_long')
             if '\x00' in text:
                 raise errors.Invalid(f'{name}: holds a NUL character.')
             if name in known:

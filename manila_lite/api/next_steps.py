@@ -9,6 +9,7 @@ _OPERATOR = 'Ask the operator, with the request id of this answer.'
 
 BY_REASON = {
     'over_quota*': 'Delete what is no longer needed, or ask the operator for more.',
+    'over_limit*': 'Delete some of what there is first, or ask the operator to raise the limit.',
     'no_such_path': 'Look the path up in /openapi.json of the microversion that you ask for.',
     'no_such_action': 'Look the action up in /openapi.json; some need a newer microversion.',
     'wrong_method': 'Look the call up in /openapi.json of the microversion that you ask for.',
@@ -124,7 +125,7 @@ BY_STATUS = {
 
 
 #: Refusals whose sentences say only what is wrong. The others name the field, or the thing to do, with its particulars.
-_SILENT = ('*not_found', 'over_quota*', 'no_such_*', 'wrong_method', 'wrong_media_type', 'body_too_large',
+_SILENT = ('*not_found', 'over_quota*', 'over_limit*', 'no_such_*', 'wrong_method', 'wrong_media_type', 'body_too_large',
            'microversion_out_of_range', 'unauthorized', 'forbidden', 'internal_error', 'service_down', 'service_disabled',
            'backend_down', 'backend_silent', 'not_migrating')
 

@@ -10,18 +10,20 @@ from manila_lite.conf import (
     database,
     deletion,
     encryption,
+    limits,
     metrics,
     network,
     neutron,
     operations,
     quota,
+    rate_limits,
     rpc,
     scheduler,
     secrets,
 )
 
-MODULES = (api, backend, backup, database, deletion, encryption, metrics, network, neutron, operations, quota, rpc,
-           scheduler, secrets)
+MODULES = (api, backend, backup, database, deletion, encryption, limits, metrics, network, neutron, operations, quota,
+           rate_limits, rpc, scheduler, secrets)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

@@ -73,6 +73,11 @@ def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
         _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
 
 
+def count(conn: Connection, share_id: str) -> int:
+    """Return how many rules the share has, those among them that are being taken away."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_rules).where(_rules.c.share_id == share_id)).scalar_one()
+
+
 def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[kinds.AccessRule]]:
     """Return the rules that shall be in force, by share id, as drivers see them: read-only where all are just now, unless
     ``cast`` is off.

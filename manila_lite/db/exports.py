@@ -5,6 +5,7 @@ The metadata key ``preferred`` is the column of that name: the lists show it at 
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_utils import strutils
@@ -38,17 +39,19 @@ def metadata(conn: Connection, row: Row) -> dict[str, str]:
     return {**pairs.of(conn, _metadata, row.id), PREFERRED: str(row.preferred)}
 
 
-def set_metadata(conn: Connection, ident: str, values: Mapping[str, str], *, replace: bool, keep: list[str]) -> None:
+def set_metadata(conn: Connection, ident: str, values: Mapping[str, str], *, replace: bool, keep: list[str],
+                 conf: Any) -> None:
     """The location has these pairs, beside its others or (``replace``) instead of all but those of ``keep``.
 
     :raises errors.Invalid: ``preferred`` is neither true nor false.
+    :raises errors.OverLimit: it would have too many pairs.
     """
     values = dict(values)
     preferred = values.pop(PREFERRED, None)
     if replace:
-        pairs.replace(conn, _metadata, ident, values, keep)
+        pairs.replace(conn, _metadata, ident, values, keep, conf)
     else:
-        pairs.merge(conn, _metadata, ident, values)
+        pairs.merge(conn, _metadata, ident, values, conf)
     if preferred is not None:
         _prefer(conn, ident, _flag(preferred))
     elif replace and PREFERRED not in keep:

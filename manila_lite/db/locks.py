@@ -37,6 +37,12 @@ def insert(conn: Connection, **values: Any) -> str:
     return ident
 
 
+def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
+    """Return how many locks are on an access rule of a share, or on the share itself, but for those for the sake of a rule."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
+        _locks.c.share_id == share_id, _locks.c.access_id == access_id, _locks.c.because_of.is_(None))).scalar_one()
+
+
 def get(conn: Connection, ident: str, *, project_id: str | None) -> Row:
     """Return a lock of a project (None: of any).
 

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key/value pairs of an owner: metadata and extra specs, all stored the same way."""
+"""Key/value pairs of an owner: metadata and extra specs, all stored the same way.
+
+Where ``conf`` is given, the owner has no more of them afterwards than it may have (see ``limits.py``).
+"""
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from manila_lite import errors
+from manila_lite.db import limits
 from manila_lite.db.prepared import Among, Write
 
 
@@ -32,10 +37,16 @@ def _of_owners(table: sa.Table) -> Among:
                  table.c.owner_id)
 
 
-def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
-    """The owner has these pairs, beside those it had."""
+def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None) -> None:
+    """The owner has these pairs, beside those it had.
+
+    :raises errors.OverLimit: they would be too many.
+    """
     if values:
         _hold_owner(conn, table, owner_id)
+        if conf is not None:
+            had, same = _count(conn, table, owner_id, tuple(values))
+            _must_fit(conf, table, owner_id, had, had - same + len(values))
         conn.execute(table.delete().where(table.c.owner_id == owner_id, table.c.key.in_(tuple(values))))
         insert(conn, table, owner_id, values)
 
@@ -62,17 +73,40 @@ def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[s
     _insert(table).execute_many(conn, changed)
 
 
+def _count(conn: Connection, table: sa.Table, owner_id: str, keys: Collection[str]) -> tuple[int, int]:
+    """Return how many pairs the owner has, and how many of them are of these keys."""
+    mine = sa.select(sa.func.count()).select_from(table).where(table.c.owner_id == owner_id)
+    return conn.execute(mine).scalar_one(), conn.execute(mine.where(table.c.key.in_(keys))).scalar_one() if keys else 0
+
+
+def _must_fit(conf: Any, table: sa.Table, owner_id: str, had: int, will: int) -> None:
+    [key] = table.c.owner_id.foreign_keys
+    owner = key.column.table.name.removesuffix('s').replace('_', ' ')
+    limits.check(conf, 'metadata_items', f'{owner} {owner_id}', had, will)
+
+
 def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str],
-            keep: Iterable[str] = ()) -> None:
-    """The owner has exactly these pairs, and those of the keys in ``keep`` that it had."""
+            keep: Iterable[str] = (), conf: Any = None) -> None:
+    """The owner has exactly these pairs, and those of the keys in ``keep`` that it had.
+
+    :raises errors.OverLimit: they would be too many.
+    """
     _hold_owner(conn, table, owner_id)
-    conn.execute(table.delete().where(table.c.owner_id == owner_id,
-                                      table.c.key.not_in([key for key in keep if key not in values])))
+    kept = [key for key in keep if key not in values]
+    if conf is not None:
+        had, stay = _count(conn, table, owner_id, kept)
+        _must_fit(conf, table, owner_id, had, stay + len(values))
+    conn.execute(table.delete().where(table.c.owner_id == owner_id, table.c.key.not_in(kept)))
     insert(conn, table, owner_id, values)
 
 
-def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str]) -> None:
-    """The owner, which has none of these keys yet, has these pairs."""
+def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None) -> None:
+    """The owner, which has no pairs of these keys yet, and with ``conf`` none at all, has these.
+
+    :raises errors.OverLimit: they are too many.
+    """
+    if conf is not None:
+        _must_fit(conf, table, owner_id, 0, len(values))
     if values:
         _insert(table).execute_many(
             conn, [{'owner_id': owner_id, 'key': key, 'value': value} for key, value in values.items()])

@@ -79,6 +79,12 @@ def count_servers(conn: Connection, ident: str) -> int:
                         .where(_used.c.security_service_id == ident)).scalar_one()
 
 
+def count(conn: Connection, project_id: str) -> int:
+    """Return how many services a project has."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_services).where(
+        _services.c.project_id == project_id)).scalar_one()
+
+
 def insert(conn: Connection, values: dict[str, Any]) -> None:
     """The service exists."""
     conn.execute(_services.insert().values(**values))

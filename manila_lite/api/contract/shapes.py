@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes of values that many nouns share, each with the parser that reads what clients really send."""
 
-import ast
 import json
 from collections.abc import Callable
 from typing import Any
 
 from oslo_utils import strutils, timeutils
+
+from manila_lite.api.contract import literal
 
 MAX_INT = 2**31 - 1
 
@@ -31,6 +32,8 @@ NULL_FLAG = {'type': ['boolean', 'string', 'integer', 'null'], 'enum': [*FLAG['e
 METADATA = {'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 255},
             'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023}}
 PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
+
+_PAIRS = 'must be key and value pairs, for instance {"key": "value"}'
 
 
 def progress(**more: Any) -> dict[str, Any]:
@@ -64,19 +67,26 @@ def pairs(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         value = _literal(str(value))
     if not isinstance(value, dict) or not all(isinstance(part, (str, int, bool)) for pair in value.items() for part in pair):
-        raise ValueError('must be key and value pairs, for instance {"key": "value"}')
-    return {str(key): str(part) for key, part in value.items()}
+        raise ValueError(_PAIRS)
+    return {_storable(str(key)): _storable(str(part)) for key, part in value.items()}
+
+
+def _storable(text: str) -> str:
+    """As it is: a database can keep it, and so be asked for it."""
+    if '\x00' in text:
+        raise ValueError('holds a NUL character')
+    if any('\ud800' <= char <= '\udfff' for char in text):
+        raise ValueError('holds half a character (a surrogate)')
+    return text
 
 
 def _literal(text: str) -> Any:
-    if len(text) > 4096:
-        raise ValueError('is too long')
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, literal.pairs):
         try:
             return read(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        except (ValueError, RecursionError):
             continue
-    raise ValueError('must be key and value pairs, for instance {"key": "value"}')
+    raise ValueError(_PAIRS)
 
 
 def time(value: Any) -> Any:

@@ -65,7 +65,9 @@ class Answers(base.ServiceTest):
         self.assertIn('extend', document['badRequest']['message'])
 
     def test_many_pairs(self):
-        """As many as a body holds are stored; a longer body, key or value is refused with its name."""
+        """Where there is no limit, as many as a body holds are stored; a longer body, key or value is refused with its name."""
+        self.service.conf.set_override('metadata_items', -1, 'limits')
+        self.addCleanup(self.service.conf.clear_override, 'metadata_items', 'limits')
         share = self.caller().share(wait=None)['id']
         pairs = {f'key-{number}': 'v' for number in range(2000)}
         self.assertEqual(pairs, self.caller().ok('PUT', f'/shares/{share}/metadata', {'metadata': pairs})['metadata'])

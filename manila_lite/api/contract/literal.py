@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Key and value pairs as Python clients write them: ``{'a': 'b', 'c': 1}``. Nothing is nested, and nothing is computed.
+
+``ast.literal_eval`` is not for what strangers send: it counts its depth for all threads together, so that what some of them
+read makes it fail in others, and with an error that says nothing of the input.
+"""
+
+import re
+
+_SPACE = r'[ \t\r\n]*'
+_SCALAR = r"""[uU]?'(?:[^'\\\n]|\\.)*'|[uU]?"(?:[^"\\\n]|\\.)*"|-?[0-9]{1,20}|True|False"""
+_PAIR = re.compile(rf'{_SPACE}({_SCALAR}){_SPACE}:{_SPACE}({_SCALAR}){_SPACE}', re.DOTALL)
+_ESCAPE = re.compile(r'\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|.)', re.DOTALL)
+_MEANT = {'\n': '', '\\': '\\', "'": "'", '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+_WORDS = {'True': True, 'False': False}
+
+Scalar = str | int | bool
+
+
+def pairs(text: str) -> dict[Scalar, Scalar]:
+    """Return the pairs that are meant; of several with one key the last.
+
+    :raises ValueError: there is anything else.
+    """
+    inner = text.strip(' \t\r\n')
+    if not (len(inner) > 1 and inner[0] == '{' and inner[-1] == '}'):
+        raise ValueError('is not in braces')
+    found: dict[Scalar, Scalar] = {}
+    place, end = 1, len(inner) - 1
+    while inner[place:end].strip(' \t\r\n'):
+        pair = _PAIR.match(inner, place, end)
+        if pair is None or (inner[pair.end()] != ',' and pair.end() != end):
+            raise ValueError(f'cannot be read from character {place} on')
+        found[_scalar(pair[1])] = _scalar(pair[2])
+        place = pair.end() + 1
+    return found
+
+
+def _scalar(text: str) -> Scalar:
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[-1] not in '\'"':
+        return int(text)
+    return _ESCAPE.sub(_meant, text.lstrip('uU')[1:-1])
+
+
+def _meant(escape: re.Match) -> str:
+    what = escape[1]
+    if len(what) > 1:
+        return chr(int(what[1:], 16))
+    if what in 'xuUN01234567':
+        raise ValueError(f'{escape[0]} is not an escape of one character')
+    return _MEANT.get(what, escape[0])

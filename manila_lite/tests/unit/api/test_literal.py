@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs as Python writes them are read; nothing else is, and nothing is run."""
+
+import ast
+import sys
+
+import testtools
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manila_lite.api.contract import literal
+
+_TEXT = st.text(st.characters(exclude_categories=('Cs',)))
+_SCALARS = _TEXT | st.booleans() | st.integers(-10**18, 10**18)
+
+
+class Literal(testtools.TestCase):
+
+    @given(st.dictionaries(_SCALARS, _SCALARS))
+    def test_what_python_writes(self, value):
+        self.assertEqual(value, literal.pairs(repr(value)))
+
+    @given(st.text(alphabet='{}\'":, \\xuU1aTrue-\n[(', max_size=40))
+    def test_never_more_than_python_reads(self, text):
+        try:
+            found = literal.pairs(text)
+        except ValueError:
+            return
+        self.assertEqual(ast.literal_eval(text.strip()), found)
+
+    def test_forms(self):
+        for text, meant in (("{}", {}), (" { 'a' : 1 , } ", {'a': 1}), ("{u'a': U\"b\"}", {'a': 'b'}),
+                            ("{'a': 'b', 'a': 'c'}", {'a': 'c'}), (r"{'\x41\u00e9\U0001f600\'\q': ''}", {"Aé😀'\\q": ''})):
+            self.assertEqual(meant, literal.pairs(text), text)
+
+    def test_what_is_refused_at_any_length(self):
+        for text in ('', '{', '}', '{,}', "{'a'}", "{'a': 'b' 'c'}", "{'a': 'b',,}", "{'a': 'b'}}", "{'a': 'b'", "{'a': 1.5}",
+                     "{'a': None}", "{'a': b'b'}", "{'a': f'{1}'}", "{'a': ['b']}", "{{'a': 'b'}: 'c'}", r"{'a': '\x'}",
+                     r"{'a': '\N{DASH}'}", r"{'a': '\777'}", r"{'a': '\U99999999'}", "{'a': 'b'} {'c': 'd'}",
+                     *(f"{{'a': {deep * 10 * sys.getrecursionlimit()}1}}" for deep in ('[', '(', '{', '-', '1+', 'a.'))):
+            self.assertRaises(ValueError, literal.pairs, text)
