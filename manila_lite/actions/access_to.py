@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To whom an access rule may be given: what an address, a user, a certificate or a Ceph id must look like."""
+"""To whom an access rule may be given: what an address, a user, a certificate or a Ceph id must look like.
+
+What is let through here stands in configuration files of file servers: it is one address or one name, and nothing behind it.
+"""
 
 import ipaddress
-import string
+import re
 from collections.abc import Callable
 
 from manila_lite import errors
@@ -11,7 +14,11 @@ from manila_lite import errors
 _NOT_IN_USERS = frozenset('"/\\[]:;|=,+*?<>')
 _USER_LENGTH = range(4, 256)
 _CERT_LENGTH = range(1, 65)
-_PRINTABLE = frozenset(string.printable)
+#: What ends a quoted word in configuration files.
+_QUOTES = frozenset('"\\')
+#: Of what an address consists; behind the slash there is the length of a prefix, or for IPv4 a netmask.
+_ADDRESS = re.compile(r'[0-9a-fA-F:.]+(?:/(?:0|[1-9][0-9]{0,2}|[0-9.]{7,15}))?')
+_MAPPED = ipaddress.IPv6Network('::ffff:0:0/96')
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -35,14 +42,42 @@ def address(text: str, *, ipv6: bool = True) -> Network:
     :raises errors.Invalid: it means none.
     """
     try:
-        return ipaddress.ip_network(text) if ipv6 else ipaddress.IPv4Network(text)
+        if _ADDRESS.fullmatch(text) is None:
+            raise ValueError('it must be one address, such as 10.0.0.1 or fd00::1, or one network, such as 10.0.0.0/24')
+        network = ipaddress.ip_network(text) if ipv6 else ipaddress.IPv4Network(text)
+        _one_way_to_write_it(network, text)
+        return network
     except ValueError as bad:
         raise errors.Invalid(f'access_to: {text!r} is not an IP address or network: {bad}.') from None
 
 
+def _one_way_to_write_it(network: Network, text: str) -> None:
+    mask = text.partition('/')[2]
+    if '.' in mask and mask != str(network.netmask):
+        raise ValueError(f'{mask} is not a netmask')
+    if network.version == 6 and network.subnet_of(_MAPPED):
+        raise ValueError('IPv4 addresses are written as such, and not within IPv6')
+
+
 def same(access_type: str, one: str, other: str) -> bool:
     """Say whether both mean the same: 10.0.0.1 and 10.0.0.1/32 do."""
-    return one == other or (access_type == 'ip' and address(one) == address(other))
+    return one == other or (access_type == 'ip' and address(one) == _known(other))
+
+
+def _known(text: str) -> Network | None:
+    """Return what a rule that is there already was given to: older ones may be no addresses."""
+    try:
+        return address(text)
+    except errors.Invalid:
+        return None
+
+
+def _one_line(text: str, what: str, wrong: frozenset[str]) -> None:
+    """It is printable from its first character to its last, and has none of the wrong ones."""
+    if not text.isprintable():
+        raise errors.Invalid(f'access_to: {text!r} is not {what}: it holds a control character.')
+    if found := sorted(set(text) & wrong):
+        raise errors.Invalid(f'access_to: {text!r} is not {what}: it holds {" ".join(found)}.')
 
 
 def _user(text: str) -> None:
@@ -50,19 +85,21 @@ def _user(text: str) -> None:
         raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it consists of periods and spaces.')
     if len(text) not in _USER_LENGTH:
         raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it must have 4 to 255 characters.')
-    wrong = sorted(set(text) & _NOT_IN_USERS)
-    if wrong:
-        raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it holds {" ".join(wrong)}.')
+    if text != text.strip():
+        raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it begins or ends with a space.')
+    _one_line(text, 'a user or group name', _NOT_IN_USERS)
 
 
 def _cert(text: str) -> None:
     if len(text) not in _CERT_LENGTH:
         raise errors.Invalid(f'access_to: {text!r} is not a common name of a certificate: it must have 1 to 64 characters.')
+    _one_line(text, 'a common name of a certificate', _QUOTES)
 
 
 def _cephx(text: str) -> None:
-    if not text or not set(text) <= _PRINTABLE:
+    if not text or not text.isascii():
         raise errors.Invalid(f'access_to: {text!r} is not a Ceph id: it must be printable ASCII characters.')
+    _one_line(text, 'a Ceph id', _QUOTES)
     if '.' in text:
         raise errors.Invalid(f'access_to: {text!r} is not a Ceph id: it holds a period.')
 

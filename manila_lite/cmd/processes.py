@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_config import cfg
-from oslo_log import log
 from oslo_service import service
 
 from manila_lite import errors
-from manila_lite.cmd import monitor, reports
+from manila_lite.cmd import log_lines, monitor, reports
 from manila_lite.rpc import notices
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ class Process(service.Service):
 
     def start(self) -> None:
         """The part works, unless the end was asked for before. With a bad configuration the process ends, in one line."""
-        log.setup(self._conf, 'manila_lite')    # the master set it up before it read its files anew
+        log_lines.setup(self._conf)     # the master set it up before it read its files anew
         with self._changing:
             if self._done.is_set():
                 return

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from manila_lite import errors
+from manila_lite.cmd import log_lines
 
 LOG = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ class ConfigFiles:
         # oslo.config forgets values that were read before it reads the files, not after: a thread that asked meanwhile had
         # the old value kept for good. To register options, even none, makes it forget again.
         self._conf.register_opts([])
+        log_lines.escape_all()      # oslo.log may have read its own file anew
 
 
 class Service(Protocol):

@@ -12,8 +12,8 @@ from oslo_log import log
 from oslo_policy import policy
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies, trace
-from manila_lite.cmd import privacy
+from manila_lite import context, encryption, errors, policies, trace, turns
+from manila_lite.cmd import flood, log_lines, privacy
 from manila_lite.db import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
@@ -64,12 +64,15 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if logged:
         _open_log(conf)
         privacy.tighten(conf)
+    else:
+        log_lines.escape_all()
     return conf
 
 
 def _open_log(conf: cfg.ConfigOpts) -> None:
     try:
-        log.setup(conf, 'manila_lite')
+        log_lines.setup(conf)
+        flood.hold_off(conf)
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 
@@ -84,7 +87,8 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = 
         enforcer = policies.make_enforcer(conf, rules)
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
-    return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf), enforcer=enforcer)
+    return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf), enforcer=enforcer,
+                            turns=turns.Turns(conf.api.threads, conf.api.waiters, conf.api.waiters_per_project))
 
 
 def hold(state: Path) -> None:
@@ -115,4 +119,4 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
 
 
 def _line(error: Exception) -> str:
-    return ' '.join(str(error).split())
+    return log_lines.escaped(' '.join(str(error).split()))

@@ -8,6 +8,8 @@ from manila_lite.actions import access_to
 
 GOOD = (
     ('ip', '10.0.0.1'), ('ip', '10.0.0.0/24'), ('ip', '0.0.0.0/0'), ('ip', 'fd00::1'), ('ip', 'fd00::/64'),
+    ('ip', '10.0.0.0/255.0.0.0'), ('ip', '::'), ('ip', '::/0'), ('ip', '::10.0.0.1'), ('ip', 'FD00::A'),
+    ('user', "o'neil"), ('user', 'svc-{1}_$%&@~#`!'),
     ('user', 'anna'), ('user', 'x' * 255), ('user', 'the group'), ('user', '.dot'), ('user', 'jürgen'),
     ('cert', 'c'), ('cert', 'x' * 64), ('cert', 'client.example.org'),
     ('cephx', 'alice'), ('cephx', 'a b-c_d'),
@@ -15,6 +17,15 @@ GOOD = (
 BAD = (
     ('ip', ''), ('ip', '10.0.0.256'), ('ip', '10.0.0.1/33'), ('ip', '10.0.0.1/24'), ('ip', 'fd00::/129'),
     ('ip', 'host.example.org'), ('ip', '10.0.0.1 '),
+    ('ip', 'fe80::1%eth0'), ('ip', 'fe80::1%0; } EXPORT { Path = /'), ('ip', '::ffff:10.0.0.1'), ('ip', '::ffff:0:0/96'),
+    ('ip', '::ffff:a00:1/128'), ('ip', '010.0.0.1'), ('ip', '10.0.0.0/024'), ('ip', '10.0.0.0/0.0.0.255'), ('ip', '10.0.0.1\n'),
+    ('ip', '\t10.0.0.1'), ('ip', '10.0.0.1,10.0.0.2'), ('ip', '10.0.0.1 10.0.0.2'), ('ip', '167772161'), ('ip', '0x0a000001'),
+    ('ip', '10.1'), ('ip', '\u0661.0.0.1'), ('ip', '10.0.0.0/\u0662\u0664'), ('ip', '10.0.0.0/'), ('ip', '/24'), ('ip', '*'),
+    ('ip', '@group'), ('ip', '10.0.0.1#'), ('ip', '[fd00::1]'), ('ip', 'fd00::1/64/64'), ('ip', '10.0.0.\u0000'),
+    ('user', 'anna\nguest ok = yes'), ('user', 'anna\r'), ('user', 'anna\x00'), ('user', 'anna\x1b[2J'), ('user', 'anna '),
+    ('user', ' anna'), ('user', 'anna\u2028'), ('user', 'anna\u202e'), ('user', 'anna"'), ('user', 'anna\ud800'),
+    ('cert', 'a\nb'), ('cert', 'a"b'), ('cert', 'a\\b'), ('cert', 'a\x85b'),
+    ('cephx', 'a\nb'), ('cephx', 'a\tb'), ('cephx', 'a"b'), ('cephx', 'a\\'), ('cephx', 'a\x0b'),
     ('user', 'abc'), ('user', 'x' * 256), ('user', '.. ..'), ('user', 'a:bcd'), ('user', 'a\\bcd'),
     ('cert', ''), ('cert', '   '), ('cert', 'x' * 65),
     ('cephx', ''), ('cephx', 'client.alice'), ('cephx', 'jürgen'),
@@ -49,6 +60,11 @@ class Same(testtools.TestCase):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.1/32'), ('ip', '10.0.0.0/8', '10.0.0.0/255.0.0.0'),
                                  ('ip', 'fd00::1', 'fd00:0:0::1/128'), ('user', 'anna', 'anna')):
             self.assertTrue(access_to.same(kind, one, other), (one, other))
+
+    def test_a_rule_from_before(self):
+        """What is no address to us now is none that a new rule could be the same as, and refuses nothing."""
+        self.assertFalse(access_to.same('ip', 'fe80::1', 'fe80::1%eth0'))
+        self.assertFalse(access_to.same('ip', '10.0.0.1', '::ffff:10.0.0.1'))
 
     def test_other(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.2'), ('ip', '10.0.0.0/8', '10.0.0.0/9'),

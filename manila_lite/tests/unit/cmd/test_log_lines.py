@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever is logged is one line for each message, with every formatter that writes lines."""
+
+import io
+import json
+import logging
+import sys
+
+import testtools
+from oslo_config import cfg
+from oslo_log import formatters, log
+
+from manila_lite.cmd import log_lines
+
+#: What ends lines, steers terminals, turns text around or cannot be written.
+EVIL = ('\n', '\r', '\r\n', '\x00', '\x07', '\x08', '\x1b[2J', '\x7f', '\x85', '\x9b31m', '\u200f', '\u2028', '\u2029',
+        '\u202e', '\u2066', '\ufeff', '\ud800', '\udcff', '\U000e0041')
+FORGED = '2026-01-01 00:00:00.000 1 ERROR root forged'
+
+
+def _plain(conf):
+    return logging.Formatter('%(levelname)s %(name)s %(message)s')
+
+
+def _oslo(conf):
+    return formatters.ContextFormatter(config=conf)
+
+
+class LogLines(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = cfg.ConfigOpts()
+        log.register_options(self.conf)
+        self.conf([], project='test')
+
+    def logged(self, make, call):
+        """Return what ``call(logger)`` writes, as bytes: what cannot be written would be missing."""
+        raw = io.BytesIO()
+        handler = logging.StreamHandler(io.TextIOWrapper(raw, 'utf-8', write_through=True))
+        handler.setFormatter(make and make(self.conf))
+        logger = logging.getLogger(f'test_log_lines.{self.id()}')
+        logger.propagate, logger.handlers = False, [handler]
+        self.addCleanup(logger.handlers.clear)
+        log_lines.escape_all()
+        call(logger)
+        return raw.getvalue().decode()
+
+    def each(self):
+        for make in (_plain, _oslo, None):
+            for evil in EVIL:
+                yield make, f'before{evil}{FORGED}'
+
+    def assert_clean(self, text, lines=1):
+        self.assertEqual('\n', text[-1:], text)
+        found = text[:-1].split('\n')
+        if lines is not None:
+            self.assertEqual(lines, len(found), text)
+        for line in found:
+            self.assertTrue(line.isprintable() or '\\' in line, line)
+            self.assertEqual(line, log_lines.escaped(line))
+        return found
+
+    def test_messages_and_arguments(self):
+        for make, evil in self.each():
+            for call in (lambda to, evil=evil: to.warning(evil), lambda to, evil=evil: to.warning('%s', evil),
+                         lambda to, evil=evil: to.warning('%(a)s', {'a': ValueError(evil)})):
+                line, = self.assert_clean(self.logged(make, call))
+                self.assertIn('before', line)
+                self.assertIn('forged', line)
+
+    def test_what_an_exception_says(self):
+        """Its traceback has a line for each line of it, and the exception one, however it came about."""
+        for make, evil in self.each():
+            def call(logger, evil=evil):
+                try:
+                    try:
+                        raise OSError(5, evil, evil)
+                    except OSError:
+                        raise type('Strange', (Exception,), {})(evil)    # noqa: B904 - chained by itself
+                except Exception:
+                    logger.exception('It broke')
+            lines = self.assert_clean(self.logged(make, call), None)
+            self.assertEqual(2, sum('Traceback (most recent call last):' in line for line in lines), lines)
+            self.assertTrue(any(line.endswith('raise OSError(5, evil, evil)') for line in lines), lines)
+            self.assertEqual([], [line for line in lines if line.startswith(FORGED)], lines)
+            self.assertTrue(any('Strange: before' in line and line.endswith(FORGED) for line in lines), lines)
+
+    def test_many_at_once(self):
+        def call(logger):
+            try:
+                raise ExceptionGroup(FORGED, [ValueError(f'a\n{FORGED}'), KeyError(f'\x1b\n{FORGED}')])
+            except Exception:
+                logger.exception('It broke')
+        lines = self.assert_clean(self.logged(_plain, call), None)
+        self.assertEqual([], [line for line in lines if line.startswith(FORGED)], lines)
+        self.assertTrue(any('ValueError: a\\n' in line and line.endswith(FORGED) for line in lines), lines)
+
+    def test_what_cannot_say_what_it_is(self):
+        class Mute(Exception):
+            def __str__(self):
+                raise ValueError
+
+        def call(logger):
+            try:
+                raise Mute
+            except Mute:
+                logger.exception('It broke')
+        self.assertIn('Mute', self.assert_clean(self.logged(_plain, call), None)[-1])
+
+    def test_what_else_a_record_has(self):
+        """oslo.log begins each line of a traceback with the resource, among others."""
+        def call(logger):
+            try:
+                raise ValueError
+            except ValueError:
+                logger.warning('a', exc_info=True, stack_info=True, extra={'instance': f'\n{FORGED}', 'resource': '\x1b'})
+        self.conf.set_override('logging_default_format_string', '%(levelname)s %(instance)s %(message)s')
+        self.assertEqual([], [line for line in self.assert_clean(self.logged(_oslo, call), None) if line.startswith(FORGED)])
+
+    def test_lines_of_a_traceback_begin_as_configured(self):
+        def call(logger):
+            try:
+                raise ValueError('a')
+            except ValueError:
+                logger.exception('It broke')
+        self.conf.set_override('logging_exception_prefix', '%(process)d TRACE %(name)s ')
+        head, *lines = self.assert_clean(self.logged(_oslo, call), None)
+        self.assertIn('It broke', head)
+        self.assertEqual([], [line for line in lines if ' TRACE test_log_lines.' not in line])
+
+    def test_objects_stay_what_they_are(self):
+        """JSON has escapes of its own, and these are not escaped once more."""
+        text = self.logged(lambda conf: formatters.JSONFormatter(), lambda to: to.warning('-'.join(EVIL)))
+        self.assertEqual('-'.join(EVIL), json.loads(text)['message'])
+        self.assertEqual(1, text.count('\n'))
+
+    def test_twice_is_once(self):
+        formatter = logging.Formatter()
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(formatter)
+        logger = logging.getLogger(f'test_log_lines.{self.id()}')
+        logger.addHandler(handler)
+        self.addCleanup(logger.removeHandler, handler)
+        for _ in range(2):
+            log_lines.escape_all()
+            self.assertEqual('EscapingFormatter', type(formatter).__name__)
