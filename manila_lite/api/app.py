@@ -13,7 +13,7 @@ from oslo_context import context as oslo_context
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, trace
-from manila_lite.api import auth, memoise, observe
+from manila_lite.api import addressing, auth, memoise, observe
 from manila_lite.api.dispatch import Root
 from manila_lite.api.served import SHARE, Api, Reply
 
@@ -72,7 +72,8 @@ def make(services: context.Services, api: Api = SHARE, *, most: int | None = Non
     app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     app = auth.protect(app, services.conf, api)
     app = _healthcheck(app)
-    return _RequestId(observe.observed(trace.middleware(_proxied(app), services.conf)))
+    app = addressing.sent(_proxied(addressing.forwarded(app, api)), services.conf, api)
+    return _RequestId(observe.observed(trace.middleware(app, services.conf)))
 
 
 @functools.cache
@@ -94,7 +95,10 @@ def _proxied(app: Callable) -> Callable:
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
         # Most requests carry none of these, and then the middleware has nothing to do.
-        return (app if _FORWARDED.isdisjoint(environ) else proxied)(environ, start_response)
+        if _FORWARDED.isdisjoint(environ):
+            return app(environ, start_response)
+        environ.setdefault('SCRIPT_NAME', '')       # a server may leave it out where it is empty
+        return proxied(environ, start_response)
     return wrapped
 
 

@@ -16,7 +16,7 @@ _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\x
 _CHUNK = re.compile(rb'[0-9a-fA-F]{1,8}[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
 _LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
 #: Of these there is one at most.
-_ONCE = {_LENGTH, _CODING, b'Host'}
+_ONCE = {_LENGTH, _CODING, b'Host', b'Authorization', b'X-Auth-Token', b'X-Service-Token', b'Origin'}
 #: Seconds and bytes that a client is listened to after an answer to what was not read to its end.
 LINGER, LINGER_BYTES = 2.0, 1 << 24
 
@@ -78,6 +78,14 @@ class Request(server.HTTPRequest):
     """One request. After a body in chunks the connection ends, for nobody knows whether all of it was read."""
 
     header_reader = Headers()
+
+    def read_request_line(self) -> bool:
+        """Return whether there is a first line that can be read."""
+        try:
+            return super().read_request_line()
+        except ValueError:      # of an address such as http://[::1/
+            self.simple_response('400 Bad Request', 'Malformed Request-URI')
+            return False
 
     def simple_response(self, status: str, msg: str = '') -> None:
         """Refuse it, whatever of it is still to come."""

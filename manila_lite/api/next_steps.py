@@ -19,6 +19,8 @@ BY_REASON = {
     'wrong_media_type': 'Send Content-Type: application/json.',
     'body_too_large': 'Send less at once.',
     'changed_meanwhile': 'Look what is there, and send the request again if it still fits.',
+    'foreign_host': 'Use the IP address, or have the operator add the name to [api] allowed_hosts.',
+    'malformed_header': 'Send the header once, in the form that RFC 9110 has for it.',
     'foreign_origin': "Call from a program, or from a page of the API's own host.",
     'identity_unavailable': 'Send the request again in a moment.',
     'idempotency_key_reused': 'Use a new key for a new request.',

@@ -40,6 +40,11 @@ API = [
     cfg.ListOpt('http_basic_accounts', default=[],
                 help='Who the users of http_basic are, as user:project:role+role. A user that is not listed gets '
                      'no role, and so is refused everywhere.'),
+    cfg.ListOpt('allowed_hosts', default=[],
+                help='Names by which callers may reach the API: what may be in the header Host, without ports. Always allowed '
+                     'are localhost, IP addresses, the name of the machine, and that in osapi_share_base_URL. Under '
+                     'auth_strategy noauth all others are refused, since a web page could make its own name lead here; add '
+                     'the names that you call it by. With a login they are only looked at if some are set here. "*": any.'),
     cfg.StrOpt('noauth_project', default='admin', help='Project of callers under noauth that name none in the URL.'),
     cfg.FloatOpt('idempotency_keep', default=24.0, min=0.0, mutable=True,
                  help='Hours that the answer to a request with an Idempotency-Key is kept, for those who send it again.'),

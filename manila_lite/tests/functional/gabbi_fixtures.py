@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gabbi import fixture
 
+from manila_lite.api import app
 from manila_lite.db import services as service_rows
 from manila_lite.tests import fixtures
 from manila_lite.tests.factories import networks
@@ -30,6 +31,8 @@ class Service(fixture.GabbiFixture):
         """The service runs."""
         service = self.MAKE()
         service.setUp()
+        service.conf.set_override('allowed_hosts', ['*'], 'api')       # gabbi calls each file's service by a name of its own
+        service.wsgi = app.make(service.services)
         _running.append(service)
 
     def stop_fixture(self):

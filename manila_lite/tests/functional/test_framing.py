@@ -5,7 +5,7 @@ import re
 import select
 import socket
 
-from manila_lite.api import server
+from manila_lite.api import app, server
 from manila_lite.tests.functional import base
 
 _HEAD = b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
@@ -34,6 +34,10 @@ AMBIGUOUS = {
     'two codings': b'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n',
     'a tab that is none': b'Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n',
     'two hosts': b'Host: b\r\n\r\n',
+    'two passwords': b'Authorization: Basic YTpi\r\nAuthorization: Basic Yzpk\r\n\r\n',
+    'two tokens': b'X-Auth-Token: a:p\r\nx-auth-token: b:p\r\n\r\n',
+    'two tokens of services': b'X-Service-Token: a\r\nX-Service-Token: a\r\n\r\n',
+    'two origins': b'Origin: http://a\r\nOrigin: null\r\n\r\n',
     'a chunk of negative size': b'Transfer-Encoding: chunked\r\n\r\n-1\r\n0\r\n\r\n',
     'a chunk with a prefix': b'Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n',
     'a chunk as Python writes it': b'Transfer-Encoding: chunked\r\n\r\n0_1\r\na\r\n0\r\n\r\n',
@@ -49,6 +53,8 @@ class Wire(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        cls.service.conf.set_override('allowed_hosts', ['a', 'evil'], 'api')
+        cls.service.wsgi = app.make(cls.service.services)
         cls.most = cls.service.conf.api.max_request_body_size
         cls.api = server.ApiServer(cls.service.wsgi, '127.0.0.1', 0, max_body=cls.most)
         cls.api.start()
