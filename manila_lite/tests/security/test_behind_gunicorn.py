@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused on the wire of the built-in server is refused behind another one, too, which reads it in its own way."""
+
+import base64
+import re
+import socket
+
+import bcrypt
+import testtools
+
+from manila_lite.tests import process
+from manila_lite.tests.functional.test_wsgi_servers import gunicorn
+
+
+class BehindGunicorn(testtools.TestCase):
+
+    def served(self, **environ):
+        """The API answers behind gunicorn."""
+        self.parts = self.useFixture(process.Parts())
+        self.parts.run('web', *gunicorn(self.parts), HOME=str(self.parts.state),
+                       MANILA_LITE_CONFIG_FILES=str(self.parts.config), **environ)
+        self.parts.until(self.parts.answers, 'the server answers')
+
+    def say(self, target, *headers):
+        """Send a request; returns the status of the answer and what is in it."""
+        lines = [b'GET %s HTTP/1.1' % target, *headers, b'Connection: close', b'', b'']
+        with socket.create_connection(('127.0.0.1', self.parts.port), timeout=60) as wire:
+            wire.sendall(b'\r\n'.join(lines))
+            said = b''
+            while got := wire.recv(65536):
+                said += got
+        [status] = re.findall(rb'^HTTP/1\.1 (\d{3}) ', said)
+        return int(status), said
+
+    def test_hosts_prefixes_and_addresses(self):
+        self.served()
+        host = b'Host: localhost'
+        self.assertEqual(200, self.say(b'/v2/shares', host)[0])
+        self.assertEqual(403, self.say(b'/v2/shares', b'Host: evil.example')[0])
+        self.assertEqual(403, self.say(b'/v2/shares', b'Host: evil.example', b'X-Forwarded-Host: localhost')[0])
+        status, said = self.say(b'/', host, b'X-Forwarded-Prefix: \xff')
+        self.assertEqual((400, True), (status, b'X-Forwarded-Prefix: ' in said))
+        for target, headers in ((b'http://[::1/v2/shares', (host,)), (b'/v2/shares', (host, b'Host: localhost')),
+                                (b'/v2/shares', (b'Host: a b',)),
+                                (b'/v2/shares?metadata=' + b'(' * 3000, (host,))):
+            self.assertEqual(400, self.say(target, *headers)[0], (target[:40], headers))
+
+    def test_two_passwords(self):
+        """gunicorn joins them with a comma, and base64 is read by passing over what is none of it."""
+        users = self.useFixture(process.Parts()).state / 'users'
+        users.write_text(f'alice:{bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()}\n')
+        self.served(OS_DEFAULT__AUTH_STRATEGY='http_basic', OS_API__HTTP_BASIC_AUTH_USER_FILE=str(users),
+                    OS_API__HTTP_BASIC_ACCOUNTS='alice:p:member+reader')
+        right = b'Authorization: Basic ' + base64.b64encode(b'alice:right')
+        self.assertEqual(200, self.say(b'/v2/shares', b'Host: cloud.example', right)[0])
+        for other in (right, b'Authorization: Basic ' + base64.b64encode(b'root:right'), b'Authorization: Bearer x'):
+            for headers in ((right, other), (other, right)):
+                status, said = self.say(b'/v2/shares', b'Host: cloud.example', *headers)
+                self.assertEqual((400, True), (status, b'Authorization: is there twice' in said), headers)

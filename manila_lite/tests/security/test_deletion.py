@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds very much, from before there were limits, goes in a few statements: nothing recurses, and nothing is left."""
+
+import threading
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+from manila_lite.tests.functional import base
+
+#: Seconds within which all of it is gone, on a busy machine.
+PATIENCE = 60
+
+
+class Deletion(base.ServiceTest):
+
+    def setUp(self):
+        super().setUp()
+        self.user = self.caller()
+
+    def write(self, table, rows):
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.insert(), rows)
+
+    def count(self, table, *where):
+        with self.service.services.db.reader() as conn:
+            return conn.execute(sa.select(sa.func.count()).select_from(table).where(*where)).scalar_one()
+
+    def statements(self, call):
+        """Return how many statements a call needs; those of the scheduler and the manager are not of this thread."""
+        sent, mine = [], threading.get_ident()
+
+        def hear(conn, cursor, statement, *_):
+            if threading.get_ident() == mine:
+                sent.append(statement)
+        engine = self.service.services.db.engine
+        sa.event.listen(engine, 'before_cursor_execute', hear)
+        try:
+            call()
+        finally:
+            sa.event.remove(engine, 'before_cursor_execute', hear)
+        return len(sent)
+
+    def test_a_share_with_very_many_keys_and_rules(self):
+        plain, share = (self.user.share()['id'] for _ in range(2))
+        table, rules = models.share_metadata, models.access_rules
+        self.write(table, [{'owner_id': share, 'key': f'{number:07}', 'value': 'v' * 20} for number in range(50_000)])
+        now = timeutils.utcnow()
+        idents = [uuidutils.generate_uuid() for _ in range(3000)]
+        self.write(rules, [{'id': ident, 'share_id': share, 'access_type': 'ip', 'access_level': 'rw', 'state': 'active',
+                            'created_at': now, 'access_to': f'10.{number >> 16}.{number >> 8 & 255}.{number & 255}'}
+                           for number, ident in enumerate(idents)])
+        self.write(models.access_rule_metadata, [{'owner_id': ident, 'key': f'{key}', 'value': 'v'}
+                                                 for ident in idents for key in range(5)])
+        self.write(models.resource_locks, [{
+            'id': uuidutils.generate_uuid(), 'share_id': share, 'access_id': ident, 'project_id': 'p', 'user_id': 'u',
+            'resource_action': 'show', 'lock_context': 'user'} for ident in idents])
+        self.assertEqual(50_000, len(self.user.ok('GET', f'/shares/{share}/metadata')['metadata']))
+        few = self.statements(lambda: self.assertEqual(202, self.user.call('DELETE', f'/shares/{plain}')[0]))
+        many = self.statements(lambda: self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0]))
+        self.assertEqual(few, many)
+        for ident in (plain, share):
+            self.user.wait(f'/shares/{ident}', 'share', 'gone', patience=PATIENCE)
+        self.assertEqual((0, 0, 0), (self.count(table, table.c.owner_id == share), self.count(rules, rules.c.share_id == share),
+                                     self.count(models.resource_locks, models.resource_locks.c.share_id == share)))
+
+    def test_a_network_with_very_many_subnets(self):
+        network = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        table, pairs = models.share_network_subnets, models.share_network_subnet_metadata
+        idents = [uuidutils.generate_uuid() for _ in range(5000)]
+        self.write(table, [{'id': ident, 'share_network_id': network, 'created_at': timeutils.utcnow()} for ident in idents])
+        self.write(pairs, [{'owner_id': ident, 'key': 'key', 'value': 'v'} for ident in idents])
+        self.assertEqual(5001, len(self.user.ok('GET', f'/share-networks/{network}')['share_network']['share_network_subnets']))
+        status, document, _ = self.user.call('DELETE', f'/share-networks/{network}')
+        self.assertEqual((409, 'share_network_has_subnets'), (status, document['conflictingRequest']['reason']))
+        self.user.ok('DELETE', f'/share-networks/{network}/subnets/{idents[0]}')
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.delete().where(table.c.share_network_id == network, table.c.id != idents[1]))
+        self.user.ok('DELETE', f'/share-networks/{network}')
+        self.assertEqual(0, self.count(pairs))
+
+    def test_a_snapshot_with_very_many_rules_and_keys(self):
+        share = self.user.share()['id']
+        snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        table, rules = models.snapshot_metadata, models.snapshot_access_rules
+        self.write(table, [{'owner_id': snapshot, 'key': f'{number:07}', 'value': 'v'} for number in range(20_000)])
+        self.write(rules, [{'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'access_type': 'ip', 'state': 'active',
+                            'access_to': f'10.0.{number >> 8}.{number & 255}'} for number in range(2000)])
+        self.user.ok('DELETE', f'/snapshots/{snapshot}')
+        self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone', patience=PATIENCE)
+        self.assertEqual((0, 0), (self.count(table), self.count(rules)))
