@@ -16,6 +16,7 @@ from typing import Any
 
 import webob
 
+from manila_lite import errors
 from manila_lite.api.served import Api
 
 Wsgi = Callable[[dict, Callable], Any]
@@ -32,7 +33,10 @@ _MALFORMED = 'malformed_header'
 
 
 def sent(app: Wsgi, conf: Any, api: Api) -> Wsgi:
-    """Return ``app`` for requests whose headers, as they came, name one caller, and one host that is this service."""
+    """Return ``app`` for requests whose headers, as they came, name one caller, and one host that is this service.
+
+    :raises errors.BadConfig: the address to show in links is none.
+    """
     return _guarded(app, api, (_one_caller(conf), _one_host(_names(conf, api))))
 
 
@@ -105,9 +109,12 @@ def _names(conf: Any, api: Api) -> frozenset[str] | None:
     added = [name.lower().rstrip('.') for name in conf.api.allowed_hosts]
     if '*' in added or not (added or conf.auth_strategy == 'noauth'):
         return None
-    own = socket.gethostname().lower()
-    base = urllib.parse.urlsplit(api.base(webob.Request.blank('/'), conf)).hostname or 'localhost'
-    return _LOOPBACK | {own, own.partition('.')[0], base, *added}
+    own, base = socket.gethostname().lower(), api.base(webob.Request.blank('/'), conf)
+    try:
+        shown = urllib.parse.urlsplit(base).hostname or 'localhost'
+    except ValueError as bad:
+        raise errors.BadConfig(f'the address to show in links: {base!r} is none: {bad}') from None
+    return _LOOPBACK | {own, own.partition('.')[0], shown, *added}
 
 
 def _is_literal(name: str) -> bool:
