@@ -20,8 +20,8 @@ from manila_lite import errors
 from manila_lite.api.served import Api
 
 Wsgi = Callable[[dict, Callable], Any]
-#: What is wrong, as message and code, or nothing.
-_Wrong = tuple[str, str] | None
+#: What is wrong, or nothing.
+_Wrong = errors.ManilaLiteError | None
 
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z_.-]{1,253})(?::[0-9]{1,5})?', re.ASCII)
 _LOOPBACK = frozenset(('localhost', 'localhost.localdomain', 'localhost6', 'ip6-localhost', 'ip6-loopback'))
@@ -29,7 +29,6 @@ _LOOPBACK = frozenset(('localhost', 'localhost.localdomain', 'localhost6', 'ip6-
 _WHO = {'HTTP_AUTHORIZATION': ('Authorization', None), 'HTTP_X_AUTH_TOKEN': ('X-Auth-Token', 'keystone'),
         'HTTP_X_SERVICE_TOKEN': ('X-Service-Token', 'keystone')}
 _INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
-_MALFORMED = 'malformed_header'
 
 
 def sent(app: Wsgi, conf: Any, api: Api) -> Wsgi:
@@ -58,30 +57,33 @@ def _guarded(app: Wsgi, api: Api, checks: tuple[Callable[[dict], _Wrong], ...]) 
     def wrapped(environ: dict, start_response: Callable) -> Any:
         for check in checks:
             if wrong := check(environ):
-                message, code = wrong
-                return api.reply(400 if code == _MALFORMED else 403, message, code)(environ, start_response)
+                return api.fault(wrong)(environ, start_response)
         return app(environ, start_response)
     return wrapped
+
+
+def _malformed(message: str) -> errors.Invalid:
+    return errors.Invalid(message, code='malformed_header')
 
 
 def _one_caller(conf: Any) -> Callable[[dict], _Wrong]:
     looked_at = {key: name for key, (name, strategy) in _WHO.items() if strategy in (None, conf.auth_strategy)}
 
     def check(environ: dict) -> _Wrong:
-        return next(((f'{name}: is there twice, or holds a comma.', _MALFORMED) for key, name in looked_at.items()
+        return next((_malformed(f'{name}: is there twice, or holds a comma.') for key, name in looked_at.items()
                      if ',' in environ.get(key, '')), None)
     return check
 
 
 def _address(environ: dict) -> _Wrong:
     if environ.get('wsgi.url_scheme', '').lower() not in ('http', 'https'):
-        return 'X-Forwarded-Proto: is neither http nor https.', _MALFORMED
+        return _malformed('X-Forwarded-Proto: is neither http nor https.')
     try:
         prefix = environ.get('SCRIPT_NAME', '').encode('latin-1').decode('utf-8')
     except UnicodeError:
-        return 'X-Forwarded-Prefix: is not UTF-8.', _MALFORMED
+        return _malformed('X-Forwarded-Prefix: is not UTF-8.')
     if not prefix.isprintable() or prefix[:1] not in ('', '/') or not {'?', '#'}.isdisjoint(prefix):
-        return 'X-Forwarded-Prefix: is not a path.', _MALFORMED
+        return _malformed('X-Forwarded-Prefix: is not a path.')
     return None
 
 
@@ -90,11 +92,11 @@ def _one_host(known: frozenset[str] | None) -> Callable[[dict], _Wrong]:
     def about(host: str) -> _Wrong:
         matched = _HOST.fullmatch(host)
         if matched is None:
-            return 'Host: is not one name or address, with or without a port.', _MALFORMED
+            return _malformed('Host: is not one name or address, with or without a port.')
         name = matched[1].lower().rstrip('.')
         if known is None or name in known or name.endswith('.localhost') or _is_literal(name):
             return None
-        return f'Host: {name} is not known as a name of this service. {_INSTEAD}', 'foreign_host'
+        return errors.Forbidden(f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host')
 
     def check(environ: dict) -> _Wrong:
         host = environ.get('HTTP_HOST')

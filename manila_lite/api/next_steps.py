@@ -20,6 +20,7 @@ BY_REASON = {
     'body_too_large': 'Send less at once.',
     'changed_meanwhile': 'Look what is there, and send the request again if it still fits.',
     'foreign_host': 'Use the IP address, or have the operator add the name to [api] allowed_hosts.',
+    'query_too_long': 'Ask for less at once.', 'filter_too_long': 'Filter by less.',
     'malformed_header': 'Send the header once, in the form that RFC 9110 has for it.',
     'foreign_origin': "Call from a program, or from a page of the API's own host.",
     'identity_unavailable': 'Send the request again in a moment.',
