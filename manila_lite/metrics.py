@@ -32,6 +32,10 @@ _wake_ups = Counter('manila_lite_rpc_wakeups', 'Wake-ups handed to the bus, by w
 _db_errors = Counter('manila_lite_database_errors', 'Statements and connections that failed, by class of the error.',
                      ('error',), registry=REGISTRY)
 
+_given_up = Counter('manila_lite_connections_given_up', 'Connections that the built-in server ended, by why: too many of them '
+                    '(full, address), no descriptors or memory left, an answer unread, or the status of a refusal.', ('why',),
+                    registry=REGISTRY)
+
 for _outcome in ('sent', 'failed'):
     _wake_ups.labels(_outcome)
 
@@ -61,6 +65,11 @@ def ended(kind: str, outcome: str, age: float) -> None:
 def wake_up(*, sent: bool) -> None:
     """A wake-up left, or was dropped."""
     _wake_ups.labels('sent' if sent else 'failed').inc()
+
+
+def gave_up(why: str) -> None:
+    """A connection was ended; ``why`` comes from the server's own table of reasons."""
+    _given_up.labels(why).inc()
 
 
 def database_error(error: BaseException) -> None:

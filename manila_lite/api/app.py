@@ -121,12 +121,7 @@ def _sized(app: Callable, most: int, reply: Reply) -> Callable:
 
 def _unchunk(environ: dict, most: int) -> None:
     """The body is in memory, or that much of it that it is seen to be too large."""
-    try:
-        body = environ['wsgi.input'].read(most + 1)
-    except OSError as bad:
-        if bad.errno or isinstance(bad, TimeoutError):
-            raise
-        body = bytes(most + 1)      # cheroot says so of what is over its limit, which is ours
+    body = environ['wsgi.input'].read(most + 1)
     environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
 
 

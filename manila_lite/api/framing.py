@@ -3,22 +3,19 @@
 could be hidden in it.
 """
 
-import contextlib
 import re
-import socket
-import time
 from typing import Any
 
 from cheroot import server
 
 #: A header as RFC 9110 has it: no blank before the colon, no controls, no continuation on the next line.
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*\r\n")
-_CHUNK = re.compile(rb'[0-9a-fA-F]{1,8}[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
+_CHUNK = re.compile(rb'([0-9a-fA-F]{1,8})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
+#: Longest first line of a chunk, in bytes.
+_CHUNK_LINE = 1024
 _LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
 #: Of these there is one at most.
 _ONCE = {_LENGTH, _CODING, b'Host', b'Authorization', b'X-Auth-Token', b'X-Service-Token', b'Origin'}
-#: Seconds and bytes that a client is listened to after an answer to what was not read to its end.
-LINGER, LINGER_BYTES = 2.0, 1 << 24
 
 
 class Headers(server.HeaderReader):
@@ -56,28 +53,66 @@ def _check_body(found: dict[bytes, bytes]) -> None:
         raise ValueError('Transfer-Encoding: only "chunked" is understood.')
 
 
-class _Chunks:
-    """A body in chunks, whose sizes are hexadecimal digits and nothing else that Python takes for a number."""
+class TooLarge(ValueError):
+    """A body is larger than it may be."""
 
-    def __init__(self, rfile: Any):
-        self._rfile = rfile
-        self.read = rfile.read
 
-    def readline(self) -> bytes:
-        """Return the line that says how long the next chunk is.
+class Sized:
+    """A body of so many bytes."""
 
-        :raises ValueError: it does not.
+    def __init__(self, length: int):
+        self._length = length
+
+    def take(self, came: bytearray) -> bytes | None:
+        """Return the body and leave what is behind it; nothing while it is not whole."""
+        if len(came) < self._length:
+            return None
+        body = bytes(came[:self._length])
+        del came[:self._length]
+        return body
+
+
+class Chunked:
+    """A body in chunks of ``most`` bytes together at most; 0 for no limit. Sizes are hexadecimal digits and nothing else that
+    Python takes for a number.
+    """
+
+    def __init__(self, most: int):
+        self._most = most
+        self._body = bytearray()
+
+    def take(self, came: bytearray) -> bytes | None:
+        """Return the body when its last chunk has begun; nothing before.
+
+        :raises ValueError: these are no chunks; ``TooLarge``: too many.
         """
-        line = self._rfile.readline(1024)
-        if _CHUNK.fullmatch(line) is None:
+        while (start := came.find(b'\n', 0, _CHUNK_LINE) + 1) > 0:
+            matched = _CHUNK.fullmatch(came, 0, start)
+            if matched is None:
+                raise ValueError('a chunk has no size')
+            size = int(matched[1], 16)
+            if self._most and len(self._body) + size > self._most:
+                raise TooLarge(f'the chunks are more than {self._most} bytes')
+            end = start + size
+            if size and len(came) < end + 2:
+                return None
+            if size and came[end:end + 2] != b'\r\n':
+                raise ValueError('a chunk is longer than it says')
+            self._body += came[start:end]
+            del came[:end + 2 if size else start]
+            if not size:
+                return bytes(self._body)
+        if len(came) >= _CHUNK_LINE:
             raise ValueError('a chunk has no size')
-        return line
+        return None
 
 
 class Request(server.HTTPRequest):
-    """One request. After a body in chunks the connection ends, for nobody knows whether all of it was read."""
+    """One request. ``refused``: with which status. After a body in chunks the connection ends, for trailers may follow."""
 
     header_reader = Headers()
+    refused = ''
+    trailers = False
 
     def read_request_line(self) -> bool:
         """Return whether there is a first line that can be read."""
@@ -87,49 +122,37 @@ class Request(server.HTTPRequest):
             self.simple_response('400 Bad Request', 'Malformed Request-URI')
             return False
 
-    def simple_response(self, status: str, msg: str = '') -> None:
-        """Refuse it, whatever of it is still to come."""
-        super().simple_response(status, msg)
-        self.conn.unread = True
+    def read_request_headers(self) -> bool:
+        """As the base class, which passes over chunks in a request of HTTP/1.0: they would be taken for the next request."""
+        good = super().read_request_headers()
+        if good and _CODING in self.inheaders and not self.chunked_read:
+            self.simple_response('400 Bad Request', 'Transfer-Encoding: HTTP/1.0 has none.')
+            return False
+        return good
+
+    def body(self) -> Sized | Chunked:
+        """Return what knows where the body ends."""
+        if self.chunked_read:
+            return Chunked(self.server.max_request_body_size)
+        return Sized(int(self.inheaders.get(_LENGTH, 0)))
+
+    def whole(self, body: Any, length: int) -> None:
+        """All of it is there; whoever answers it need not know in what form it came."""
+        self.rfile = body
+        if self.chunked_read:
+            self.chunked_read, self.close_connection, self.trailers = False, True, True
+            del self.inheaders[_CODING]
+            self.inheaders[_LENGTH] = b'%d' % length
+
+    def simple_response(self, status: str, msg: str = '', more: str = '') -> None:
+        """Refuse it, whatever of it is still to come. ``more``: headers, each with its end of line."""
+        self.refused, self.ready, self.close_connection = status, False, True
+        self.conn.write(f'{self.server.protocol} {status}\r\nContent-Length: {len(msg)}\r\nContent-Type: text/plain\r\n'
+                        f'{more}Connection: close\r\n\r\n{msg}'.encode('latin-1', 'replace'))
 
     def respond(self) -> None:
-        """Answer it."""
-        if self.chunked_read:
-            self._respond_to_chunks()
-            self.conn.unread |= not self.rfile.closed
-        else:
-            super().respond()
-            self.conn.unread |= bool(getattr(self.rfile, 'remaining', 0))
-
-    def _respond_to_chunks(self) -> None:
-        self.close_connection = True
-        self.rfile = server.ChunkedRFile(_Chunks(self.conn.rfile), self.server.max_request_body_size)
+        """The answer is written."""
         self.server.gateway(self).respond()
-        if self.ready:
-            self.ensure_headers_sent()
+        self.ensure_headers_sent()
         if self.chunked_write:
-            self.conn.wfile.write(b'0\r\n\r\n')
-
-
-class Connection(server.HTTPConnection):
-    """A connection with such requests. ``unread``: it ends, and the client may still be sending."""
-
-    RequestHandlerClass = Request
-    unread = False
-
-    def communicate(self) -> bool:
-        """Answer a request; returns whether another may follow."""
-        goes_on = super().communicate()
-        if self.unread:
-            with contextlib.suppress(OSError):
-                self._hear_out()
-        return goes_on and not self.unread
-
-    def _hear_out(self) -> None:
-        """A client that sends, and reads when it has sent, finds the answer: to hang up on it at once would destroy that."""
-        self.socket.shutdown(socket.SHUT_WR)
-        end, left = time.monotonic() + LINGER, LINGER_BYTES
-        while left > 0 and (seconds := end - time.monotonic()) > 0:
-            self.socket.settimeout(seconds)
-            got = len(self.socket.recv(65536))
-            left = left - got if got else 0
+            self.conn.write(b'0\r\n\r\n')

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each request is counted and has one line in the log; whatever is logged meanwhile carries its id."""
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
+from oslo_context import context as oslo_context
 from oslo_log import log
 
 from manila_lite import context, metrics
 
 LOG = log.getLogger(__name__)
+#: For requests of nobody that is known: anybody can cause as many of these lines as he likes.
+STRANGERS = logging.getLogger(f'{__name__}.strangers')
 
 #: Where the request keeps the template of its path, once that is known.
 ROUTE = 'manila_lite.route'
@@ -52,5 +56,7 @@ def _readable(path: str) -> str:
 
 def _tell(method: str, path: str, route: str, seen: dict[str, Any], seconds: float) -> None:
     metrics.request(route, method, seen['status'], seconds)
-    say = LOG.debug if route == HEALTHCHECK else LOG.info
-    say('%s %s status: %s length: %s time: %.4f', quote(method, safe=''), path, seen['status'], seen['length'], seconds)
+    known = getattr(oslo_context.get_current(), 'project_id', None)
+    level = logging.DEBUG if route == HEALTHCHECK else logging.INFO
+    (LOG if known else STRANGERS).log(level, '%s %s status: %s length: %s time: %.4f', quote(method, safe=''), path,
+                                      seen['status'], seen['length'], seconds)

@@ -1,57 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in HTTP server: a WSGI application on a thread pool, with a clean end."""
+"""The built-in HTTP server: a WSGI application on a thread pool, with a clean end. No client can hold a thread of it."""
 
+import dataclasses
 import logging
 import os
+import queue
+import socket
 import threading
 from typing import Any
 
 from cheroot import wsgi
 
 from manila_lite import errors
-from manila_lite.api import framing
+from manila_lite.api.connection import Connection
+from manila_lite.api.connection_limits import DEFAULTS, Limits
+from manila_lite.api.crowd import Crowd
 
 LOG = logging.getLogger(__name__)
 
 #: Largest request line and headers together, in bytes; tokens of keystone are a few KiB.
 MAX_HEADER = 65536
-#: Connections that may wait to be accepted, and that may idle between requests.
-BACKLOG = 128
-IDLE_CONNECTIONS = 1000
-#: Seconds a connection may be silent.
-SILENCE = 30
+#: Connections that may wait to be accepted.
+BACKLOG = 1024
+#: Addresses that mean any, of IPv4 too.
+_ANY = ('::', '::0')
+#: What has a thread of its own, so that it is answered while all others are busy.
+_HEALTH = b'/healthcheck'
 
 
-class _Server(wsgi.Server):
-    ConnectionClass = framing.Connection
-    bind_error: OSError | None = None
+@dataclasses.dataclass
+class Settings:
+    """What cheroot's requests and gateways ask of their server."""
 
-    def bind(self, *args: Any, **kwargs: Any) -> Any:
-        """As the base class; its caller reports the error only as a sentence, so keep it."""
-        try:
-            return super().bind(*args, **kwargs)
-        except OSError as error:
-            self.bind_error = error
-            raise
-
-    def process_conn(self, conn: Any) -> None:
-        """A connection takes a thread when it has something to say, so silent ones cannot use up all threads."""
-        if getattr(conn, 'was_accepted', False):
-            super().process_conn(conn)
-        else:
-            conn.was_accepted = True
-            self.put_conn(conn)
-
-    def error_log(self, msg: str = '', level: int = logging.INFO, traceback: bool = False) -> None:
-        """The server's own complaints go where all others go."""
-        LOG.log(level, '%s', msg, exc_info=traceback)
+    wsgi_app: Any
+    max_request_body_size: int
+    max_request_header_size: int
+    bind_addr: tuple[str, int]
+    timeout: int
+    gateway: Any = wsgi.Gateway_10
+    protocol: str = 'HTTP/1.1'
+    server_name: str = 'manila_lite'
+    software: str = 'manila_lite'
+    ssl_adapter: Any = None
+    can_add_keepalive_connection: bool = True
 
 
 class ApiServer:
     """``app`` answers on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
     def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
-                 max_header: int = MAX_HEADER, shared: bool = False,
+                 max_header: int = MAX_HEADER, shared: bool = False, limits: Limits = DEFAULTS,
                  options: str = 'osapi_share_listen and osapi_share_listen_port'):
         """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes listen there.
 
@@ -59,14 +57,15 @@ class ApiServer:
         """
         self.host = host
         self.port = port
+        self._threads = threads
+        self._shared = shared
+        self._limits = limits
         self._options = options
-        self._server = _Server((host, port), app, numthreads=threads, max=threads, server_name='manila_lite',
-                               request_queue_size=BACKLOG, timeout=SILENCE)
-        self._server.reuse_port = shared
-        self._server.keep_alive_conn_limit = IDLE_CONNECTIONS
-        self._server.max_request_body_size = max_body
-        self._server.max_request_header_size = max_header
-        self._thread: threading.Thread | None = None
+        self._settings = Settings(app, max_body, max_header, (host, port), int(limits.idle))
+        self._requests: queue.SimpleQueue[Connection | None] = queue.SimpleQueue()
+        self._health: queue.SimpleQueue[Connection | None] = queue.SimpleQueue()
+        self._workers: list[threading.Thread] = []
+        self._crowd: Crowd | None = None
 
     @property
     def address(self) -> str:
@@ -79,30 +78,57 @@ class ApiServer:
         :raises BadConfig: the address cannot be bound; says which, and why.
         """
         try:
-            self._server.prepare()
+            listener = self._listen()
         except OSError as error:
-            cause = self._server.bind_error or error
-            reason = os.strerror(cause.errno) if cause.errno else str(cause)
+            reason = os.strerror(error.errno) if (error.errno or 0) > 0 else str(error)
             raise errors.BadConfig(f'cannot listen on {self.address}: {reason} '
                                    f'(options {self._options})') from error
-        self.port = self._server.bind_addr[1]
-        self._thread = threading.Thread(target=self._server.serve, name='http', daemon=True)
-        self._thread.start()
+        self.port = listener.getsockname()[1]
+        self._settings.bind_addr = (self.host, self.port)
+        self._crowd = Crowd(listener, self._settings, self._limits.fitting(), self._hand_over, _is_health)
+        self._workers = [threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)
+                         for name, requests in (('http health', self._health),
+                                                *((f'http {number}', self._requests) for number in range(self._threads)))]
+        for thread in (*self._workers, self._crowd):
+            thread.start()
         LOG.info('Listening on %s', self.address)
+
+    def _listen(self) -> socket.socket:
+        family = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        listener = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG, reuse_port=self._shared,
+                                        dualstack_ipv6=self.host in _ANY and socket.has_dualstack_ipv6())
+        listener.setblocking(False)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)      # connections have it from here
+        return listener
+
+    def _hand_over(self, conn: Connection) -> None:
+        (self._health if _is_health(conn) else self._requests).put(conn)
+
+    def _work(self, requests: queue.SimpleQueue) -> None:
+        while (conn := requests.get()) is not None:
+            conn.answer()
+            self._crowd.give_back(conn)
 
     def stop(self, drain: float = 30.0) -> bool:
         """Nothing is accepted any more and requests under way are answered; after ``drain`` seconds they are cut off.
 
         Returns False if some request did not even end then. May be called twice.
         """
-        if self._thread is None:
+        if self._crowd is None:
             return True
-        self._server.shutdown_timeout = drain
-        stopper = threading.Thread(target=self._server.stop, name='http stop', daemon=True)
-        stopper.start()
-        stopper.join(drain + 2.0)       # the server itself waits for ever for a thread whose client it cut off
-        if stopper.is_alive():
+        self._settings.can_add_keepalive_connection = False
+        self._crowd.stop(drain)
+        self._crowd.join()
+        for requests, number in ((self._health, 1), (self._requests, self._threads)):
+            for _ in range(number):
+                requests.put(None)
+        for thread in self._workers:
+            thread.join(1.0)
+        if any(thread.is_alive() for thread in self._workers):
             LOG.warning('%s: requests still under way after %s s', self.address, drain)
             return False
-        self._thread.join()
         return True
+
+
+def _is_health(conn: Connection) -> bool:
+    return conn.request.path.rstrip(b'/') == _HEALTH

@@ -11,7 +11,7 @@ from typing import Any
 from oslo_config import cfg
 
 from manila_lite import context, encryption, key_manager
-from manila_lite.api import app
+from manila_lite.api import app, connection_limits
 from manila_lite.api.server import ApiServer
 from manila_lite.cmd import monitor, reports, runner, setup
 from manila_lite.db import migrate
@@ -26,7 +26,8 @@ class Api:
         key_manager.check(services.conf)
         self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
                                  services.conf.osapi_share_listen_port, services.conf.api.threads,
-                                 max_body=services.conf.api.max_request_body_size, shared=shared)
+                                 max_body=services.conf.api.max_request_body_size, shared=shared,
+                                 limits=connection_limits.of(services.conf.api))
 
     @property
     def port(self) -> int:

@@ -24,6 +24,11 @@ DEFAULT = [
     cfg.ListOpt('driver_updatable_subnet_metadata', default=[],
                 help='Subnet metadata keys that mean something to drivers: when one changes, the backends of share servers '
                      'in the subnet are told. The same on all hosts.'),
+    cfg.IntOpt('log_flood_burst', default=100, min=0,
+               help='Lines that the log has of each thing that somebody without a login can cause (requests without a valid '
+                    'token, malformed ones, connections given up), in each log_flood_interval. Then one line says how many '
+                    'more there were. 0 writes them all.'),
+    cfg.FloatOpt('log_flood_interval', default=60.0, min=1.0, help='Seconds for which log_flood_burst counts.'),
     cfg.ListOpt('admin_only_el_metadata', default=['preferred'],
                 help='Export location metadata keys that only administrators may set or delete.'),
 ]
@@ -55,10 +60,34 @@ API = [
                 help='Check every answer against its schema and fail on a mismatch. For tests: it costs time.'),
 ]
 
+#: Of the built-in server, in the group of each API.
+CONNECTIONS = [
+    cfg.IntOpt('max_connections', default=1000, min=8,
+               help='Connections that one API process has at most; fewer where it may not have that many descriptors. When '
+                    'there are so many, the oldest idle one of the address that has most gives way to a new one; a new one '
+                    'for which none gives way, since requests of all others are worked on, gets 503. Raise it where many '
+                    'clients keep connections open.'),
+    cfg.IntOpt('max_connections_per_address', default=0, min=0,
+               help='Connections that one client address (of IPv6: one /64 network) has at most in one API process; those over '
+                    'it get 503. 0 is no limit, for behind a proxy all clients have the address of the proxy: set it where '
+                    'clients connect themselves.'),
+    cfg.FloatOpt('idle_timeout', default=30.0, min=1.0,
+                 help='Seconds that a connection may be without a request. Raise it above that of a proxy in front that keeps '
+                      'connections open.'),
+    cfg.FloatOpt('header_timeout', default=10.0, min=1.0,
+                 help='Seconds from the first byte of a request to the end of its headers, however they come; then it is '
+                      'answered with 408. Raise it for clients on slow lines.'),
+    cfg.FloatOpt('body_timeout', default=30.0, min=1.0,
+                 help='Seconds that a body takes at most, however it comes; then the request is answered with 408. Raise it '
+                      'for clients on slow lines.'),
+    cfg.FloatOpt('answer_timeout', default=60.0, min=1.0,
+                 help='Seconds in which a client must have taken an answer. Raise it for long lists and slow lines.'),
+]
+
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group."""
-    return [('DEFAULT', DEFAULT), ('api', API)]
+    return [('DEFAULT', DEFAULT), ('api', [*API, *CONNECTIONS])]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:

@@ -3,6 +3,8 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf.api import CONNECTIONS
+
 
 def http(port: int) -> list[cfg.Opt]:
     """Return the options of an API that listens on ``port`` unless told otherwise."""
@@ -14,4 +16,5 @@ def http(port: int) -> list[cfg.Opt]:
         cfg.IntOpt('api_workers', default=1, min=1, help='Number of API processes.'),
         cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in one API process.'),
         cfg.IntOpt('max_request_body_size', default=16384, min=1024, help='Largest request body in bytes.'),
+        *CONNECTIONS,
     ]

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from oslo_policy import policy
 
 from manila_lite import context
-from manila_lite.api import app
+from manila_lite.api import app, connection_limits
 from manila_lite.api.served import Api
 from manila_lite.api.server import ApiServer
 from manila_lite.cmd import monitor, processes, reports, runner, setup
@@ -64,7 +64,8 @@ class Sibling:
         """Return the API on the built-in server; ``shared``: other processes listen on the same port."""
         own = services.conf[self.name]
         return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, shared=shared,
-                         max_body=own.max_request_body_size, options=f'[{self.name}] listen and listen_port')
+                         max_body=own.max_request_body_size, limits=connection_limits.of(own),
+                         options=f'[{self.name}] listen and listen_port')
 
 
 def base(group: str) -> Callable[[webob.Request, Any], str]:

@@ -17,6 +17,7 @@ from oslo_config import cfg
 
 from manila_lite import conf as options
 from manila_lite import policies
+from manila_lite.api import connection_limits
 from manila_lite.cmd import settings
 from manila_lite.cmd.manage import COMMANDS
 from manila_lite.siblings.compute import conf as compute
@@ -162,6 +163,9 @@ class Named(testtools.TestCase):
             # Mounts of its own are right for those who mount nothing, and would end file access where shares are served.
             self.assertEqual(set() if unit.stem in _MOUNTING else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
             self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)
+            # The default of 1024 is less than the connections that an API may have.
+            most = int(re.search(r'(?m)^LimitNOFILE=(\d+)$', text)[1])
+            self.assertGreater(most, 4 * connection_limits.DEFAULTS.connections, unit)
 
     def test_log_files_are_rotated_while_they_are_written(self):
         program = shutil.which('logrotate', path=os.pathsep.join((os.environ['PATH'], '/usr/sbin')))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many connections the built-in server has, and how long it waits for whom."""
+
+import dataclasses
+import logging
+import resource
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+#: Of the descriptors that a process may have, the share that connections take: the rest is for databases, the bus and files.
+_SHARE = 0.75
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Numbers of connections, 0 for no limit of an address by itself; seconds; and bytes that all of them hold together."""
+
+    connections: int = 1000
+    per_address: int = 0
+    idle: float = 30.0
+    header: float = 10.0
+    body: float = 30.0
+    answer: float = 60.0
+    memory: int = 64 << 20
+
+    def fitting(self) -> 'Limits':
+        """Return the limits with as many connections as there are descriptors for."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = self.connections if soft == resource.RLIM_INFINITY else int(soft * _SHARE)
+        if most >= self.connections:
+            return self
+        LOG.warning('Only %s of %s connections can be had, for there are %s descriptors: see LimitNOFILE of the unit, or '
+                    'ulimit -n.', most, self.connections, soft)
+        return dataclasses.replace(self, connections=most)
+
+
+DEFAULTS = Limits()
+
+
+def of(group: Any) -> Limits:
+    """Return what the options of a group say (see ``conf.api.CONNECTIONS``)."""
+    return Limits(group.max_connections, group.max_connections_per_address, group.idle_timeout, group.header_timeout,
+                  group.body_timeout, group.answer_timeout)

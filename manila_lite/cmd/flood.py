@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nobody without a login fills the log: of lines that strangers can cause, each cause has so many in an interval, and then one
+that says how many more there were.
+
+oslo.log's own limit (``rate_limit_interval``) counts all lines of a process together: with it a stranger could have those of
+others left out.
+"""
+
+import collections
+import logging
+import threading
+import time
+
+from oslo_config import cfg
+
+from manila_lite.api import observe
+
+#: Whose lines a stranger can cause.
+LOGGERS = (observe.STRANGERS.name, 'manila_lite.api.admission', 'manila_lite.api.connection', 'manila_lite.api.crowd',
+           'manila_lite.api.faults', 'manila_lite.api.incoming', 'manila_lite.api.keystone', 'keystonemiddleware.auth_token',
+           'oslo_middleware.basic_auth', 'oslo_middleware.cors')
+#: Causes that are told apart.
+_MOST = 1000
+_MORE = '%s more lines like this were left out: %s'
+
+Cause = tuple[str, int, str]
+
+
+class Flood(logging.Filter):
+    """Lets ``burst`` lines of a cause through in each ``interval`` of seconds. The cause is the line without its values."""
+
+    def __init__(self, burst: int, interval: float):
+        super().__init__()
+        self._burst, self._interval = burst, interval
+        self._lock = threading.Lock()
+        self._since = time.monotonic()
+        self._counts: collections.Counter[Cause] = collections.Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Say whether the line is written. What was left out is told before the first line of the next interval."""
+        cause = (record.name, record.levelno, str(record.msg))
+        with self._lock:
+            left_out = self._left_out()
+            if cause not in self._counts and len(self._counts) >= _MOST:
+                cause = (record.name, record.levelno, '...')
+            self._counts[cause] += 1
+            good = self._counts[cause] <= self._burst
+        for (name, level, text), count in left_out:
+            logging.getLogger(name).log(level, _MORE, count, text)
+        return good
+
+    def _left_out(self) -> list[tuple[Cause, int]]:
+        if time.monotonic() - self._since < self._interval:
+            return []
+        self._since = time.monotonic()
+        counts, self._counts = self._counts, collections.Counter()
+        return [(cause, count - self._burst) for cause, count in counts.items() if count > self._burst]
+
+
+def hold_off(conf: cfg.ConfigOpts) -> None:
+    """The log cannot be flooded by strangers from now on; what an earlier call said of it counts no more."""
+    flood = Flood(conf.log_flood_burst, conf.log_flood_interval)
+    for logger in map(logging.getLogger, LOGGERS):
+        for old in [one for one in logger.filters if isinstance(one, Flood)]:
+            logger.removeFilter(old)
+        if conf.log_flood_burst:
+            logger.addFilter(flood)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that want the HTTP server to wait for them, by kind; and the honest one that wants an answer meanwhile."""
+
+import contextlib
+import http.client
+import resource
+import socket
+import threading
+import time
+from typing import Self
+
+#: What a client of each kind says when it has connected, and then again and again.
+ATTACKS = {
+    'idle': (b'', b''),
+    'slow headers': (b'GET /v2/shares HTTP/1.1\r\nHost: a\r\nX-Slow: ', b'a'),
+    'slow bodies': (b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n', b' '),
+    'slow chunks': (b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n', b'1\r\n \r\n'),
+    'bad requests': (b'nonsense\r\n\r\nand more', b' of it'),
+    'unread answers': (b'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n' * 200, b''),
+}
+#: Seconds between what one client says and what it says next.
+_PAUSE = 0.25
+
+
+def may_open(number: int) -> None:
+    """This process may have so many descriptors."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < number:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(number, hard) if hard >= 0 else number, hard))
+
+
+class Crowd(threading.Thread):
+    """So many clients of a kind, from ``start`` to ``stop``. Whoever is sent away comes again."""
+
+    def __init__(self, port: int, kind: str, number: int):
+        super().__init__(name=kind, daemon=True)
+        self._port, self._number = port, number
+        self._first, self._then = ATTACKS[kind]
+        self._clients: list[socket.socket] = []
+        self._ended = threading.Event()
+        self.made = 0
+        may_open(2 * number + 500)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+
+    def run(self) -> None:
+        """All say what they say, until told to stop."""
+        while not self._ended.is_set():
+            self._clients = [client for client in self._clients if self._speaks(client)]
+            while len(self._clients) < self._number and not self._ended.is_set():
+                if not self._come():
+                    break
+            self._ended.wait(_PAUSE)
+        for client in self._clients:
+            client.close()
+
+    def stop(self) -> None:
+        """All have gone."""
+        self._ended.set()
+        self.join()
+
+    def _come(self) -> bool:
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(0.5)
+        try:
+            client.connect(('127.0.0.1', self._port))
+            client.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                client.send(self._first)
+        except OSError:
+            client.close()
+            return False
+        self._clients.append(client)
+        self.made += 1
+        return True
+
+    def _speaks(self, client: socket.socket) -> bool:
+        try:
+            if self._then:
+                client.send(self._then)
+            gone = not client.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            gone = False
+        except OSError:
+            gone = True
+        if gone:
+            client.close()
+        return not gone
+
+
+def ask(port: int, path: str, token: str = '', patience: float = 10.0) -> tuple[int, float]:
+    """Return the status of the answer, 0 if there was none, and after how many seconds it was there."""
+    began = time.monotonic()
+    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=patience)
+    try:
+        connection.request('GET', path, headers={'X-Auth-Token': token})
+        answer = connection.getresponse()
+        answer.read()
+        status = answer.status
+    except (OSError, http.client.HTTPException):
+        status = 0
+    finally:
+        connection.close()
+    return status, time.monotonic() - began

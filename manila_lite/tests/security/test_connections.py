@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who connects, and does not ask, or does not listen, does not keep others from being answered within a second."""
+
+import resource
+
+import psutil
+import testscenarios
+import testtools
+
+from manila_lite.tests import process
+from manila_lite.tests.functional import base
+from manila_lite.tests.security import crowds
+
+_CONFIG = """
+[alpha]
+driver = dummy
+[api]
+header_timeout = 2
+body_timeout = 2
+answer_timeout = 2
+idle_timeout = 60
+"""
+_WHAT = ('/healthcheck', '/v2/shares')
+#: Questions in a row, all of which are answered in a second; how often that is tried, for the machine may be busy.
+_QUESTIONS, _ROUNDS, _SECOND = 8, 3, 1.0
+#: Most bytes that the log grows by, and that the process does.
+_LOG, _MEMORY = 200_000, 96 << 20
+
+
+class Besieged(testtools.TestCase):
+    """A service, and a crowd of clients before it."""
+
+    def setUp(self):
+        super().setUp()
+        self.lite = self.useFixture(process.Lite(_CONFIG))
+        self.lite.start()
+        crowds.ask(self.lite.port, '/openapi.json')     # once made, it is kept
+        self.server = psutil.Process(self.lite.process.pid)
+        self.files, self.memory = self.server.num_fds(), self.server.memory_info().rss
+
+    def limit(self, descriptors):
+        resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE,
+                         (descriptors, resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)[1]))
+
+    def answers(self):
+        """Return the answers that were none, or late, in the best of the rounds."""
+        for _ in range(_ROUNDS):
+            found = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
+            bad = [one for one in found if one[1] != 200 or one[2] > _SECOND]
+            if not bad:
+                break
+        return bad
+
+    def withstands(self, kind, number):
+        """A crowd that has come all does not stop it, and has left nothing when it has gone."""
+        with crowds.Crowd(self.lite.port, kind, number) as crowd:
+            base.eventually(lambda: crowd.made >= number or not crowd.is_alive(), f'the crowd is {crowd.made}')
+            self.assertEqual([], self.answers())
+            self.assertLess(self.server.memory_info().rss - self.memory, _MEMORY)
+        base.eventually(lambda: self.server.num_fds() <= self.files + 8, 'descriptors are not given back')
+        self.assertLess(self.lite.log.stat().st_size, _LOG)
+        self.assertLess(self.server.memory_info().rss - self.memory, _MEMORY)
+        self.assertEqual([], self.answers())
+
+
+class Kinds(testscenarios.WithScenarios, Besieged):
+    """Many more clients of one kind than there are threads."""
+
+    scenarios = [(kind, {'kind': kind}) for kind in crowds.ATTACKS]
+
+    def test_others_are_answered(self):
+        self.withstands(self.kind, 100)
+
+
+class Descriptors(Besieged):
+    """More idle clients than there are descriptors."""
+
+    def test_a_thousand_for_1024(self):
+        self.limit(1024)
+        self.withstands('idle', 1100)
+
+    def test_descriptors_run_out_long_before_the_cap(self):
+        self.limit(200)
+        self.withstands('idle', 400)
+        self.assertIn('No connection can be taken in', self.lite.log.read_text())
