@@ -7,19 +7,23 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from cheroot import wsgi
 from oslo_config import cfg
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
 
-from manila_lite import metrics, trace
+from manila_lite import errors, metrics, trace
+from manila_lite.api.connection_limits import Limits
+from manila_lite.api.server import ApiServer
 from manila_lite.cmd import reports
 from manila_lite.cmd.collector import FromDatabase
 from manila_lite.db.engine import Database
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between looks for a free port, threads that answer, and seconds that a client may be silent.
-_RETRY, _THREADS, _SILENCE = 30.0, 4, 10
+#: Seconds between looks for a free port, threads that answer, and seconds until what ends has ended.
+_RETRY, _THREADS, _END = 30.0, 4, 10
+#: What clients may do: they are a few collectors.
+_LIMITS = Limits(connections=32, idle=10.0, header=10.0, body=10.0, answer=10.0)
+_MOST = 1024
 
 
 class Monitor:
@@ -29,7 +33,6 @@ class Monitor:
         self._conf = conf
         self._service = service
         self._stopped = threading.Event()
-        self._server: wsgi.Server | None = None
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -46,18 +49,17 @@ class Monitor:
     def stop(self) -> None:
         """The port is free."""
         self._stopped.set()
-        if self._server is not None:
-            self._server.stop()
         if self._thread is not None:
-            self._thread.join(_SILENCE)
+            self._thread.join(_END)
 
     def _run(self) -> None:
         try:
             database = Database(self._conf)     # of its own: scrapes take no connection from the work
             shown = _Shown(self._conf, self._service, database)
             while not self._stopped.is_set():
-                if self._listen(shown.app):
-                    self._server.serve()
+                if (server := self._listen(shown.app)) is not None:
+                    self._stopped.wait()
+                    server.stop(1.0)
                     break
                 LOG.warning('Metrics are not shown: each of the ports %s to %s of %s is in use; next try in %s s',
                             *self._ports(), self._conf.metrics.listen, _RETRY)
@@ -71,21 +73,18 @@ class Monitor:
         first = self._conf.metrics.port
         return first, min(first + self._conf.metrics.ports, 65536) - 1
 
-    def _listen(self, app: Callable) -> bool:
+    def _listen(self, app: Callable) -> ApiServer | None:
         first, last = self._ports()
         for port in range(first, last + 1):
-            server = wsgi.Server((self._conf.metrics.listen, port), app, numthreads=_THREADS, max=_THREADS,
-                                 server_name='manila_lite', timeout=_SILENCE, shutdown_timeout=1)
+            server = ApiServer(app, self._conf.metrics.listen, port, _THREADS, max_body=_MOST, limits=_LIMITS,
+                               options='[metrics] listen and port')
             try:
-                server.prepare()
-            except OSError:
+                server.start()
+            except errors.BadConfig:
                 continue
-            self._server = server
-            if self._stopped.is_set():
-                server.stop()
             LOG.info('Metrics of this process are at http://%s:%s/metrics', self._conf.metrics.listen, port)
-            return True
-        return False
+            return server
+        return None
 
 
 class _Shown:

@@ -3,6 +3,7 @@
 
 import argparse
 import collections
+import contextlib
 import random
 import sys
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from manila_lite.tests.crash import truth
 from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
+from manila_lite.tests.crash.hostile import Siege
 from manila_lite.tests.crash.load import Client
 
 ROLES = ('api', 'scheduler', 'share1', 'share2')
@@ -28,6 +30,8 @@ class Killer:
     def __init__(self, deployment: Deployment, seed: int):
         self.deployment = deployment
         self.counts: collections.Counter[str] = collections.Counter()
+        #: When an API process was killed: from and to.
+        self.api_kills: list[tuple[float, float]] = []
         self._random = random.Random(seed)
         self._deaths: list[tuple[str, Callable[[], None]]] = [
             *((f'{role} worker', lambda role=role: self._worker(role)) for role in ROLES for _ in range(3)),
@@ -42,7 +46,10 @@ class Killer:
     def kill(self) -> str:
         """Something was killed; returns what."""
         name, death = self._random.choice(self._deaths)
+        began = time.monotonic()
         death()
+        if name.startswith('api'):
+            self.api_kills.append((began, time.monotonic()))
         self.counts[name] += 1
         return name
 
@@ -89,8 +96,10 @@ class Progress:
 class Soak:
     """One run."""
 
-    def __init__(self, deployment: Deployment, seconds: float, seed: int):
+    def __init__(self, deployment: Deployment, seconds: float, seed: int, *, hostile: bool = False):
+        """``hostile``: strangers try to stop the API all the while."""
         self.deployment = deployment
+        self.siege = Siege(deployment) if hostile else None
         self.seconds = seconds
         self._ended = threading.Event()
         self.clients = [Client(deployment, f'p{number}', seed * 100 + number, self._ended) for number in range(_CLIENTS)]
@@ -102,15 +111,17 @@ class Soak:
         for client in self.clients:
             client.start()
         end = time.monotonic() + self.seconds
-        try:
-            while (left := end - time.monotonic()) > 0:
-                self._ended.wait(min(self.killer.pause(), left))
-                progress.show(self.killer.kill())
-        finally:
-            self._ended.set()
-            for client in self.clients:
-                client.join()
-        return [*self._unsettled(), *self.check()]
+        with self.siege or contextlib.nullcontext():
+            try:
+                while (left := end - time.monotonic()) > 0:
+                    self._ended.wait(min(self.killer.pause(), left))
+                    progress.show(self.killer.kill())
+            finally:
+                self._ended.set()
+                for client in self.clients:
+                    client.join()
+        besieged = self.siege.problems(self.killer.api_kills) if self.siege else ()
+        return [*self._unsettled(), *self.check(), *besieged]
 
     def _unsettled(self) -> Iterator[str]:
         """Wait until all is quiet; yield what is not."""
@@ -148,9 +159,10 @@ class Soak:
         states = collections.Counter(f'{noun} {state}' for rows in found.values() for noun in ('share', 'snapshot', 'rule')
                                      for state in rows.of(noun).values())
         ended = collections.Counter(f'{op.kind} {op.state}' for rows in found.values() for op in rows.operations)
-        return '\n'.join(f'{name}: ' + ', '.join(f'{key} {count}' for key, count in sorted(counts.items()))
-                         for name, counts in (('answers', answers), ('kills', self.killer.counts), ('operations', ended),
-                                              ('at the end', states)))
+        lines = [f'{name}: ' + ', '.join(f'{key} {count}' for key, count in sorted(counts.items()))
+                 for name, counts in (('answers', answers), ('kills', self.killer.counts), ('operations', ended),
+                                      ('at the end', states))]
+        return '\n'.join([*lines, *([self.siege.summary()] if self.siege else [])])
 
 
 def deployment_of(servers: Servers) -> Deployment:
@@ -164,10 +176,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument('--minutes', type=float, default=10.0)
     parser.add_argument('--seed', type=int, default=random.randrange(10000), help='of what is asked for and what is killed')
     parser.add_argument('--database', choices=DATABASES, default='postgresql')
+    parser.add_argument('--hostile', action='store_true', help='strangers try to stop the API meanwhile')
     chosen = parser.parse_args(words)
     print(f'seed {chosen.seed}', flush=True)
     with Servers(chosen.database) as servers, deployment_of(servers) as deployment:
-        soak = Soak(deployment, chosen.minutes * 60, chosen.seed)
+        soak = Soak(deployment, chosen.minutes * 60, chosen.seed, hostile=chosen.hostile)
         problems = soak.run()
         print(f'\n{soak.summary()}')
         for problem in problems:
