@@ -177,10 +177,10 @@ class Deployment(fixtures.Fixture):
 
     def children(self, role: str) -> list[int]:
         """Return the pids of the processes that do the role's work."""
-        master = self.running[role].pid
+        tasks = Path(f'/proc/{self.running[role].pid}/task').glob('*/children')     # a thread of the launcher forks
         try:
-            return [int(pid) for pid in Path(f'/proc/{master}/task/{master}/children').read_text().split()]
-        except FileNotFoundError:
+            return [int(pid) for task in tasks for pid in task.read_text().split()]
+        except (FileNotFoundError, ProcessLookupError):
             return []
 
     def kill(self, pid: int) -> None:

@@ -2,18 +2,19 @@
 """Attacks on the HTTP server while a soak loads and kills, and what then must be true of answers and memory."""
 
 import dataclasses
+import multiprocessing
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import psutil
 
 from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.security import crowds
 
-#: How many clients of each kind: idle ones are more than all API processes together may have connections.
-NUMBERS = {'idle': 2400, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'unread answers': 50}
+#: How many clients of each kind: together more than both API processes may have connections.
+NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'unread answers': 50}
 #: Seconds in which /healthcheck is answered; between questions; and that the API may need to come back when it was killed.
 SECOND, _PAUSE, BACK = 1.0, 0.1, 30.0
 #: How much more memory a role's processes may have at the end than after a quarter of the time: times, and bytes.
@@ -53,33 +54,63 @@ def unexcused(asked: Sequence[Asked], kills: Sequence[tuple[float, float]]) -> l
     return found
 
 
+def _besiege(port: int, end: Any) -> None:
+    """In a process of its own: all crowds come, until told that it is enough; then says how many came."""
+    mine = [crowds.Crowd(port, kind, number, pause=1.0) for kind, number in NUMBERS.items()]
+    for crowd in mine:
+        crowd.start()
+    end.recv()
+    for crowd in mine:
+        crowd.stop()
+    end.send({crowd.name: crowd.made for crowd in mine})
+
+
+def _watch(port: int, end: Any) -> None:
+    """In a process of its own: the health is asked for, until told that it is enough; then says what the answers were."""
+    asked = []
+    while not end.poll(_PAUSE):
+        began = time.monotonic()
+        asked.append(Asked(began, *crowds.ask(port, '/healthcheck')))
+    end.send(asked)
+
+
+class _Apart:
+    """``work(port, end of a pipe)`` in a process of its own, so that it waits for the server and for nothing here."""
+
+    def __init__(self, work: Callable[[int, Any], None], port: int):
+        context = multiprocessing.get_context('spawn')
+        self._end, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(port, theirs), daemon=True)
+        self._process.start()
+
+    def stop(self) -> Any:
+        """It has ended; returns what it says."""
+        self._end.send('enough')
+        said = self._end.recv()
+        self._process.join()
+        return said
+
+
 class Siege:
     """All attacks, a watch on /healthcheck and on memory; from entering to leaving."""
 
     def __init__(self, deployment: Deployment):
         self._deployment = deployment
-        self._crowds = [crowds.Crowd(deployment.port, kind, number) for kind, number in NUMBERS.items()]
         self._ended = threading.Event()
-        self._watches = [threading.Thread(target=watch, daemon=True) for watch in (self._ask, self._weigh)]
+        self._weighing = threading.Thread(target=self._weigh, daemon=True)
         self.asked: list[Asked] = []
+        self.made: dict[str, int] = {}
         self.memory: dict[str, list[int]] = {role: [] for role in deployment.roles}
 
     def __enter__(self) -> Self:
-        for thread in (*self._watches, *self._crowds):
-            thread.start()
+        self._watcher, self._besiegers = (_Apart(work, self._deployment.port) for work in (_watch, _besiege))
+        self._weighing.start()
         return self
 
     def __exit__(self, *_) -> None:
-        for crowd in self._crowds:
-            crowd.stop()
         self._ended.set()
-        for watch in self._watches:
-            watch.join()
-
-    def _ask(self) -> None:
-        while not self._ended.wait(_PAUSE):
-            began = time.monotonic()
-            self.asked.append(Asked(began, *crowds.ask(self._deployment.port, '/healthcheck')))
+        self.made, self.asked = self._besiegers.stop(), self._watcher.stop()
+        self._weighing.join()
 
     def _weigh(self) -> None:
         while not self._ended.wait(1.0):
@@ -107,7 +138,7 @@ class Siege:
         """Return what was done, in a few lines."""
         good = sorted(one.seconds for one in self.asked if one.status == 200) or [0.0]
         memory = ', '.join(f'{role} {warm >> 20} to {end >> 20} MiB' for role, (warm, end) in self._quarters().items())
-        crowd = ', '.join(f'{crowd.name} {crowd.made}' for crowd in self._crowds)
+        crowd = ', '.join(f'{kind} {made}' for kind, made in self.made.items())
         return (f'/healthcheck: asked {len(self.asked)} times, {len(good)} answers, median {good[len(good) // 2]:.3f} s, '
                 f'slowest {good[-1]:.3f} s\nmemory in the second and in the last quarter: {memory}\nhostile clients: {crowd}')
 

@@ -18,8 +18,6 @@ ATTACKS = {
     'bad requests': (b'nonsense\r\n\r\nand more', b' of it'),
     'unread answers': (b'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n' * 200, b''),
 }
-#: Seconds between what one client says and what it says next.
-_PAUSE = 0.25
 
 
 def may_open(number: int) -> None:
@@ -30,11 +28,13 @@ def may_open(number: int) -> None:
 
 
 class Crowd(threading.Thread):
-    """So many clients of a kind, from ``start`` to ``stop``. Whoever is sent away comes again."""
+    """So many clients of a kind, from ``start`` to ``stop``. Whoever is sent away comes again. ``pause``: seconds between what
+    one client says and what it says next.
+    """
 
-    def __init__(self, port: int, kind: str, number: int):
+    def __init__(self, port: int, kind: str, number: int, pause: float = 0.25):
         super().__init__(name=kind, daemon=True)
-        self._port, self._number = port, number
+        self._port, self._number, self._pause = port, number, pause
         self._first, self._then = ATTACKS[kind]
         self._clients: list[socket.socket] = []
         self._ended = threading.Event()
@@ -55,7 +55,7 @@ class Crowd(threading.Thread):
             while len(self._clients) < self._number and not self._ended.is_set():
                 if not self._come():
                     break
-            self._ended.wait(_PAUSE)
+            self._ended.wait(self._pause)
         for client in self._clients:
             client.close()
 
