@@ -4,9 +4,13 @@
 from oslo_config import cfg
 
 OPERATIONS = [
-    cfg.IntOpt('workers', default=8, min=1, help='Operations that one backend or scheduler works on at a time.'),
-    cfg.IntOpt('fast_workers', default=4, min=1, help='Further hands that only change access rules, so that a grant '
+    cfg.IntOpt('workers', default=12, min=1, help='Operations that one backend or scheduler works on at a time.'),
+    cfg.IntOpt('fast_workers', default=6, min=1, help='Further hands that only change access rules, so that a grant '
                                                       'never waits behind a copy.'),
+    cfg.IntOpt('reserved_hands', default=33, min=0, max=90,
+               help='Percent of the hands of each kind (workers, fast_workers) that are kept for projects of which nothing '
+                    'runs there, so that one with slow work cannot hold all of them. More, if projects wait for each '
+                    'other all the same; 0, if there is only one project.'),
     cfg.FloatOpt('lease', default=30.0, min=2.0, help='Seconds after which the work of a process that vanished is '
                                                       'taken over. Renewed at a third of it.'),
     cfg.FloatOpt('poll_interval', default=2.0, min=0.1, mutable=True,

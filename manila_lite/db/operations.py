@@ -27,8 +27,12 @@ _INSERT = Write(operations.insert())
 def insert(conn: Connection, **values: Any) -> str:
     """An open operation stands in the table once the transaction commits. Returns its id."""
     ident = uuidutils.generate_uuid()
-    _INSERT.execute(conn, {'id': ident, 'state': OPEN, 'next_run_at': timeutils.utcnow()} | values)
+    _INSERT.execute(conn, {'id': ident, **_new(values)} | values)
     return ident
+
+
+def _new(values: dict[str, Any]) -> dict[str, Any]:
+    return {'state': OPEN, 'next_run_at': timeutils.utcnow(), 'turn_of': values.get('project_id') or ''}
 
 
 def ask_again(conn: Connection, open_key: str) -> str | None:
@@ -51,7 +55,7 @@ def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
 
 def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
     """As ``insert``, for many in one statement."""
-    if values := [{'id': uuidutils.generate_uuid(), 'state': OPEN, 'next_run_at': timeutils.utcnow(), **row} for row in rows]:
+    if values := [{'id': uuidutils.generate_uuid(), **_new(row), **row} for row in rows]:
         conn.execute(operations.insert(), values)
 
 
@@ -95,31 +99,15 @@ def remove(conn: Connection, idents: Iterable[str]) -> None:
     conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
 
 
-def _free(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    return sa.and_(operations.c.state == OPEN, operations.c.next_run_at <= now,
-                   sa.or_(operations.c.lease_expires_at.is_(None), operations.c.lease_expires_at < now))
-
-
-_SEEN = (operations.c.id, operations.c.resource_id, operations.c.topic, operations.c.host, operations.c.lane,
-         operations.c.serial, operations.c.step, operations.c.attempts)
-
-
-def due(conn: Connection, topic: str, host: str, limit: int, skip: Iterable[str] = (),
-        busy: Iterable[str] = (), lanes: Iterable[str] = ()) -> list[Row]:
-    """Return operations of these lanes that wait for this worker, oldest first: none in ``skip``, none of a ``busy``
-    serial. Without their data, which is read when they are claimed: one that cannot be read stands in nobody's way.
-    """
-    return list(conn.execute(
-        sa.select(*_SEEN)
-        .where(operations.c.topic == topic, operations.c.host == host, _free(timeutils.utcnow()),
-               operations.c.lane.in_(tuple(lanes)), operations.c.id.not_in(tuple(skip)),
-               sa.or_(operations.c.serial.is_(None), operations.c.serial.not_in(tuple(busy))))
-        .order_by(operations.c.next_run_at).limit(limit)))
+def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
+    """Of the table or its alias ``rows``: what is due, and nobody's."""
+    return sa.and_(rows.c.state == OPEN, rows.c.next_run_at <= now,
+                   sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
 
 
 def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
-                   operations.c.topic == seen.topic, operations.c.host == seen.host, _free(now))
+                   operations.c.topic == seen.topic, operations.c.host == seen.host, free(operations, now))
 
 
 def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:

@@ -13,6 +13,7 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors, metrics, trace
 from manila_lite.db import operations as rows
+from manila_lite.db import turns
 from manila_lite.db.engine import TRANSIENT
 from manila_lite.operations import owners
 from manila_lite.operations.executor import Executor
@@ -32,6 +33,8 @@ class Runner:
         self.owner = owners.name()
         self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service)
         self._hands = {WORK: self.conf.workers, FAST: self.conf.fast_workers, CALM: 1}
+        self._kept = {lane: kept(hands, self.conf.reserved_hands) for lane, hands in self._hands.items()}
+        self._most = sum(self._hands.values()) + 1      # that a look finds
         self._pools: dict[str, concurrent.futures.ThreadPoolExecutor] = {}
         self._lock = threading.Lock()
         self._running: dict[str, tuple[str, str | None]] = {}   # operation id -> (lane, serial)
@@ -143,26 +146,34 @@ class Runner:
             self._skipped = False
             running = set(self._running)
             busy = {serial for _, serial in self._running.values() if serial}
-            lanes = [lane for lane, _ in self._running.values()]
-        free = [lane for lane, hands in self._hands.items() if lanes.count(lane) < hands]
-        most = sum(self._hands.values())
-        with self.services.db.reader() as conn:
-            found = rows.due(conn, self.topic, self.host, most + 1, running, busy, free)
-        taken = 0
+        free = [lane for lane in self._hands if self._has_hand(lane, 0)]
+        scarce = [lane for lane in free if not self._has_hand(lane, 1)]
+        found = self._find(free, scarce, running, busy) if free else []
+        taken, left = 0, set()
         for entry in found:
             # One by one: if a claim fails, the others are not booked and are found again.
-            if self._book(entry):
-                taken += 1
-                self._take(entry)
-        self._more = taken < len(found) or bool(busy) or len(free) < len(self._hands)
-        return 0 < taken < len(found)
+            booked = not _before(left, entry) and self._book(entry)
+            taken += booked and self._take(entry)
+            if entry.more or not booked:
+                left.add((entry.lane, entry.running + booked))
+        self._more = bool(left or busy) or len(free) - len(scarce) < len(self._hands)
+        return taken > 0 and (len(found) == self._most or any(self._has_hand(*waits) for waits in left))
+
+    def _find(self, free: list[str], scarce: list[str], running: set[str], busy: set[str]) -> list[Any]:
+        with self.services.db.reader() as conn:
+            return turns.due(conn, self.topic, self.host, self._most, free, scarce=scarce, skip=running, busy=busy)
+
+    def _has_hand(self, lane: str, running: int) -> bool:
+        """Say whether the lane has a hand for a project of which so much runs there: some are only for those with nothing."""
+        with self._lock:
+            taken = sum(lane == other for other, _ in self._running.values())
+        return taken < self._hands[lane] - (self._kept[lane] if running else 0)
 
     def _book(self, entry: Any) -> bool:
-        """Keep a hand for the operation, if its lane has one and nothing of the same serial runs."""
-        with self._lock:
-            lanes = [lane for lane, _ in self._running.values()]
-            if lanes.count(entry.lane) >= self._hands[entry.lane]:
-                return False
+        """Keep a hand for the operation, if its lane has one for its project and nothing of the same serial runs."""
+        if not self._has_hand(entry.lane, entry.running):
+            return False
+        with self._lock:        # nobody else books
             if entry.serial and (entry.lane, entry.serial) in self._running.values():
                 return False
             self._running[entry.id] = (entry.lane, entry.serial)
@@ -174,7 +185,8 @@ class Runner:
         if self._more or self._skipped:
             self._poke.set()
 
-    def _take(self, entry: Any) -> None:
+    def _take(self, entry: Any) -> bool:
+        """Say whether the operation was ours to take; it is worked on then, or set aside."""
         try:
             with self.services.db.writer() as conn:
                 op = rows.claim(conn, entry, self.owner, self.conf.lease)
@@ -183,17 +195,19 @@ class Runner:
         except errors.LostClaim as lost:
             self._drop(entry.id)
             LOG.warning('%s: %s', entry.resource_id, lost)
+            return False
         except ValueError as bad:
             self._drop(entry.id)
             self._set_aside(entry, bad)
+            return True
         except Exception:
             self._drop(entry.id)
             raise
-        else:
-            if op is None:
-                self._drop(entry.id)
-            else:
-                self._pools[entry.lane].submit(self._work, op)
+        if op is None:
+            self._drop(entry.id)
+            return False
+        self._pools[entry.lane].submit(self._work, op)
+        return True
 
     def _set_aside(self, entry: Any, bad: ValueError) -> None:
         LOG.error('%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad)
@@ -236,3 +250,13 @@ class Runner:
             self._drop(op.id)
         if again is not None:
             self._due_in(again)
+
+
+def _before(left: Iterable[tuple[str, int]], entry: Any) -> bool:
+    """Say whether more of a project that has less running in that lane waits."""
+    return any(lane == entry.lane and running < entry.running for lane, running in left)
+
+
+def kept(hands: int, percent: int) -> int:
+    """Return how many hands are only for projects of which nothing runs: so many of a hundred, and never all of them."""
+    return min(round(hands * percent / 100), hands - 1)

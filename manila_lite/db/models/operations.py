@@ -17,6 +17,8 @@ operations = sa.Table(
     sa.Column('topic', sa.String(32), nullable=False),
     sa.Column('host', Name, nullable=False, server_default=''),
     sa.Column('lane', sa.String(8), nullable=False),
+    # Whose turn it takes there: the project's, or nobody's, which take turns with projects.
+    sa.Column('turn_of', Name, nullable=False, server_default=''),
     # At most one operation with the same key is open, and no two with the same serial run together.
     sa.Column('open_key', Name, unique=True),
     sa.Column('serial', Name),
@@ -31,5 +33,8 @@ operations = sa.Table(
     sa.Column('owner', Name),
     sa.Column('lease_expires_at', Time),
     sa.Column('finished_at', Time, index=True),
-    sa.Index('ix_operations_due', 'topic', 'host', 'state', 'next_run_at'),
+    sa.Index('ix_operations_turns', 'topic', 'host', 'state', 'lane', 'turn_of', 'next_run_at'),
+    # What is claimed is little: where a database can, the index has nothing else, and is used for nothing else.
+    sa.Index('ix_operations_claims', 'topic', 'host', 'owner', postgresql_where=sa.text('owner IS NOT NULL'),
+             sqlite_where=sa.text('owner IS NOT NULL')),
 )

@@ -59,7 +59,7 @@ class Changes(served.ServedTest):
 
 
 def _a_look(text):
-    return text.startswith('SELECT') and 'FROM operations' in text
+    return text.startswith(('SELECT', 'WITH')) and 'FROM operations' in text
 
 
 def _of_work(text):

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose turn it is: in the database, of one runner and of several of one queue, and what finding out costs."""
+
+import datetime
+import threading
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import migrate, models, turns
+from manila_lite.db import operations as rows
+from manila_lite.operations.begin import begin
+from manila_lite.operations.plans import FAST, WORK, Plan, Step
+from manila_lite.operations.runner import Runner, kept
+from manila_lite.tests.functional import base, test_migrations
+
+TOPIC = 'share'
+#: What an operation had to have before it had a turn.
+OLD = ('id', 'created_at', 'kind', 'resource_type', 'resource_id', 'project_id', 'topic', 'host', 'lane', 'state', 'data',
+       'next_run_at')
+
+
+class TurnsTest(base.ServiceTest):
+    """A queue of its own for each test, and rows in it."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.host = uuidutils.generate_uuid()
+        self.db = self.service.services.db
+
+    def rows(self, count, project, lane=WORK, *, age=0.0, host=None, **more):
+        """So many operations of a project wait in the queue, the first of them for ``age`` seconds. Returns their ids."""
+        idents = [uuidutils.generate_uuid() for _ in range(count)]
+        now = timeutils.utcnow()
+        with self.db.writer() as conn:
+            rows.insert_many(conn, [
+                {'id': ident, 'kind': 'test', 'resource_type': 'test', 'resource_id': ident, 'project_id': project,
+                 'topic': TOPIC, 'host': host or self.host, 'lane': lane, 'data': {}, 'serial': None,
+                 'next_run_at': now - datetime.timedelta(seconds=age, microseconds=count - number)} | more
+                for number, ident in enumerate(idents)])
+        return idents
+
+    def claim(self, ident, owner='somebody', lease=60):
+        with self.db.writer() as conn:
+            return rows.claim(conn, rows.get(conn, ident), owner, lease)
+
+    def due(self, lanes=(WORK, FAST), most=10, **more):
+        with self.db.reader() as conn:
+            return turns.due(conn, TOPIC, self.host, most, list(lanes), **more)
+
+    def found(self, *args, **more):
+        return [row.id for row in self.due(*args, **more)]
+
+
+class Due(TurnsTest):
+    """The statement."""
+
+    def test_the_oldest_of_each_project_the_oldest_first(self):
+        many = self.rows(5, 'greedy', age=30)
+        one, = self.rows(1, 'modest', age=10)
+        other, = self.rows(1, 'other', age=20)
+        self.assertEqual([(many[0], 0, True), (other, 0, False), (one, 0, False)],
+                         [(row.id, row.running, row.more) for row in self.due()])
+
+    def test_who_has_the_least_running_is_first(self):
+        many = self.rows(5, 'greedy', age=30)
+        few = self.rows(2, 'modest', age=20)
+        one, = self.rows(1, 'new')
+        for ident in (*many[:3], few[0]):
+            self.claim(ident, owner=f'process of {ident}')
+        self.assertEqual([(one, 0), (few[1], 1), (many[3], 3)], [(row.id, row.running) for row in self.due()])
+
+    def test_what_nobody_asked_for_takes_turns_too(self):
+        many = self.rows(5, 'greedy', age=30)
+        own = self.rows(2, None)
+        self.claim(many[0])
+        self.assertEqual([own[0], many[1]], self.found())
+
+    def test_what_runs_elsewhere_does_not_count(self):
+        other = self.rows(1, 'greedy', host=uuidutils.generate_uuid(), age=90)
+        fast, over, mine = self.rows(1, 'greedy', FAST, age=80), self.rows(1, 'greedy', age=70), self.rows(2, 'greedy', age=60)
+        modest = self.rows(1, 'modest')
+        self.claim(*other)
+        self.claim(*fast)
+        self.claim(*over, lease=-1)     # whoever that was is gone
+        self.assertEqual([(*over, 0, True), (*modest, 0, False)], [(row.id, row.running, row.more) for row in self.due()])
+        self.assertNotIn(mine[0], self.found())
+
+    def test_lanes_have_turns_of_their_own(self):
+        work, fast = self.rows(2, 'greedy', age=20), self.rows(2, 'greedy', FAST, age=10)
+        self.claim(work[0])
+        self.assertEqual([(fast[0], 0), (work[1], 1)], [(row.id, row.running) for row in self.due()])
+        self.assertEqual([work[1]], self.found([WORK]))
+        self.assertEqual([fast[0]], self.found([FAST]))
+
+    def test_scarce_hands_are_for_those_with_nothing_running(self):
+        work, fast, new = self.rows(2, 'greedy'), self.rows(2, 'greedy', FAST), self.rows(1, 'new')
+        self.claim(work[0])
+        self.claim(fast[0])
+        self.assertEqual([*new, fast[1]], self.found(scarce=[WORK]))
+        self.assertEqual([*new], self.found(scarce=[FAST, WORK]))
+
+    def test_what_is_not_due_or_in_the_way_hides_nothing(self):
+        hour = timeutils.utcnow() + datetime.timedelta(hours=1)
+        self.rows(3, 'a', next_run_at=hour)
+        serial, = self.rows(1, 'b', age=9, serial='one')
+        known, after = self.rows(1, 'b', age=8), self.rows(1, 'b', age=7)
+        self.assertEqual(after, self.found(skip=known, busy=['one', 'two', 'three']))
+        self.assertEqual([serial], self.found())
+
+    def test_no_more_than_asked_for(self):
+        for number in range(5):
+            self.rows(2, f'p{number}')
+        self.assertEqual(3, len(self.due(most=3)))
+
+    def test_an_operation_takes_the_turn_of_who_asked(self):
+        with self.db.writer() as conn:
+            begin(conn, self.service.context('greedy'), 'test', 'test', uuidutils.generate_uuid(), topic=TOPIC, host=self.host)
+            begin(conn, self.service.context('modest'), 'test', 'test', uuidutils.generate_uuid(), topic=TOPIC, host=self.host)
+        self.assertEqual(2, len(self.due()))
+
+
+class Cost(TurnsTest):
+    """A look costs as much with thousands of operations of one project as with ten."""
+
+    def test_a_backlog_is_not_read(self):
+        self.rows(20, 'greedy', age=900)
+        for number in range(9):
+            self.rows(1, f'modest{number}')
+        few = self.effort()
+        self.rows(5000, 'greedy', age=800)
+        many = self.effort()
+        self.assertLess(many, 3 * few + 100)
+        self.assertGreater(many, few / 3, 'it is not measured')
+
+    def effort(self):
+        """Return how much the database does for a look, in whatever it counts."""
+        with self.db.writer() as conn:
+            if conn.dialect.name == 'mysql':
+                conn.exec_driver_sql('ANALYZE TABLE operations')     # as it does by itself, some seconds later
+        with self.db.reader() as conn:
+            return getattr(self, f'_effort_{conn.dialect.name}')(conn)
+
+    def look(self, conn):
+        self.assertEqual(10, len(turns.due(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'], busy=['y'])))
+
+    def _effort_sqlite(self, conn):
+        steps = []
+        conn.connection.driver_connection.set_progress_handler(lambda: steps.append(1) and None, 10)
+        try:
+            self.look(conn)
+        finally:
+            conn.connection.driver_connection.set_progress_handler(None, 0)
+        return len(steps)
+
+    def _effort_mysql(self, conn):
+        def reads():
+            return sum(int(value) for _, value in conn.exec_driver_sql("SHOW SESSION STATUS LIKE 'Handler_read%%'"))
+        before = reads()
+        self.look(conn)
+        return reads() - before
+
+    def _effort_postgresql(self, conn):
+        def explained(conn, cursor, statement, parameters, context, executemany):
+            return f'EXPLAIN (ANALYZE, FORMAT JSON) {statement}', parameters
+        sa.event.listen(conn, 'before_cursor_execute', explained, retval=True)
+        plan = conn.execute(turns._query('postgresql', (WORK, FAST), (), 2)._statement, {
+            'topic': TOPIC, 'host': self.host, 'now': timeutils.utcnow(), 'most': 20,
+            **turns._numbered('skip', ['x'], 2), **turns._numbered('busy', ['y'], 2)}).scalar()
+        return _read(plan[0]['Plan'])
+
+
+def _read(node):
+    """Return how many rows a plan of PostgreSQL has read."""
+    read = node['Actual Rows'] + node.get('Rows Removed by Filter', 0) + node.get('Rows Removed by Join Filter', 0)
+    return int(read * node['Actual Loops']) + sum(map(_read, node.get('Plans', ())))
+
+
+class Upgraded(test_migrations.MigrationTest):
+    """Work that waited through the upgrade takes the turn of who asked for it."""
+
+    def test_what_waits_has_a_turn(self):
+        migrate.upgrade(self.db, '0016')
+        now = timeutils.utcnow()
+        with self.db.writer() as conn:
+            conn.execute(sa.insert(sa.table('operations', *map(sa.column, OLD))), [
+                dict(zip(OLD, (ident, now, 'test', 'test', ident, project, TOPIC, 'h', WORK, 'open', '{}', now), strict=True))
+                for ident, project in (('a', 'p'), ('b', None))])
+        migrate.upgrade(self.db)
+        with self.db.reader() as conn:
+            found = conn.execute(sa.select(models.operations.c.id, models.operations.c.turn_of))
+            self.assertEqual({('a', 'p'), ('b', '')}, {tuple(row) for row in found})
+            self.assertEqual({'a', 'b'}, {row.id for row in turns.due(conn, TOPIC, 'h', 10, [WORK])})
+
+
+class Runners(TurnsTest):
+    """Runners with four hands for work, of which one is reserved; looking when they are woken, at once if need be."""
+
+    def setUp(self):
+        super().setUp()
+        conf = self.service.services.conf
+        for name, value in (('poll_interval', 0.1), ('workers', 4), ('fast_workers', 2)):
+            conf.set_override(name, value, 'operations')
+            self.addCleanup(conf.clear_override, name, 'operations')
+        self.began, self.ended, self.lock = [], set(), threading.Condition()
+        self.addCleanup(self.let_go)
+
+    def runner(self):
+        """Return a runner that was started. Its work waits until it is let go."""
+        runner = Runner(self.service.services, TOPIC, self.host,
+                        [Plan('test', (Step(self.work),), lambda conn, work: None, lambda conn, work, error: None)], None)
+        self.addCleanup(runner.stop)
+        self.addCleanup(self.let_go)
+        runner.start()
+        return runner
+
+    def work(self, work):
+        with self.lock:
+            self.began.append(work.op.id)
+            self.lock.wait_for(lambda: None in self.ended or work.op.id in self.ended, 60)
+
+    def let_go(self, *idents):
+        """These end, or all."""
+        with self.lock:
+            self.ended.update(idents or [None])
+            self.lock.notify_all()
+
+    def until(self, count):
+        base.eventually(lambda: len(self.began) >= count, f'only {len(self.began)} of {count} have begun')
+
+    def test_one_project_does_not_get_the_last_hand(self):
+        many = self.rows(6, 'greedy', age=9)
+        runner = self.runner()
+        self.until(3)
+        for _ in range(3):
+            self.assertFalse(runner._look())
+        self.assertEqual({*many[:3]}, {*self.began})
+        modest = self.rows(2, 'modest')
+        runner.wake()
+        self.until(4)
+        self.assertEqual(modest[0], self.began[3])
+
+    def test_turns_are_taken(self):
+        """A hand that is free goes to who has fewer, and nobody is starved."""
+        many = self.rows(8, 'greedy', age=9)
+        self.runner()
+        self.until(3)
+        modest = self.rows(3, 'modest')
+        self.until(4)
+        self.let_go(*many[:2])          # each has one: by age
+        self.until(5)
+        self.let_go(modest[0])          # two and none
+        self.until(6)
+        self.assertEqual([modest[0], many[3], modest[1]], self.began[3:])
+        self.let_go()
+        self.until(11)
+        self.assertEqual({*many, *modest}, set(self.began))
+
+    def test_alone_a_project_gets_all_hands_that_are_not_kept(self):
+        self.service.services.conf.set_override('reserved_hands', 0, 'operations')
+        self.addCleanup(self.service.services.conf.clear_override, 'reserved_hands', 'operations')
+        many = self.rows(6, 'only')
+        self.runner()
+        self.until(4)
+        self.assertEqual({*many[:4]}, {*self.began})
+
+    def test_several_processes_of_one_queue(self):
+        """What one has claimed counts for the other."""
+        self.rows(3, 'greedy', age=9)
+        first = self.runner()
+        self.until(3)
+        first._stopped.set()            # it goes on with what it has, and claims no more
+        first._poke.set()
+        first._threads['poll'].join()
+        self.rows(4, 'greedy', age=8)
+        modest = self.rows(4, 'modest')
+        self.runner()
+        self.until(6)
+        # Three hands that are not reserved: modest has 0, 1 and 2 running, and greedy 3.
+        self.assertEqual({*modest[:3]}, {*self.began[3:]})
+
+    def test_reserved_hands_are_a_part_and_never_all(self):
+        self.assertEqual([0, 1, 1, 1, 2, 3, 4], [kept(hands, 33) for hands in (1, 2, 3, 4, 6, 8, 12)])
+        self.assertEqual([0, 1, 11], [kept(hands, 90) for hands in (1, 2, 12)])
+        self.assertEqual(0, kept(12, 0))

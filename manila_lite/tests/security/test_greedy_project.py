@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One project asks for more slow work than there are hands. Others get theirs done meanwhile.
+
+What is looked at is the order in which the backend is asked, never a time.
+"""
+
+from manila_lite.tests.functional import base
+
+#: More than the hands of a backend, of the scheduler, and of what the issue saw (28).
+BACKLOG = 40
+GRANTS = 10
+
+
+class Greedy(base.ServiceTest):
+    """A backend of default options, whose calls can be made to hang, or to take a while."""
+
+    BACKENDS = {'alpha': 'dummy_pool_size_gb = 1000'}
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.service.knob('alpha', '')
+        self.greedy, self.modest = self.caller(f'greedy-{self.id()}'), self.caller(f'modest-{self.id()}')
+
+    def asked(self, call):
+        """Return the ids that the backend was asked to do this for, in order."""
+        lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
+        return [words[1] for words in map(str.split, lines) if words[0] == call]
+
+    def instance(self, share):
+        [found] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return found['id']
+
+    def until_asked(self, call, ident):
+        base.eventually(lambda: ident in self.asked(call), f'{call} of {ident} has not begun')
+
+    def done(self, shares, status='available'):
+        for share in shares:
+            self.admin.wait(f'/shares/{share["id"]}', 'share', status, 60)
+
+    def test_creates_that_do_not_end(self):
+        """As many as the attacker is let hold are held for good. Another's create begins, and that of a third."""
+        self.service.knob('alpha', 'create_share:hang')
+        many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
+        base.eventually(lambda: {self.instance(share) for share in many} & set(self.asked('create_share')), 'none has begun')
+        for caller in (self.modest, self.caller(f'third-{self.id()}')):
+            share = caller.share(wait=None)
+            self.until_asked('create_share', self.instance(share))
+            many.append(share)
+        begun = {self.instance(share) for share in many[:BACKLOG]} & set(self.asked('create_share'))
+        conf = self.service.conf.operations
+        self.assertLessEqual(len(begun), conf.workers)
+        self.assertLess(len(begun), BACKLOG)
+        self.service.knob('alpha', '')
+        self.done(many)     # nobody is starved, nor is the attacker
+
+    def test_creates_that_are_slow(self):
+        """One that comes last is begun before most of the backlog is."""
+        self.service.knob('alpha', 'create_share:delay=0.1')
+        many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
+        share = self.modest.share()
+        before = self.asked('create_share').index(self.instance(share))
+        theirs = [self.asked('create_share').index(ident) for ident in map(self.instance, many)
+                  if ident in self.asked('create_share')]
+        self.service.knob('alpha', '')
+        self.done(many)
+        self.assertLess(sum(place < before for place in theirs), BACKLOG, 'the backlog was over')
+        self.assertTrue(set(self.asked('create_share')[before + 1:]) & set(map(self.instance, many)), 'the backlog was over')
+
+    def test_grants_that_do_not_end(self):
+        """The fast lane has turns of its own."""
+        many = [self.greedy.share(wait=None) for _ in range(GRANTS)]
+        share = self.modest.share()
+        self.done([*many, share])
+        self.service.knob('alpha', 'update_access:hang')
+        grant = {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'}
+        before = len(self.asked('update_access'))
+        for one in many:
+            self.assertEqual(200, self.greedy.action(one['id'], 'allow_access', grant)[0])
+        base.eventually(lambda: len(self.asked('update_access')) > before, 'none has begun')
+        self.assertEqual(200, self.modest.action(share['id'], 'allow_access', grant)[0])
+        self.until_asked('update_access', self.instance(share))
+        self.assertLess(len(self.asked('update_access')) - before, GRANTS)
+
+    def test_an_administrator_has_turns_too(self):
+        """What is asked for by hand while the attack goes on need not wait for its end."""
+        share = self.modest.share()
+        self.service.knob('alpha', 'create_share:hang')
+        many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
+        base.eventually(lambda: {self.instance(one) for one in many} & set(self.asked('create_share')), 'none has begun')
+        self.assertEqual(202, self.admin.action(share['id'], 'force_delete')[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.service.knob('alpha', '')
+        self.done(many)
+
+
+class GreedyAtTheScheduler(base.ServiceTest):
+    """Nobody places shares while the attacker asks for them; then somebody does."""
+
+    PARTS = ('share',)
+
+    def test_placing(self):
+        self.service.knob('alpha', 'create_share:hang')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        many = [self.caller('greedy').share(wait=None) for _ in range(BACKLOG)]
+        share = self.caller('modest').share(wait=None)
+        self.service.scheduler.start()
+        self.addCleanup(self.service.scheduler.stop)
+        base.eventually(lambda: all(self.placed_at(one) for one in [*many, share]), 'not all are placed')
+        before = [one for one in many if self.placed_at(one) < self.placed_at(share)]
+        self.assertLess(len(before), BACKLOG / 2)
+        self.service.knob('alpha', '')
+        for one in [*many, share]:
+            self.admin.wait(f'/shares/{one["id"]}', 'share', 'available', 60)
+
+    def placed_at(self, share):
+        """Return when the operation came to the backend's queue, or nothing if it has not."""
+        [operation] = self.admin.ok('GET', f'/operations?all_projects=1&resource_id={share["id"]}')['operations']
+        return operation['next_run_at'] if operation['host'] else None
