@@ -12,8 +12,8 @@ from pathlib import Path
 import report
 
 #: The cheapest first.
-NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'grants', 'migration',
-         'copying', 'handles', 'create')
+NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'fair', 'grants',
+         'migration', 'copying', 'handles', 'create')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:

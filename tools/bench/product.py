@@ -45,8 +45,7 @@ PIPE = subprocess.PIPE
 TICKS = os.sysconf('SC_CLK_TCK')
 
 _TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}}
-_HEADERS = {'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.86',
-            'Content-Type': 'application/json'}
+_HEADERS = {'X-OpenStack-Manila-API-Version': '2.86', 'Content-Type': 'application/json'}
 SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'bench', 'metadata': {'a': 'b'}}}
 
 
@@ -58,14 +57,15 @@ def free_port() -> int:
 
 
 class Client:
-    """One connection that stays open."""
+    """One connection of a project, which stays open."""
 
-    def __init__(self, port: int):
+    def __init__(self, port: int, project: str = 'p'):
         self._connection = http.client.HTTPConnection('127.0.0.1', port, timeout=120)
+        self._headers = _HEADERS | {'X-Auth-Token': f'u:{project}:admin,member,reader'}
 
     def ask(self, method: str, path: str, body: dict | None = None) -> dict:
         """Return the answer, which must not be an error."""
-        self._connection.request(method, f'/v2{path}', json.dumps(body) if body is not None else None, _HEADERS)
+        self._connection.request(method, f'/v2{path}', json.dumps(body) if body is not None else None, self._headers)
         answer = self._connection.getresponse()
         text = answer.read()
         if answer.status >= 400:
