@@ -116,6 +116,14 @@ class Shares:
         found = [Export(row['path'], bool(row.get('preferred'))) for row in rows]
         return sorted(found, key=lambda export: not export.preferred)
 
+    def shows_rules(self, who: Mapping[str, str], ident: str) -> bool:
+        """Say whether a user is shown the access rules of a share, as those who may change them are."""
+        try:
+            self._ask('GET', '/share-access-rules', who=who, params={'share_id': ident})
+        except (errors.NotFound, errors.Forbidden, errors.Invalid):
+            return False
+        return True
+
     # As the service user --------------------------------------------------------------------------
 
     def rules(self, share_id: str) -> list[Rule]:
@@ -173,6 +181,19 @@ class Shares:
             return str(self._ask('GET', f'/share-access-rules/{access_id}')['access']['share_id'])
         except errors.NotFound:
             return None
+
+
+def must_be_theirs(shares: Shares, ctx: Any, who: Mapping[str, str], share: Share) -> None:
+    """Who asks could give access to the share themselves: our service user, who is going to do it for them, could to any.
+
+    It is of their project; or they are administrators there as well as here. That a share is public lets others see it, and
+    no more.
+
+    :raises errors.Forbidden: they could not.
+    """
+    if share.project_id != ctx.project_id and not (ctx.is_admin and shares.shows_rules(who, share.id)):
+        raise errors.Forbidden(f'Share {share.id} is of another project, which lets others see it. Only that project can '
+                               'use it here.', code='share_of_another_project')
 
 
 def _rule(row: Mapping[str, Any], share_id: str) -> Rule:

@@ -2,7 +2,7 @@
 """What a user may ask of a server: guard, transition, row, wake-up, in one transaction."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -11,7 +11,7 @@ from manila_lite import errors, operations
 from manila_lite.context import RequestContext
 from manila_lite.db import operations as work
 from manila_lite.db import transitions
-from manila_lite.siblings.compute import networks, store
+from manila_lite.siblings.compute import images, networks, store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 TOPIC = 'compute'
@@ -88,8 +88,13 @@ def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, data: Mapping[str
                             data=dict(data))
 
 
-def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | None = None, **data: Any) -> None:
-    """The verb has begun. ``spec``: what the server shall be.
+def _nothing_more(conn: Any) -> dict[str, Any]:
+    return {}
+
+
+def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | None = None,
+          also: Callable[[Any], dict[str, Any]] = _nothing_more, **data: Any) -> None:
+    """The verb has begun. ``spec``: what the server shall be; ``also``: does more in the transaction, and returns data to add.
 
     :raises errors.WrongState: the server is in no status to begin it from.
     :raises errors.Conflict: it cannot, with what is attached to it.
@@ -97,7 +102,7 @@ def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | No
     with ctx.db.writer() as conn:
         transitions.begin(conn, SERVER, verb, row.id, **({} if spec is None else {'spec': dict(spec)}))
         _check_shares(verb, store.attachments(conn, (row.id,)))
-        wake = _work(conn, ctx, row, verb, data)
+        wake = _work(conn, ctx, row, verb, data | also(conn))
     wake.send(ctx)
 
 
@@ -167,10 +172,13 @@ def resize(ctx: RequestContext, row: Any, sizes: Mapping[str, int]) -> None:
 
 
 def create_image(ctx: RequestContext, row: Any, name: str) -> str:
-    """Return the name of the image of the server's disk, which is being made."""
+    """Return the name of the image of the server's disk, which is being made, for the server's project.
+
+    :raises errors.Exists: an image that the project sees has the name. :raises errors.OverQuota: it has too many.
+    """
     if not row.spec.get('image'):
         raise errors.Conflict('The server has no disk to make an image of.', code='no_disk')
-    begin(ctx, row, _on(row, 'image'), name=name)
+    begin(ctx, row, _on(row, 'image'), also=lambda conn: {'image': images.reserve(conn, ctx, row, name)}, name=name)
     return name
 
 

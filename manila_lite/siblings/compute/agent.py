@@ -10,13 +10,13 @@ from oslo_utils import timeutils
 from manila_lite import errors
 from manila_lite.db import migrate
 from manila_lite.db import operations as work
-from manila_lite.siblings.compute import load, server_plans, share_plans, store
+from manila_lite.siblings.compute import image_plans, load, server_plans, share_plans, store
 from manila_lite.siblings.compute.actions import TOPIC
 from manila_lite.siblings.compute.host import Host
 from manila_lite.siblings.compute.reconcile import Reconciler
 from manila_lite.worker import Worker
 
-PLANS = [*server_plans.PLANS, *share_plans.PLANS]
+PLANS = [*server_plans.PLANS, *share_plans.PLANS, *image_plans.PLANS]
 
 #: Seconds between looks for what is too old to be kept.
 _PURGE_EVERY = 3600.0
@@ -65,7 +65,8 @@ class Agent:
         can = self.host.driver.capabilities()
         with self.services.db.writer() as conn:
             store.report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
-                         protocols=sorted(can.protocols), networks=sorted(can.networks), address=self.host.address)
+                         protocols=sorted(can.protocols), networks=sorted(can.networks), images=sorted(can.images),
+                         address=self.host.address)
 
     def reconcile(self) -> None:
         """The host is as the database says, or soon will be."""

@@ -20,6 +20,7 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
     """Return the attachment, which is being made. ``who``: whose share it is, as the share service shall see it.
 
     :raises errors.NotFound: the caller may see no such share.
+    :raises errors.Forbidden: the caller may see it, and no more.
     :raises errors.Conflict: server, host or share is not as it must be.
     :raises errors.Unavailable: the share service does not answer; nothing was stored.
     """
@@ -27,7 +28,7 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
     with ctx.db.reader() as conn:
         host = store.host(conn, row.host)
     _host_can(host, row)
-    share, path = _wanted(ctx.services.shares, who, share_id)
+    share, path = _wanted(ctx, who, share_id)
     if share.protocol.upper() not in host.protocols:
         raise errors.Conflict(f'Share {share_id} is served by {share.protocol}, which host {row.host} cannot mount.',
                               code='share_protocol_not_supported')
@@ -81,13 +82,15 @@ def _host_can(host: Any, row: Any) -> None:
                               'with shared_memory.', code='no_shared_memory')
 
 
-def _wanted(shares: Any, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
+def _wanted(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
     """Return the share, and the path to mount, with the rights of its user."""
+    shares = ctx.services.shares
     try:
         share = shares.share(who, share_id)
         found = shares.exports(who, share_id)
     except (errors.NotFound, errors.Invalid, errors.Forbidden):
         raise errors.NotFound.of('share', share_id) from None
+    share_service.must_be_theirs(shares, ctx, who, share)
     if share.status != 'available':
         raise errors.Conflict(f'Share {share_id} is {share.status}, and must be available.', code='share_not_available')
     path = share_service.preferred(found)

@@ -8,7 +8,7 @@ from manila_lite import errors
 from manila_lite.api.contract.fields import Field, View
 from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import actions, attaching, networks, policies, store
+from manila_lite.siblings.compute import actions, attaching, images, networks, policies, store
 from manila_lite.siblings.compute.states import SHOWN
 
 #: Most events that are shown of a server.
@@ -129,6 +129,23 @@ def events(req: Request) -> list[Any]:
     row = _row(req)
     with req.ctx.db.reader() as conn:
         return store.events(conn, row.id, _EVENTS)
+
+
+# Images ---------------------------------------------------------------------------------------
+
+def image_index(req: Request) -> list[Any]:
+    """Return the images that the project sees."""
+    return images.everything(req.ctx)
+
+
+def image_show(req: Request) -> Any:
+    """Return an image."""
+    return images.get(req.ctx, req.params['image_id'])
+
+
+def image_delete(req: Request) -> None:
+    """The image is being deleted."""
+    images.delete(req.ctx, req.params['image_id'])
 
 
 # Shares ---------------------------------------------------------------------------------------

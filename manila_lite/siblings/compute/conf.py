@@ -9,8 +9,9 @@ from manila_lite.siblings import options
 COMPUTE = [
     *options.http(8774),
     cfg.StrOpt('driver', default='qemu', help='The hypervisor of this host, by its entry point.'),
-    cfg.StrOpt('images', help='Directory of the disk images, kernels and initial RAM disks that servers may boot from, and '
-                              'of the images made of servers. By default images below state.'),
+    cfg.StrOpt('images', help='Directory of the disk images, kernels and initial RAM disks that servers of all projects may '
+                              'boot from. Images made of servers are in folders below it, one for each project, which '
+                              'belong to the service. Set it where hosts share a directory. By default images below state.'),
     cfg.StrOpt('state', help='Directory for what belongs to the servers of this host. By default compute below state_path.'),
     cfg.StrOpt('networks_file', help='YAML file of the networks that servers can be on: a list "networks" of id and cidr, and, '
                                      'if they differ from the defaults, name, gateway, mtu and ranges. Default: no networks.'),
@@ -21,6 +22,8 @@ COMPUTE = [
     cfg.FloatOpt('console_timeout', default=15.0, min=1.0, help='Seconds that a request for the console waits for the host.'),
     cfg.IntOpt('max_attachments', default=16, min=1, help='Shares that one server may have.'),
     cfg.IntOpt('max_servers', default=100, min=1, help='Servers that one project may have.'),
+    cfg.IntOpt('max_images', default=20, min=0, help='Images that one project may have made of its servers. Each may be as '
+                                                     'large as a disk: lower it where the directory of images is small.'),
     cfg.IntOpt('max_memory', default=1 << 16, min=32, help='Largest memory of a server, in MiB.'),
     cfg.IntOpt('max_vcpus', default=16, min=1, help='Most processors of a server.'),
     cfg.BoolOpt('resume_guests', default=False, help='Servers that ran when the host went down are started again with the '

@@ -41,6 +41,12 @@ def _name(value: str) -> str:
 _file = _matching(_FILE, 'the name of a file')
 
 
+def _image_name(value: str) -> str:
+    if value.endswith('.qcow2'):
+        raise ValueError('is an image of another format: that of a disk is raw, so its name cannot end in .qcow2')
+    return _file(value)
+
+
 def _time(key: str) -> Any:
     return lambda row, req: getattr(row, key).strftime('%Y-%m-%dT%H:%M:%SZ')
 
@@ -150,7 +156,7 @@ _SERVERS = [
         Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),)), view=One(SERVER)),
     _action('resize', calls.resize, _RULE % 'resize', Body('resize', _SIZES)),
     _action('createImage', calls.create_image, _RULE % 'create_image', Body('createImage', (
-        Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_file),
+        Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_image_name),
         Field('metadata', _OBJECT))), view=Plain(shapes.ID, 'image_id')),
     _action('os-getConsoleOutput', calls.console, 'os_compute_api:os-console-output', Body('os-getConsoleOutput', (
         Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),), optional=True),
@@ -185,4 +191,20 @@ _SHARES = [
     Op('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
 ]
 
-OPS = [*_SERVERS, *_SHARES]
+#: As Nova had them up to 2.35. There is no image service here, so they go on.
+_BRIEF_IMAGE = (Field('id', shapes.ID, read='name'), Field('name', shapes.ID))
+_IMAGE = (*_BRIEF_IMAGE, Field('status', shapes.ID), Field('created', _NULL), Field('updated', _NULL),
+          Field('progress', shapes.COUNT), Field('minDisk', shapes.COUNT, read=Always(0)),
+          Field('minRam', shapes.COUNT, read=Always(0)), Field('metadata', _OBJECT, read=Always({})),
+          # Not Nova's.
+          Field('public', shapes.BOOLEAN))
+_IMAGE_RULE = 'os_compute_api:images:%s'
+
+_IMAGES = [
+    Op('GET', '/images', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _BRIEF_IMAGE))),
+    Op('GET', '/images/detail', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _IMAGE))),
+    Op('GET', '/images/{image_id}', calls.image_show, _IMAGE_RULE % 'show', view=One(calls.view('image', 'images', _IMAGE))),
+    Op('DELETE', '/images/{image_id}', calls.image_delete, _IMAGE_RULE % 'delete', ok=204),
+]
+
+OPS = [*_SERVERS, *_SHARES, *_IMAGES]

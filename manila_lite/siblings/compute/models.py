@@ -8,8 +8,8 @@ from manila_lite.siblings import grants, schema
 
 metadata = schema.metadata()
 
-#: What each host says of itself: whether its servers can have shares, the address that rules must let in, and the ids of the
-#: networks that its servers can be on.
+#: What each host says of itself: whether its servers can have shares, the address that rules must let in, the ids of the
+#: networks that its servers can be on, and the names of the images that its operator has for all.
 hosts = sa.Table(
     'hosts', metadata, sa.Column('host', Name, primary_key=True), *times(),
     flag('virtiofs'),
@@ -17,6 +17,7 @@ hosts = sa.Table(
     sa.Column('protocols', Json, nullable=False),
     sa.Column('address', sa.String(255), nullable=False),
     sa.Column('networks', Json),
+    sa.Column('images', Json),
     sa.Column('reported_at', Time, nullable=False),
 )
 
@@ -41,6 +42,17 @@ server_addresses = sa.Table(
     sa.Column('mac', sa.String(17), nullable=False),
     sa.UniqueConstraint('network', 'address'),
     sa.UniqueConstraint('mac'),
+)
+
+#: Images that were made of servers. Each is its project's, which has the name once. ``ready``: the file is whole.
+server_images = sa.Table(
+    'server_images', metadata, ident(), *times(),
+    sa.Column('project_id', Name, nullable=False),
+    sa.Column('name', Name, nullable=False),
+    sa.Column('host', Name, nullable=False),
+    sa.Column('server_id', Id, nullable=False, index=True),
+    flag('ready'),
+    sa.UniqueConstraint('project_id', 'name'),
 )
 
 share_attachments = sa.Table(

@@ -4,6 +4,7 @@
 from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
 
 _SERVERS = 'os_compute_api:servers:%s'
+_IMAGES = 'os_compute_api:images:%s'
 _SHARES = 'os_compute_api:os-server-shares:%s'
 _ACTION = 'POST /servers/{server_id}/action'
 
@@ -25,6 +26,10 @@ RULES = [
         ('start', 'Start a server.'), ('stop', 'Stop a server.'), ('reboot', 'Reboot a server.'),
         ('rebuild', 'Make its disk anew.'), ('resize', 'Give it more or less.'),
         ('create_image', 'Make an image of its disk.'))),
+    rule(_IMAGES % 'index', READER, 'List images: those of the operator, and those made of servers.', 'GET /images',
+         'GET /images/detail'),
+    rule(_IMAGES % 'show', READER, 'Show an image.', 'GET /images/{image_id}'),
+    rule(_IMAGES % 'delete', MEMBER, 'Delete an image that was made of a server.', 'DELETE /images/{image_id}'),
     rule('os_compute_api:os-console-output', MEMBER, 'Read its console.', _ACTION),
     rule('os_compute_api:os-suspend-server:suspend', MEMBER, 'Suspend a server.', _ACTION),
     rule('os_compute_api:os-suspend-server:resume', MEMBER, 'Resume a server.', _ACTION),

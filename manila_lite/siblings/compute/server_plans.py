@@ -157,6 +157,7 @@ def _deleted(conn: Any, work: Work) -> None:
         notices.tell(conn, work, 'share_detach.end', row)
     transitions.remove(conn, ATTACHMENT, [row.id for row in rows], 'detaching')
     store.free(conn, work.resource_id)
+    store.drop_drafts(conn, work.resource_id)
     transitions.finish(conn, SERVER, 'delete', work.resource_id)
 
 
@@ -169,6 +170,16 @@ def _failed(conn: Any, work: Work, error: Exception) -> None:
 
 def _not_resized(conn: Any, work: Work, error: Exception) -> None:
     store.note_server(conn, work.resource_id, spec=work.data['before'])
+    _failed(conn, work, error)
+
+
+def _imaged(conn: Any, work: Work) -> None:
+    store.image_is_ready(conn, work.data['image'])
+    _done(conn, work)
+
+
+def _not_imaged(conn: Any, work: Work, error: Exception) -> None:
+    store.drop_image(conn, work.data['image'])
     _failed(conn, work, error)
 
 
@@ -193,7 +204,7 @@ PLANS = [
     _plan('resume', Step(_resume)),
     *(_plan(f'rebuild{on}', Step(_pause), Step(_rebuild), Step(_go_on)) for on in ('', '_on')),
     *(_plan(f'resize{on}', Step(_pause), Step(_resize), Step(_go_on), failed=_not_resized) for on in ('', '_on')),
-    *(_plan(f'image{on}', Step(_pause), Step(_image), Step(_go_on)) for on in ('', '_on')),
+    *(_plan(f'image{on}', Step(_pause), Step(_image), Step(_go_on), done=_imaged, failed=_not_imaged) for on in ('', '_on')),
     _plan('console', Step(_console), done=_nothing, failed=_nothing),
     _plan('delete', Step(_destroy), Step(share_plans.unmount), Step(_let_go), Step(share_plans.release), done=_deleted),
 ]

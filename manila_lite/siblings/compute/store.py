@@ -25,6 +25,7 @@ _hosts = models.hosts
 _services = house.services
 _operations = house.operations
 _events = models.server_events
+_images = models.server_images
 
 transitions.register(SERVER, _servers)
 transitions.register(ATTACHMENT, _attachments)
@@ -129,6 +130,50 @@ def take(conn: Connection, server_id: str, network: str, address: str, mac: str)
 def free(conn: Connection, server_id: str) -> None:
     """The server has no addresses."""
     conn.execute(_addresses.delete().where(_addresses.c.server_id == server_id))
+
+
+# Images ---------------------------------------------------------------------------------------
+
+def public_images(conn: Connection) -> set[str]:
+    """Return the names of the images that operators have for all, on any host."""
+    return {name for names in conn.execute(sa.select(_hosts.c.images)).scalars() for name in names or ()}
+
+
+def images(conn: Connection, project_id: str) -> list[Row]:
+    """Return the images that were made of a project's servers, and those that are being made, by name."""
+    return list(conn.execute(sa.select(_images).where(_images.c.project_id == project_id).order_by(_images.c.name)))
+
+
+def find_image(conn: Connection, ident: str) -> Row | None:
+    """Return an image by its id, or nothing."""
+    return conn.execute(sa.select(_images).where(_images.c.id == ident)).first()
+
+
+def reserve_image(conn: Connection, row: Any, name: str) -> str:
+    """The name is the server's project's, for an image that is being made. Returns the image's id.
+
+    :raises errors.Exists: the project has one of that name.
+    """
+    ident = uuidutils.generate_uuid()
+    if not insert_ignore(conn, _images, {'id': ident, 'project_id': row.project_id, 'name': name, 'host': row.host,
+                                         'server_id': row.id}):
+        raise errors.Exists(f'There is an image {name} already.', code='image_exists')
+    return ident
+
+
+def image_is_ready(conn: Connection, ident: str) -> None:
+    """The image is whole."""
+    conn.execute(_images.update().where(_images.c.id == ident).values(ready=True))
+
+
+def drop_image(conn: Connection, ident: str) -> None:
+    """There is no such image."""
+    conn.execute(_images.delete().where(_images.c.id == ident))
+
+
+def drop_drafts(conn: Connection, server_id: str) -> None:
+    """What was being made of a server, and is not whole, is none."""
+    conn.execute(_images.delete().where(_images.c.server_id == server_id, _images.c.ready.is_(False)))
 
 
 # Attachments ----------------------------------------------------------------------------------

@@ -6,16 +6,17 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from manila_lite import errors
+from manila_lite.context import RequestContext
 from manila_lite.siblings.dataproc.validation import InvalidReference
-from manila_lite.siblings.shares import Share, Shares, preferred
+from manila_lite.siblings.shares import Share, must_be_theirs, preferred
 
 _AT_ONCE = 8
 _MISSING = 'share_service_missing'
 
 
-def check(shares: Shares, who: Mapping[str, str], named: Iterable[Mapping[str, Any]], protocols: Collection[str], *,
+def check(ctx: RequestContext, who: Mapping[str, str], named: Iterable[Mapping[str, Any]], protocols: Collection[str], *,
           exports: bool = False) -> dict[str, dict[str, str]]:
-    """Every share that is named is there for the user, is ready, and of one of the protocols that can be mounted.
+    """Every share that is named is the user's to give access to, is ready, and of one of the protocols that can be mounted.
 
     Returns for each its protocol, and with ``exports`` where it is mounted from: later nobody asks in the user's name.
 
@@ -26,12 +27,14 @@ def check(shares: Shares, who: Mapping[str, str], named: Iterable[Mapping[str, A
     if not idents:
         return {}
     with concurrent.futures.ThreadPoolExecutor(min(_AT_ONCE, len(idents))) as pool:
-        return dict(zip(idents, pool.map(lambda ident: _ask(shares, who, ident, protocols, exports), idents), strict=True))
+        return dict(zip(idents, pool.map(lambda ident: _ask(ctx, who, ident, protocols, exports), idents), strict=True))
 
 
-def _ask(shares: Shares, who: Mapping[str, str], ident: str, protocols: Collection[str], exports: bool) -> dict[str, str]:
+def _ask(ctx: RequestContext, who: Mapping[str, str], ident: str, protocols: Collection[str], exports: bool) -> dict[str, str]:
+    shares = ctx.services.shares
     try:
         share = shares.share(who, ident)
+        _must_be_theirs(ctx, who, share)
         _fits(share, protocols)
         found = {'protocol': share.protocol.upper()}
         if exports:
@@ -45,6 +48,13 @@ def _ask(shares: Shares, who: Mapping[str, str], ident: str, protocols: Collecti
         if bad.code == _MISSING:
             raise InvalidReference(f'shares: there is no share service (shared-file-system) in the catalog: {bad}') from None
         raise
+
+
+def _must_be_theirs(ctx: RequestContext, who: Mapping[str, str], share: Share) -> None:
+    try:
+        must_be_theirs(ctx.services.shares, ctx, who, share)
+    except errors.Forbidden as refused:
+        raise InvalidReference(f'shares: {refused}') from None
 
 
 def _fits(share: Share, protocols: Collection[str]) -> None:

@@ -40,14 +40,13 @@ def grow(disk: Path, gib: int) -> None:
         os.truncate(disk, gib * _GIB)
 
 
-def keep(disk: Path, image: Path) -> None:
-    """The image has the content of the disk; it appears when it is whole.
+def keep(disk: Path, image: Path, draft: Path) -> None:
+    """The image has the content of the disk; it appears when it is whole. ``draft``: what it is called until then, beside it.
 
     :raises errors.Final: by its name it would be taken for another format.
     """
     if image.suffix == _QCOW2:
         raise errors.Final(f'An image of a disk is raw, so its name cannot end in {_QCOW2}.')
-    draft = image.with_name(f'.{image.name}.new')
     _copy(disk, draft)
     os.replace(draft, image)
 

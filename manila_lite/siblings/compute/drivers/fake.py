@@ -33,6 +33,7 @@ class FakeDriver(InstanceDriver):
         cfg.BoolOpt('shared_memory', default=True, help='Whether the host says that guests may share their memory.'),
         cfg.ListOpt('protocols', default=['NFS'], help='Protocols of shares that the host says it can mount.'),
         cfg.ListOpt('networks', default=[], help='Ids of the networks that the host says its servers can be on.'),
+        cfg.ListOpt('images', default=[], help='Names of the images that the host says its operator has.'),
     )
 
     def __init__(self, conf: cfg.ConfigOpts):
@@ -43,7 +44,8 @@ class FakeDriver(InstanceDriver):
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
         own = self.conf[self.GROUP]
-        return Capabilities(own.virtiofs, own.shared_memory, frozenset(own.protocols), frozenset(own.networks))
+        return Capabilities(own.virtiofs, own.shared_memory, frozenset(own.protocols), frozenset(own.networks),
+                            frozenset(own.images))
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -103,7 +105,12 @@ class FakeDriver(InstanceDriver):
     def create_image(self, server: Server, name: str) -> None:
         """See ``InstanceDriver.create_image``."""
         with self._call('create_image', server.id, name) as known:
-            known['images'] = sorted({*known['images'], name})
+            known['images'] = sorted({*known['images'], f'{server.project_id}/{name}'})
+
+    def delete_image(self, project_id: str, name: str) -> None:
+        """See ``InstanceDriver.delete_image``."""
+        with self._call('delete_image', name) as known:
+            known['images'] = [one for one in known['images'] if one != f'{project_id}/{name}']
 
     def console(self, server: Server, lines: int | None = None) -> str:
         """See ``InstanceDriver.console``."""

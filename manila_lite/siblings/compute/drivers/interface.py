@@ -31,7 +31,8 @@ class Nic:
 @dataclasses.dataclass(frozen=True)
 class Server:
     """A server as its owner asked for it. Files are named as in the directory ``[compute] images``, checked to have no
-    directory in them: a disk image, or a kernel with an initrd; both, where a disk goes with a kernel.
+    directory in them: a disk image, or a kernel with an initrd; both, where a disk goes with a kernel. A disk image may also be
+    one that was made of a server of the same project, and of no other one.
 
     ``memory`` is in MiB, ``disk`` in GiB (0: as large as the image). ``shared_memory``: other processes may map the
     guest's memory, which virtiofs needs.
@@ -81,12 +82,14 @@ class Seen:
 
 @dataclasses.dataclass(frozen=True)
 class Capabilities:
-    """What the host can do. ``protocols``: of shares that it can mount; ``networks``: ids of those that servers can be on."""
+    """What the host can do. ``protocols``: of shares that it can mount; ``networks``: ids of those that servers can be on;
+    ``images``: names of those that the operator has for all."""
 
     virtiofs: bool
     shared_memory: bool
     protocols: frozenset[str] = frozenset({'NFS'})
     networks: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
 
 
 class InstanceDriver(abc.ABC):
@@ -154,7 +157,12 @@ class InstanceDriver(abc.ABC):
 
     @abc.abstractmethod
     def create_image(self, server: Server, name: str) -> None:
-        """A disk image of this name is in ``[compute] images``, whole or not at all. The server is off when asked."""
+        """A disk image of this name is the server's project's, whole or not at all. The server is off when asked. No other
+        image of the project has the name, as the caller knows; those of the operator stay as they are."""
+
+    @abc.abstractmethod
+    def delete_image(self, project_id: str, name: str) -> None:
+        """The image that was made of a server of the project is gone."""
 
     @abc.abstractmethod
     def console(self, server: Server, lines: int | None = None) -> str:

@@ -5,7 +5,6 @@ Talks to libvirt through ``virsh``, so that there is no binding to match with th
 of itself it reads from its config drive.
 """
 
-import shutil
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -15,7 +14,7 @@ from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.drivers.linux.run import CommandFailed, run
-from manila_lite.siblings.compute.drivers import libvirt_xml, local, qemu_host
+from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host
 from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 
@@ -69,7 +68,8 @@ class LibvirtDriver(LocalServers):
 
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
-        return Capabilities(virtiofs=self._virtiofs, shared_memory=True, networks=frozenset(self._conf.bridges))
+        return Capabilities(virtiofs=self._virtiofs, shared_memory=True, networks=frozenset(self._conf.bridges),
+                            images=image_files.public(self.images))
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class LibvirtDriver(LocalServers):
         self.power_off(server, hard=True)
         if self._info(server):
             self._virsh('undefine', '--managed-save', _PREFIX + server.id)
-        shutil.rmtree(self.files(server).folder, ignore_errors=True)
+        self.clear(server)
 
     def _links(self, server: Server, shares: tuple[Share, ...]) -> dict[str, Path]:
         """Return a name of its own for each mount, by the share's id: it tells which virtiofsd is which server's."""

@@ -2,13 +2,14 @@
 """What of a server lies on this host: its disk, its console, its config drive. Whoever runs the guest."""
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from oslo_config import cfg
 
 from manila_lite import errors
-from manila_lite.siblings.compute.drivers import config_drive, disks, metadata
+from manila_lite.siblings.compute.drivers import config_drive, disks, image_files, metadata
 from manila_lite.siblings.compute.drivers.interface import Nic, Server, Share
 from manila_lite.siblings.compute.drivers.mounts import OPTIONS as MOUNTS
 from manila_lite.siblings.compute.drivers.mounts import HostMounts
@@ -78,7 +79,7 @@ class LocalServers(HostMounts):
             if name and not (self.images / name).is_file():
                 raise errors.Final(f'There is no image {name}.')
         if server.image and not files.disk.exists():
-            disks.make(self.images / server.image, files.disk, server.disk)
+            disks.make(image_files.find(self.images, server.project_id, server.image), files.disk, server.disk)
 
     def bridge(self, nic: Nic) -> str:
         """Return the bridge that an interface is plugged into. :raises errors.Final: there is none."""
@@ -111,7 +112,22 @@ class LocalServers(HostMounts):
         """
         if not server.image:
             raise errors.Final('The server has no disk to make an image of.')
-        disks.keep(self.files(server).disk, self.images / name)
+        draft = self._draft(server)
+        draft.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        disks.keep(self.files(server).disk, draft.with_name(name), draft)
+
+    def delete_image(self, project_id: str, name: str) -> None:
+        """See ``InstanceDriver.delete_image``."""
+        (image_files.own(self.images, project_id) / name).unlink(missing_ok=True)
+
+    def _draft(self, server: Server) -> Path:
+        """Return where an image of the server is while it is not whole: no image can have this name."""
+        return image_files.own(self.images, server.project_id) / f'.{server.id}.new'
+
+    def clear(self, server: Server) -> None:
+        """No file of the server is left."""
+        self._draft(server).unlink(missing_ok=True)
+        shutil.rmtree(self.files(server).folder, ignore_errors=True)
 
     def console(self, server: Server, lines: int | None = None) -> str:
         """See ``InstanceDriver.console``."""

@@ -7,14 +7,13 @@ that needs ``KillMode=process`` in the agent's unit.
 """
 
 import os
-import shutil
 
 from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.drivers.linux.daemon import Daemon
 from manila_lite.drivers.linux.run import run as command
-from manila_lite.siblings.compute.drivers import metadata, qemu_host, qemu_words
+from manila_lite.siblings.compute.drivers import image_files, metadata, qemu_host, qemu_words
 from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
@@ -56,7 +55,8 @@ class QemuDriver(LocalServers):
 
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
-        return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True, networks=frozenset(self._conf.bridges))
+        return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True, networks=frozenset(self._conf.bridges),
+                            images=image_files.public(self.images))
 
     def _run(self, server: Server) -> Run:
         return Run(self.files(server), self._daemons, self._conf.start_timeout)
@@ -67,7 +67,7 @@ class QemuDriver(LocalServers):
         """See ``InstanceDriver.destroy``."""
         self._run(server).clear()
         self._metadata.end(self.files(server).metadata)
-        shutil.rmtree(self.files(server).folder, ignore_errors=True)
+        self.clear(server)
 
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
         """See ``InstanceDriver.power_on``."""

@@ -145,7 +145,8 @@ class Contract:
 
     def test_disks(self):
         self.driver.create_image(self.server, 'copy')
-        self.driver.create_image(self.server, 'copy')
+        for _ in range(2):
+            self.driver.delete_image(self.server.project_id, 'copy')
         self.driver.rebuild(self.server)
         self.driver.resize(Server(self.server.id, 'p', 'n', 64, 1, image='halt', disk=1))
         self.driver.power_on(self.server, ())

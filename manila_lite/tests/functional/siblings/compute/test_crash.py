@@ -43,6 +43,7 @@ ASKED = {
     'server.image_on': ('active', False, {'createImage': {'name': 'image'}}, 'active'),
     'server.console': ('stopped', False, {'os-getConsoleOutput': {}}, 'stopped'),
     'server.delete': ('active', True, 'DELETE', 'gone'),
+    'image.delete': ('stopped', False, 'FORGET', 'gone'),
     'attachment.attach': ('stopped', False, 'ATTACH', 'inactive'),
     'attachment.detach': ('stopped', True, 'DETACH', 'gone'),
 }
@@ -126,6 +127,11 @@ class Killed(killed.Victims, ShareServiceTest):
                 {'id': story.server, 'project_id': story.project, 'user_id': 'u', 'name': 's', 'host': 'here',
                  'status': first[story.server], 'spec': _SPEC, 'created_at': timeutils.utcnow()}
                 for story in told if first[story.server]])
+            for story in told:
+                if story.kind == 'image.delete':
+                    conn.execute(models.server_images.insert(), {
+                        'id': uuidutils.generate_uuid(), 'project_id': story.project, 'name': 'old', 'host': 'here',
+                        'server_id': story.server, 'ready': True, 'created_at': timeutils.utcnow()})
         found = {ident: {'power': power[status], 'shares': {}, 'console': ''} for ident, status in first.items() if status}
         self.compute.folder.mkdir(parents=True, exist_ok=True)
         (self.compute.folder / 'records.json').write_text(json.dumps({'servers': found, 'mounts': {}, 'images': []}))
@@ -137,6 +143,8 @@ class Killed(killed.Victims, ShareServiceTest):
             story.server = me.ok('POST', '/servers', {'server': {'name': 's', 'imageRef': 'disk'}})['server']['id']
         elif request == 'DELETE':
             me.ok('DELETE', f'/servers/{story.server}')
+        elif request == 'FORGET':
+            me.ok('DELETE', '/images/old')
         elif request == 'ATTACH':
             me.attach(story.server, story.share, until=None)
         elif request == 'DETACH':
@@ -191,6 +199,8 @@ class Killed(killed.Victims, ShareServiceTest):
     def ended(self, story, servers, attached):
         if story.kind.startswith('attachment.'):
             return next((one.status for one in attached if one.server_id == story.server), 'gone')
+        if story.kind.startswith('image.'):
+            return self.me(story).call('GET', '/images/old')[0] == 404 and 'gone'
         return servers[story.server].status if story.server in servers else 'gone'
 
 

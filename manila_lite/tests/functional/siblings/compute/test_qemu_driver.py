@@ -163,7 +163,7 @@ class Qemu(QemuCase, testtools.TestCase):
         disk = self.folder / 's' / 'servers' / self.server.id / 'disk'
         disk.write_bytes(b'written by the guest')
         self.driver.create_image(self.server, 'copy')
-        self.assertEqual(b'written by the guest', (self.folder / 'images' / 'copy').read_bytes())
+        self.assertEqual(b'written by the guest', (self.folder / 'images' / 'projects' / 'p' / 'copy').read_bytes())
         self.assertRaises(errors.Final, self.driver.create_image, self.server, 'disk.qcow2')
         self.driver.rebuild(self.server)
         self.assertEqual(driver_contract.HALT, disk.read_bytes())

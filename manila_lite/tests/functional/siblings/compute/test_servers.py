@@ -88,7 +88,7 @@ class LifeTest(ComputeTest):
         self.assertEqual(128, self.me.wait(server, 'ACTIVE')['flavor']['ram'])
         self.assertEqual('mine', self.me.act(server, 'createImage', {'name': 'mine'})['image_id'])
         self.me.wait(server, 'ACTIVE')
-        self.assertIn('mine', self.compute.records()['images'])
+        self.assertIn(f'{self.project}/mine', self.compute.records()['images'])
         self.assertEqual('running', self.compute.records()['servers'][server]['power'])
         admin = self.on_compute(self.project, 'admin,member')
         for action in ('shelve', 'os-migrateLive', 'evacuate', 'migrate'):
@@ -132,7 +132,8 @@ class RefusalTest(ComputeTest):
         path = f'/servers/{server}/action'
         self.assertEqual((404, 'no_such_action'), self.me.refused('POST', path, {'fly': None}))
         for body in ({}, {'reboot': {}}, {'reboot': {'type': 'odd'}}, {'resize': {}}, {'resize': {'memory': 1 << 29}},
-                     {'createImage': {'name': '../x'}}, {'os-getConsoleOutput': {'length': 'x'}},
+                     {'createImage': {'name': '../x'}}, {'createImage': {'name': 'x.qcow2'}},
+                     {'os-getConsoleOutput': {'length': 'x'}},
                      {'rebuild': {'imageRef': 'a/b'}}):
             self.assertEqual(400, self.me.refused('POST', path, body)[0], body)
         self.assertEqual((409, 'no_disk'), self.me.refused('POST', path, {'rebuild': {}}))

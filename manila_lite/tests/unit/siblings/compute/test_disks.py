@@ -41,9 +41,9 @@ class Disks(testtools.TestCase):
 
     def test_an_image_is_a_copy(self):
         self.disk.write_bytes(b'disk')
-        disks.keep(self.disk, self.image)
+        disks.keep(self.disk, self.image, self.folder / '.draft')
         self.assertEqual(b'disk', self.image.read_bytes())
-        self.assertRaises(errors.Final, disks.keep, self.disk, self.folder / 'image.qcow2')
+        self.assertRaises(errors.Final, disks.keep, self.disk, self.folder / 'image.qcow2', self.folder / '.draft')
         self.assertEqual({'disk', 'image'}, set(os.listdir(self.folder)))
 
     def test_a_qcow2_image_that_builds_on_another_file_is_refused(self):

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What deleting an image consists of."""
+
+from typing import Any
+
+from manila_lite.operations import Plan, Step, Work
+from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.images import KIND
+
+
+def _remove(work: Work) -> None:
+    with work.ctx.db.reader() as conn:
+        row = store.find_image(conn, work.resource_id)
+    if row is not None:
+        work.service.driver.delete_image(row.project_id, row.name)
+
+
+def _gone(conn: Any, work: Work) -> None:
+    store.drop_image(conn, work.resource_id)
+
+
+def _stays(conn: Any, work: Work, error: Exception) -> None:
+    """It can be asked for again."""
+
+
+PLANS = [Plan(KIND, (Step(_remove),), _gone, _stays)]

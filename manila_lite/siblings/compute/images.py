@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images as a project sees them: those of the operator, and those made of its own servers. Their names are their ids."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite import errors, operations
+from manila_lite.context import RequestContext
+from manila_lite.siblings.compute import store
+
+#: Deletes an image. The topic is that of ``actions``.
+KIND, TOPIC = 'image.delete', 'compute'
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """What is shown of an image; ``status`` and ``progress`` as Nova's."""
+
+    name: str
+    status: str = 'ACTIVE'
+    created: str | None = None
+    updated: str | None = None
+    progress: int = 100
+    public: bool = True
+
+
+def _own(row: Any) -> Image:
+    created, updated = (None if when is None else when.strftime('%Y-%m-%dT%H:%M:%SZ')
+                        for when in (row.created_at, row.updated_at or row.created_at))
+    status, progress = ('ACTIVE', 100) if row.ready else ('SAVING', 0)
+    return Image(row.name, status, created, updated, progress, public=False)
+
+
+def everything(ctx: RequestContext) -> list[Image]:
+    """Return what the caller's project sees, by name. Of two of one name it boots its own."""
+    with ctx.db.reader() as conn:
+        seen = {name: Image(name) for name in store.public_images(conn)}
+        seen |= {row.name: _own(row) for row in store.images(conn, ctx.project_id or '')}
+    return [seen[name] for name in sorted(seen)]
+
+
+def get(ctx: RequestContext, name: str) -> Image:
+    """Return an image that the caller's project sees. :raises errors.NotFound: there is none."""
+    found = next((image for image in everything(ctx) if image.name == name), None)
+    if found is None:
+        raise errors.NotFound.of('image', name)
+    return found
+
+
+def reserve(conn: Any, ctx: RequestContext, row: Any, name: str) -> str:
+    """The name is that of an image which is being made of a server, for the server's project. Returns the image's id.
+
+    :raises errors.Exists: an image that the project sees has the name. :raises errors.OverQuota: it has too many.
+    """
+    if name in store.public_images(conn):
+        raise errors.Exists(f'There is an image {name} of the operator already.', code='image_exists')
+    ident = store.reserve_image(conn, row, name)
+    most = ctx.conf.compute.max_images
+    if len(store.images(conn, row.project_id)) > most:
+        raise errors.OverQuota(f'The project has {most} images, and may have no more.')
+    return ident
+
+
+def delete(ctx: RequestContext, name: str) -> None:
+    """The image, which was made of a server of the caller's project, is being deleted.
+
+    :raises errors.NotFound: there is none. :raises errors.Forbidden: it is the operator's.
+    :raises errors.Conflict: it is being made.
+    """
+    found = get(ctx, name)
+    if found.public:
+        raise errors.Forbidden(f'Image {name} is the operator\'s, who lets all projects boot from it.', code='image_is_public')
+    with ctx.db.writer() as conn:
+        row = next((row for row in store.images(conn, ctx.project_id or '') if row.name == name), None)
+        if row is None:
+            raise errors.NotFound.of('image', name)
+        if not row.ready and store.working(conn, (row.server_id,)):
+            raise errors.Conflict(f'Image {name} is being made.', code='wrong_state')
+        wake = operations.begin_once(conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}')
+    wake.send(ctx)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share that is public is seen by all, and used by those whose it is: services that could give anybody access do not."""
+
+from oslo_policy import policy
+from oslo_utils import uuidutils
+
+from manila_lite.tests.functional.siblings.compute.base import ComputeTest
+from manila_lite.tests.functional.siblings.dataproc.base import Caller, DataprocTest, group
+
+_PLAIN = {'plugin_name': 'plain', 'plugin_version': '1.0'}
+
+
+class Servers(ComputeTest):
+    """The compute service, whose user may do as Nova's may."""
+
+    def setUp(self):
+        super().setUp()
+        self.share = self.caller(self.project, roles='admin,member,reader').share(is_public=True)['id']
+        self.stranger = self.on_compute(uuidutils.generate_uuid())
+
+    def refused(self, caller, server):
+        return caller.refused('POST', f'/servers/{server}/shares', {'share': {'share_id': self.share}})
+
+    def test_strangers_see_it_and_no_more(self):
+        other = self.caller(self.stranger.token.split(':')[1])
+        self.assertEqual(self.share, other.ok('GET', f'/shares/{self.share}')['share']['id'])
+        server = self.stranger.off()
+        self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, server))
+        self.assertEqual([], self.stranger.ok('GET', f'/servers/{server}/shares')['shares'])
+        self.assertEqual({}, self.rules(self.share))
+
+    def test_a_rule_of_the_owner_for_the_host_is_none_for_strangers(self):
+        """Servers of all projects mount with the address of their host."""
+        self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
+        mine, theirs = self.me.off(), self.stranger.off()
+        self.me.attach(mine, self.share)
+        self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, theirs))
+
+    def test_administrators_of_both_may(self):
+        """They could make the rule themselves; who is one of the compute service only, could not."""
+        admin = self.on_compute(uuidutils.generate_uuid(), 'admin,member,reader')
+        admin.attach(admin.off(), self.share)
+        enforcer = self.compute.services.enforcer
+        self.addCleanup(enforcer.rules.__setitem__, 'context_is_admin', enforcer.rules['context_is_admin'])
+        enforcer.rules['context_is_admin'] = policy.RuleDefault('member', 'role:member').check
+        self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, self.stranger.off()))
+
+    def test_the_owner_may(self):
+        server = self.me.off()
+        self.me.attach(server, self.share)
+        self.assertEqual({'10.0.0.1': 'rw'}, self.rules(self.share))
+
+
+class Clusters(DataprocTest):
+    """The data-processing service: wherever shares are named, for reading or writing."""
+
+    ENGINE = False
+
+    def test_strangers_mount_it_nowhere(self):
+        admin = self.caller('owner', roles='admin,member,reader')
+        share, private = (admin.share(is_public=public)['id'] for public in (True, False))
+        me = Caller(self.dataproc.app, 'stranger')
+        owner = Caller(self.dataproc.app, 'owner')
+        for level in ('rw', 'ro'):
+            shares = [{'id': share, 'access_level': level}]
+            for path, body in (('/node-group-templates', {'shares': shares}), ('/cluster-templates', {'shares': shares}),
+                               ('/clusters', {'shares': shares, 'node_groups': [group()]}),
+                               ('/clusters', {'node_groups': [group(shares=shares)]})):
+                status, name, message = me.refused('POST', path, {'name': 'new', **_PLAIN, **body})
+                self.assertEqual((400, 'INVALID_REFERENCE'), (status, name), path)
+                self.assertIn('of another project', message)
+                hidden = me.refused('POST', path, {'name': 'new', **_PLAIN, 'shares': [{'id': private}]})
+                self.assertNotIn('of another project', hidden[2])
+        # A template that its owner lets all use gives nobody the share that it names.
+        template = owner.ok('POST', '/cluster-templates', {
+            'name': 'all', **_PLAIN, 'is_public': True, 'shares': [{'id': share}],
+            'node_groups': [group()]})['cluster_template']['id']
+        body = {'name': 'trick', **_PLAIN, 'cluster_template_id': template}
+        self.assertEqual('INVALID_REFERENCE', me.refused('POST', '/clusters', body)[1])
+        self.assertEqual([], me.ok('GET', '/clusters')['clusters'])
+        owner.ok('POST', '/clusters', {**body, 'name': 'mine'})
+        self.assertEqual([], self.shares.rules(share))
