@@ -15,7 +15,7 @@ _TOUCHES = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN
 
 #: Statuses from which a share or a rule only goes away: a lock would come too late.
 _GOING_SHARE = frozenset({'deleting', 'error_deleting', 'unmanaging', 'unmanage_starting', 'unmanage_error',
-                          'manage_error_unmanaging', 'unmanaged', 'deleted'})
+                          'manage_error_unmanaging', 'unmanaged', 'deleted', 'deferred_deleting', 'error_deferred_deleting'})
 _GOING_RULE = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
 
@@ -36,9 +36,10 @@ def scope(ctx: RequestContext) -> str | None:
 
 # What locks refuse ------------------------------------------------------------------------------
 
-def refuse_if_locked(conn: Any, share_id: str, doing: str = 'be deleted') -> None:
-    """Nobody locked the share against deletion. To be called after the share's status was changed, or its rows were
-    locked otherwise, so that no lock can come in between. ``doing``: what it cannot do, for the message.
+def refuse_if_locked(conn: Any, ctx: RequestContext, share_id: str, doing: str = 'be deleted') -> None:
+    """Nobody locked the share against deletion, nor, unless the caller may lift that lock, one of its rules, which would go
+    with it. To be called after the share's status was changed, or its rows were locked otherwise, so that no lock can come in
+    between. ``doing``: what it cannot do, for the message.
 
     :raises errors.Forbidden: somebody did; the message names the locks, and what to do next.
     """
@@ -47,6 +48,46 @@ def refuse_if_locked(conn: Any, share_id: str, doing: str = 'be deleted') -> Non
         raise errors.Forbidden(
             f'Share {share_id} cannot {doing} while it is locked: {_named(found)}. Delete these resource locks first; one that '
             'was placed for the sake of an access rule goes when that is denied.', code='share_locked')
+    for ident, on_rule in locks.on_rules(conn, share_id, locks.DELETE).items():
+        if strange := _strange(ctx, on_rule):
+            raise errors.Forbidden(
+                f'Share {share_id} cannot {doing} while its access rule {ident} is locked by {_named(strange)}, which is not '
+                'yours to lift. Ask who placed it, or an administrator.', code='share_locked')
+
+
+def refuse_overwriting(conn: Any, ctx: RequestContext, share_id: str) -> None:
+    """Nobody relies on what the share holds: who mounts it for somebody else, as Nova does, locks it. To be called as
+    ``refuse_if_locked``.
+
+    :raises errors.Conflict: somebody does.
+    """
+    try:
+        refuse_if_locked(conn, ctx, share_id, 'be overwritten')
+    except errors.Forbidden as locked:
+        raise errors.Conflict(str(locked), code='share_locked') from None
+
+
+def give_up(conn: Any, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
+    """All locks on the share and its rules are the caller's to lift, and will go when the share goes to another project. To be
+    called as ``refuse_if_locked``.
+
+    :raises errors.Forbidden: one is not.
+    """
+    if strange := _strange(ctx, locks.all_of(conn, share_id)):
+        raise errors.Forbidden(
+            f'Share {share_id} cannot be transferred: it, or an access rule of it, is locked by {_named(strange)}, which is '
+            'not yours to lift. Ask who placed it, or an administrator.', code='share_locked')
+    locks.mark(conn, share_id, transfer_id)
+
+
+def must_be_given_up(conn: Any, share_id: str, transfer_id: str) -> None:
+    """No lock was placed on the share or its rules since it was offered. To be called as ``refuse_if_locked``.
+
+    :raises errors.Forbidden: one was.
+    """
+    if left := [row for row in locks.all_of(conn, share_id) if row.transfer_id != transfer_id]:
+        raise errors.Forbidden(f'Share {share_id} was locked after it had been offered: {_named(left)}. It can be taken over '
+                               'when these resource locks are gone.', code='share_locked')
 
 
 def _named(found: Iterable[Any]) -> str:
@@ -85,10 +126,14 @@ def check_deny_all(conn: Any, ctx: RequestContext, share_id: str) -> None:
 
 
 def _must_lift(ctx: RequestContext, access_id: str, found: list[Any], doing: str) -> None:
-    strange = [row for row in found if not _may_touch(ctx, row, policies.DELETE)]
-    if strange:
+    if strange := _strange(ctx, found):
         raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: its lock {_named(strange)} is not yours to lift. '
                                'Ask who placed it, or an administrator.', code='access_rule_locked')
+
+
+def _strange(ctx: RequestContext, found: list[Any]) -> list[Any]:
+    """Return the locks that the caller may not lift."""
+    return [row for row in found if not _may_touch(ctx, row, policies.DELETE)]
 
 
 def _may_touch(ctx: RequestContext, lock: Any, policy: str) -> bool:
@@ -155,21 +200,19 @@ def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, 
 
 def _check(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:
     """The resource, held until the transaction ends, can have a lock of this action."""
+    if access_id is None and action != locks.DELETE:
+        raise errors.Invalid('resource_action: a share is locked against "delete" only; an access rule also against "show".')
+    share = shares.get(conn, ctx.elevated(), share_id)
+    if share.status in _GOING_SHARE or share.is_soft_deleted or share.is_going:
+        status = 'in the recycle bin' if share.is_soft_deleted else share.status
+        raise errors.Conflict(f'Share {share_id} is {status}: it is too late to lock it, or its access rules.',
+                              code='too_late_to_lock')
     if access_id is None:
-        _check_share(conn, ctx, share_id, action)
-    elif action == locks.SHOW and locks.on_rule(conn, access_id, action):
+        return
+    if action == locks.SHOW and locks.on_rule(conn, access_id, action):
         raise errors.Conflict(f'The visibility of access rule {access_id} is locked already.', code='visibility_locked')
     elif action == locks.DELETE and (state := access.get(conn, ctx.elevated(), access_id).state) in _GOING_RULE:
         raise errors.Conflict(f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock')
-
-
-def _check_share(conn: Any, ctx: RequestContext, share_id: str, action: str) -> None:
-    if action != locks.DELETE:
-        raise errors.Invalid('resource_action: a share is locked against "delete" only; an access rule also against "show".')
-    share = shares.get(conn, ctx.elevated(), share_id)
-    if share.status in _GOING_SHARE or share.is_soft_deleted:
-        status = 'in the recycle bin' if share.is_soft_deleted else share.status
-        raise errors.Conflict(f'Share {share_id} is {status}: it is too late to lock it.', code='too_late_to_lock')
 
 
 def lock_rule(conn: Any, ctx: RequestContext, rule: Any, wanted: dict[str, Any]) -> None:

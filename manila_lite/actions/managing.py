@@ -182,7 +182,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
             share_networks.hold(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
         transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)
         # Only now, when no lock can be placed and no snapshot can begin any more.
-        locks.refuse_if_locked(conn, ident, 'be unmanaged')
+        locks.refuse_if_locked(conn, ctx, ident, 'be unmanaged')
         share_bin.must_have_no_replicas(conn, share)
         grouping.must_be_in_no_snapshot(conn, share)
         share_bin.must_have_no_backups(conn, ident)

@@ -98,20 +98,12 @@ def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> An
         if share.size < backup.size:
             raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {ident} is of {backup.size} GiB; extend '
                                   'the share first.', code='share_too_small')
-        _refuse_if_locked(conn, share.id)
+        locks.refuse_overwriting(conn, ctx, share.id)
         wake = _begin(conn, ctx, share_backups.RESTORE, ident, share)
         row = share_backups.get(conn, ctx, ident)
     backing_up.announce(ctx, row, 'restore.start')
     wake.send(ctx)
     return row
-
-
-def _refuse_if_locked(conn: Any, share_id: str) -> None:
-    """Nobody relies on what the share holds: who mounts it for somebody else, as Nova does, locks it."""
-    try:
-        locks.refuse_if_locked(conn, share_id, 'be overwritten')
-    except errors.Forbidden as locked:
-        raise errors.Conflict(str(locked), code='share_locked') from None
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:

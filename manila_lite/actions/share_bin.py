@@ -78,13 +78,13 @@ def soft_delete(ctx: RequestContext, ident: str) -> None:
         share = shares.get(conn, ctx, ident, own=True)
         if not snapshots.hold_share(conn, share.instance_id, _RESTING):
             raise errors.WrongState(f'Share {ident} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.')
-        _must_be_free(conn, share)
+        _must_be_free(conn, ctx, share)
         until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.soft_deleted_share_retention_time)
         shares.update(conn, ident, is_soft_deleted=True, scheduled_to_be_deleted_at=until)
     _tell(ctx, 'share.soft_delete', share)
 
 
-def _must_be_free(conn: Any, share: Any) -> None:
+def _must_be_free(conn: Any, ctx: RequestContext, share: Any) -> None:
     must_be_out(share)
     must_have_no_replicas(conn, share)
     if share.share_group_id:
@@ -95,7 +95,7 @@ def _must_be_free(conn: Any, share: Any) -> None:
     if count:
         raise errors.Forbidden(f'Share {share.id} has {count} snapshots; delete them first.', code='share_has_snapshots')
     must_have_no_backups(conn, share.id)
-    locks.refuse_if_locked(conn, share.id, 'be soft deleted')
+    locks.refuse_if_locked(conn, ctx, share.id, 'be soft deleted')
 
 
 def restore(ctx: RequestContext, ident: str) -> bool:

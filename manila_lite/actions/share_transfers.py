@@ -14,7 +14,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors, states
 from manila_lite.actions import access as rules
-from manila_lite.actions import share_bin, share_specs
+from manila_lite.actions import locks, share_bin, share_specs
 from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
 from manila_lite.db import access, quotas, share_transfers, shares, snapshots, transitions, types
@@ -30,6 +30,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
 
     :raises errors.WrongState: the share or one of its snapshots is not available.
     :raises errors.Invalid: the share cannot be another project's.
+    :raises errors.Forbidden: it is locked, or a rule of it, and the caller may not lift the lock.
     """
     ident, key, salt = uuidutils.generate_uuid(), _text(ctx.conf.share_transfer_key_length), secrets.token_hex(_SALT_BYTES)
     until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
@@ -40,6 +41,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         _must_be_free(conn, share)
         share_bin.must_have_no_replicas(conn, share)
         share_bin.must_have_no_backups(conn, share.id)
+        locks.give_up(conn, ctx, share.id, ident)
         share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
                                       'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
         row = share_transfers.get(conn, ctx, ident)
@@ -95,10 +97,11 @@ def _end(conn: Any, ctx: RequestContext, transfer: Any) -> Any:
 
 def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = False) -> None:
     """The share and its snapshots are the caller's project's, and count against its quota. ``clear_rules``: all its access
-    rules, and those of its snapshots, will be gone.
+    rules, and those of its snapshots, will be gone. All its locks are: who offered the share may lift them.
 
     :raises errors.NotFound: there is no such offer, or not any more.
     :raises errors.Invalid: the key is another, or the project may not use the share's type.
+    :raises errors.Forbidden: it was locked since it was offered.
     :raises errors.OverQuota: it is too much for the project, the user or the type.
     """
     with ctx.db.writer() as conn:
@@ -108,6 +111,7 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
         if not hmac.compare_digest(transfer.key_hash, _hashed(transfer.salt, key)):
             raise errors.Invalid(f'auth_key: is not that of transfer {ident}.', code='wrong_auth_key')
         access.lock(conn, transfer.share_id)
+        locks.must_be_given_up(conn, transfer.share_id, ident)
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
         share_transfers.hand_over(conn, share.id, ctx.project_id, ctx.user_id)

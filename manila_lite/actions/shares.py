@@ -147,7 +147,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
         if verb == 'defer':
             shares.update(conn, ident, is_going=True)
         # Only now, when no lock can be placed and no snapshot can begin any more.
-        locks.refuse_if_locked(conn, ident)
+        locks.refuse_if_locked(conn, ctx, ident)
         count = snapshots.count_of(conn, ident, seen=True)
         if count:
             raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
@@ -263,6 +263,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
 
     :raises errors.Invalid: the share cannot be reverted, or the snapshot is not its latest.
     :raises errors.WrongState: share or snapshot is not available.
+    :raises errors.Conflict: the share is locked.
     :raises errors.OverQuota: the snapshot's size is larger than the share's and does not fit.
     """
     with ctx.db.writer() as conn:
@@ -279,6 +280,7 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
         grouping.must_be_still(conn, share)
+        locks.refuse_overwriting(conn, ctx, ident)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:
             _check_growth(conn, ctx, share, snapshot.size)

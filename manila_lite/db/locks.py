@@ -101,6 +101,16 @@ def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row
     return found
 
 
+def all_of(conn: Connection, share_id: str) -> list[Row]:
+    """Return all locks of a share and its rules, oldest first, whatever they are against."""
+    return list(conn.execute(_SELECT.where(_locks.c.share_id == share_id).order_by(_locks.c.created_at, _locks.c.id)))
+
+
+def mark(conn: Connection, share_id: str, transfer_id: str) -> None:
+    """The locks that a share and its rules have now will go when the transfer is accepted."""
+    conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
+
+
 def update(conn: Connection, ident: str, **values: Any) -> None:
     """The lock has these values."""
     conn.execute(_locks.update().where(_locks.c.id == ident).values(**values))

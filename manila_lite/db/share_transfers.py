@@ -64,10 +64,8 @@ def delete_of(conn: Connection, share_id: str) -> None:
 
 
 def hand_over(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
-    """The share and its snapshots are the project's. Locks that users put on it and its rules are lifted;
-    those of services and administrators stay."""
+    """The share and its snapshots are the project's. All locks on it and its rules are lifted."""
     owner = {'project_id': project_id, 'user_id': user_id}
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(**owner))
     conn.execute(models.snapshots.update().where(models.snapshots.c.share_id == share_id).values(**owner))
-    conn.execute(models.resource_locks.delete().where(models.resource_locks.c.share_id == share_id,
-                                                      models.resource_locks.c.lock_context == 'user'))
+    conn.execute(models.resource_locks.delete().where(models.resource_locks.c.share_id == share_id))

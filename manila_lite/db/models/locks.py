@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Name, ident, metadata, ref, times
+from manila_lite.db.models.base import Id, Name, ident, metadata, ref, times
 
 # A lock goes with what it is on, in the very statement that takes that away: not before, and not after.
 resource_locks = sa.Table(
@@ -18,5 +18,7 @@ resource_locks = sa.Table(
     sa.Column('lock_reason', sa.String(1023)),
     # The rule's lock for whose sake the share is locked.
     ref('because_of', 'resource_locks.id', nullable=True, cascade=True),
+    # The transfer of the share with which the lock goes: who offers the share may lift it, and wants that.
+    sa.Column('transfer_id', Id),
     sa.Index('ix_resource_locks_project_id_created_at', 'project_id', 'created_at'),
 )

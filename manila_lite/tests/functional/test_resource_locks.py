@@ -135,20 +135,20 @@ class Locks(LockTest):
         self.assertEqual((400, 'lock_failed'), (status, document['badRequest']['reason']))
         self.assertEqual([], self.user.ok('GET', f'/share-access-rules?share_id={self.share}')['access_list'])
 
-    def test_who_takes_a_share_over_does_not_clear_the_locked_rules_of_others(self):
+    def test_a_share_that_others_locked_is_given_away_by_an_administrator_and_unlocked_then(self):
         rule = self.allow(self.nova, '10.0.0.5', **LOCKED)
         self.rule(rule, 'active')
-        offer = self.user.ok('POST', '/share-transfers', {'transfer': {'share_id': self.share}})['transfer']
+        wanted = {'transfer': {'share_id': self.share}}
+        status, document, _ = self.user.call('POST', '/share-transfers', wanted)
+        self.assertEqual((403, 'share_locked'), (status, document['forbidden']['reason']))
+        offer = self.admin.ok('POST', '/share-transfers', wanted)['transfer']
+        self.assertEqual((['delete', 'show'], ['delete']), (self.locks(rule), self.locks(self.share)), 'until it is accepted')
         other = self.caller('q', 'w')
-        path, accept = f'/share-transfers/{offer["id"]}/accept', {'auth_key': offer['auth_key']}
-        status, document, _ = other.call('POST', path, {'accept': {**accept, 'clear_access_rules': True}})
-        self.assertEqual((403, 'access_rule_locked'), (status, document['forbidden']['reason']))
-        self.assertEqual('p', self.admin.ok('GET', f'/shares/{self.share}')['share']['project_id'])
-        other.call('POST', path, {'accept': accept})
+        other.call('POST', f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}})
         self.assertEqual('q', self.admin.ok('GET', f'/shares/{self.share}')['share']['project_id'])
-        self.assertEqual('******', other.ok('GET', f'/share-access-rules/{rule}')['access']['access_to'])
-        self.assertEqual(403, self.deny(other, rule, unrestrict=True))
-        self.assertEqual(202, self.deny(self.nova, rule, unrestrict=True))
+        self.assertEqual(([], []), (self.locks(rule), self.locks(self.share)))
+        self.assertEqual('10.0.0.5', other.ok('GET', f'/share-access-rules/{rule}')['access']['access_to'])
+        self.assertEqual(202, self.deny(other, rule))
 
     def test_either_the_lock_or_the_deletion_is_first(self):
         def ask(number):

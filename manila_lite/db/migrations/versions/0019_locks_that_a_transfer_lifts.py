@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Locks know with which transfer of their share they go."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0019'
+down_revision = '0016'
+
+
+def upgrade() -> None:
+    op.add_column('resource_locks', sa.Column('transfer_id', sa.String(length=36), nullable=True))
