@@ -211,7 +211,7 @@ def _check(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None,
         return
     if action == locks.SHOW and locks.on_rule(conn, access_id, action):
         raise errors.Conflict(f'The visibility of access rule {access_id} is locked already.', code='visibility_locked')
-    elif action == locks.DELETE and (state := access.get(conn, ctx.elevated(), access_id).state) in _GOING_RULE:
+    if action == locks.DELETE and (state := access.get(conn, ctx.elevated(), access_id).state) in _GOING_RULE:
         raise errors.Conflict(f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock')
 
 

@@ -115,10 +115,10 @@ class First(LockTest):
 
     def test_a_locked_share_stays_as_it_is(self):
         """Whoever locked it, and whoever asks."""
-        for by in _BY:
+        for by, roles in _BY.items():
             asked = self.asked()
             shares = {values['share_id'] for values in asked.values()}
-            placed = {self.lock(self.caller(roles=_BY[by]), ident) for ident in shares}
+            placed = {self.lock(self.caller(roles=roles), ident) for ident in shares}
             for label, answer in lock_table.FIRST.items():
                 callers = [self.admin, *([self.user] if self.owner_may(label) else [])]
                 self.refused(callers, label, answer, asked[label], every=by == 'admin')
