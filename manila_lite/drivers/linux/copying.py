@@ -11,18 +11,29 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from oslo_log import log
+
 from manila_lite import errors, kinds
 from manila_lite.drivers.linux import moving, stream
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.peers import Talk
+from manila_lite.drivers.linux.pool import GIB
+
+LOG = log.getLogger(__name__)
 
 #: A round of so few bytes is near enough, and so is one that is hardly smaller than the one before.
 _NEAR = 8 << 20
 _HARDLY = 0.8
+#: A stream is no larger than this many times what is to come, and these bytes; nor than this part of the free space.
+_MANY, _MORE, _ROOM = 2, 1 << 30, 0.95
 
 
 class Stopped(errors.ManilaLiteError):
     """The copy was told to stop."""
+
+
+class TooMuch(errors.Final):
+    """More comes than there can be. What is new in a file since the round before may come as zeros for all of a hole."""
 
 
 class Copy:
@@ -36,7 +47,7 @@ class Copy:
         self._received = moving.Received(pool.root, migration)
         self._talk: Talk | None = None
         self._stopped = threading.Event()
-        self._total = self._came = self._had = 0
+        self._total = self._came = self._had = self._most = 0
         #: How many streams ended well.
         self.rounds = 0
 
@@ -117,26 +128,50 @@ class Copy:
             before = moved
 
     def round(self, talk: Talk) -> int:
-        """Everything is here as it was at one moment after this was called. Returns how many bytes came."""
+        """Everything is here as it was at one moment after this was called. Returns how many bytes came.
+
+        :raises TooMuch: it would fill the pool.
+        """
         with self._received.alone() as lock:
-            self._received.settle(ended_well=False)
-            found = self.look(talk)
-            bases = self._bases(set(found['taken']))
-            self._tidy(talk, found['taken'], bases)
-            fresh = self._next_numbers(found['taken'])
-            talk.ask('take', migration=self._migration, shares=fresh)
-            self._came = 0
-            source = talk.send(migration=self._migration, parts=self._parts(found, bases, fresh))
-            stream.receive(talk, source, self._pool.root, self._received.path, lock, self._count)
-            self._received.settle(ended_well=True)
-            self._received.forget([name for name in bases.values() if name])
+            try:
+                return self._round(talk, lock)
+            except TooMuch as much:
+                LOG.warning('Migration %s: %s Files come whole instead of what is new in them.', self._migration, much)
+                talk.close()
+            with self.talk() as again:
+                return self._round(again, lock, whole=True)
+
+    def _round(self, talk: Talk, lock: int, *, whole: bool = False) -> int:
+        """As ``round``; ``whole``: each share and snapshot comes by itself, and so no holes in its files."""
+        self._received.settle(ended_well=False)
+        found = self.look(talk)
+        bases: dict[str, str | None] = dict.fromkeys(self._shares) if whole else self._bases(set(found['taken']))
+        self._tidy(talk, found['taken'], bases)
+        fresh = self._next_numbers(found['taken'])
+        talk.ask('take', migration=self._migration, shares=fresh)
+        parts = self._parts(found, bases, fresh)
+        if whole:
+            parts = [(None, name) for _, name in parts]
+        self._came, self._most = 0, self._limit(found)
+        source = talk.send(migration=self._migration, parts=parts)
+        stream.receive(talk, source, self._pool.root, self._received.path, lock, self._count)
+        self._received.settle(ended_well=True)
+        self._received.forget([name for name in bases.values() if name])
         self.rounds += 1
         return self._came
+
+    def _limit(self, found: dict[str, Any]) -> int:
+        """Return how many bytes can come in one stream."""
+        all_of_it: int = sum(used for used, _ in found['sizes'].values())
+        return min(_MANY * all_of_it + _MORE, int(self._pool.capacity()[1] * GIB * _ROOM))
 
     def _count(self, moved: int) -> None:
         if self._stopped.is_set():
             raise Stopped(self._migration)
         self._came += moved
+        if self._came > self._most:
+            raise TooMuch(f'The source sends more than {self._most / GIB:.2f} GiB, which is more than its shares hold, or than '
+                          'there is room for.')
 
     def _bases(self, taken: set[str]) -> dict[str, str | None]:
         """Return for each share what both sides have of it, of the latest round."""

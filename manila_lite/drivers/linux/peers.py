@@ -70,6 +70,10 @@ class Talk:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """The other end has ended, as far as it is here."""
         self.kill()
         self._process.wait()
         for end in (self._out, self._in, self._said):

@@ -23,13 +23,13 @@ _SECONDS = 60.0
 def receive(talk: Talk, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
     """All that the peer sends is in the folder, each subvolume read-only under its name, if the pool is at ``root``.
 
-    ``count`` is told of bytes as they come. ``lock`` is held until nothing is received any more, also by a process
-    that outlives this one.
+    Whatever the stream says, it reaches nothing outside of the folder. ``count`` is told of bytes as they come. ``lock`` is
+    held until nothing is received any more, also by a process that outlives this one.
 
     :raises CommandFailed: one side failed; all but the last subvolume that is there are whole.
     """
     with tempfile.TemporaryFile() as said:
-        taker = subprocess.Popen(('btrfs', '--quiet', 'receive', '-m', str(root), str(folder)), env=ENV,
+        taker = subprocess.Popen(('btrfs', '--quiet', 'receive', '--chroot', '-m', str(root), str(folder)), env=ENV,
                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, pass_fds=(lock,))
         assert taker.stdin is not None
         try:

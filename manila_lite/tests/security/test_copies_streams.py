@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares come from one pool to another by the kernel's streams, as migrations and replicas do it, and their owner knows."""
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux import copying
+from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.run import CommandFailed, run
+from manila_lite.tests.functional.linux import base
+from manila_lite.tests.security import tenant
+
+_CONF = """[DEFAULT]
+host = test
+state_path = {state}
+enabled_share_backends = origin
+[origin]
+driver = linux
+linux_pool_path = {state}/origin.img
+linux_pool_size_gb = 4
+"""
+_MIB = 1 << 20
+
+
+class Streams(testtools.TestCase):
+    """The share ``s`` of one pool comes to another."""
+
+    def setUp(self):
+        super().setUp()
+        if lacks := base.missing():
+            raise unittest.SkipTest(f'real storage needs {lacks}')
+        self.state = Path(tempfile.mkdtemp(prefix='ml-streams-'))
+        self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
+        (self.state / 'conf').write_text(_CONF.format(state=self.state))
+        self.origin, self.pool = (BtrfsPool(self.state / name / 'pool', self.state / f'{name}.img', 4)
+                                  for name in ('origin', 'target'))
+        for pool in (self.origin, self.pool):
+            self.addCleanup(pool.close, remove_data=True)
+            pool.open()
+        self.origin.create('s', 1)
+        self.share = self.origin.share('s')
+        self.copy = copying.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
+                                             f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
+        self.outside = tenant.Outside(self.state / 'outside')
+
+    def round(self):
+        """Return how many bytes came."""
+        with self.copy.talk() as talk:
+            return self.copy.round(talk)
+
+    def landed(self):
+        self.copy.land({'s': 1})
+        return self.pool.share('s')
+
+    def test_one_of_everything(self):
+        tenant.plant(self.share, self.outside.place)
+        self.round()
+        self.assertEqual(tenant.tree(self.share), tenant.tree(self.landed()))
+        self.assertTrue(self.outside.is_untouched())
+
+    def test_a_directory_becomes_a_link_meanwhile(self):
+        (self.share / 'd').mkdir()
+        (self.share / 'link').symlink_to(self.outside.place)
+        with tenant.swapping(self.share / 'd', self.share / 'link'):
+            for number in range(60):
+                (self.share / f'f{number}').write_text('harmless')
+                if number % 15 == 0:
+                    self.round()
+        self.round()
+        place = self.landed()
+        self.assertEqual(tenant.tree(self.share), tenant.tree(place))
+        self.assertEqual([], self.outside.leaked(place))
+        self.assertTrue(self.outside.is_untouched())
+
+    def test_holes_do_not_come_as_zeros(self):
+        """The kernel writes zeros for a hole where something was, up to the next data: that can be a terabyte away."""
+        with (self.share / 'sparse').open('wb') as file:
+            file.truncate(1 << 40)
+            file.seek(1 << 39)
+            file.write(b'x' * 4096)
+        self.round()
+        for size in (1 << 39, 1 << 40):
+            os.truncate(self.share / 'sparse', size)
+        (self.share / 'good').write_text('data')
+        before = self.pool.capacity()[1]
+        self.assertLess(self.round(), _MIB)
+        self.assertLess(before - self.pool.capacity()[1], 0.1)
+        place = self.landed()
+        self.assertEqual((1 << 40, 0), ((place / 'sparse').stat().st_size, (place / 'sparse').stat().st_blocks))
+        self.assertEqual('data', (place / 'good').read_text())
+        self.assertEqual(set(), {path.name for path in (self.pool.root / 'moving' / 'm').iterdir()} - {'lock', '=+s.3'})
+
+    def test_more_than_there_is_room_for(self):
+        (self.share / 'big').write_bytes(os.urandom(64 * _MIB))
+        with mock.patch.object(BtrfsPool, 'capacity', return_value=(4, 0.05)):
+            self.assertIn('there is room for', str(self.assertRaises(copying.TooMuch, self.round)))
+        self.assertTrue(issubclass(copying.TooMuch, errors.Final))
+        self.assertEqual(set(), self.copy._received.whole())
+
+    def test_directories_that_are_nested_too_deeply_for_a_path(self):
+        (self.share / 'good').write_text('data')
+        self.round()
+        tenant.nest(self.share, 30, 'd' * 200)
+        self.assertRaises(CommandFailed, self.round)
+        run('find', str(self.share), '-mindepth', '1', '-not', '-name', 'good', '-delete')
+        self.round()
+        self.assertEqual(['good'], os.listdir(self.landed()))
+
