@@ -25,7 +25,8 @@ from manila_lite.drivers.linux.servers import Servers
 _SIZE = 'size'
 _OPTIONS = frozenset({_SIZE})
 #: Folders of the pool in which nothing is that could become a share.
-_CLOSED = frozenset({left.SNAPSHOTS, 'moving', 'left'})
+_CLOSED = frozenset({left.SNAPSHOTS, 'moving', 'left', 'backups'})
+_IN_SHARES = 2
 
 
 class LinuxShareManaging(ManagesSnapshots):
@@ -70,8 +71,11 @@ class LinuxShareManaging(ManagesSnapshots):
 
         :raises errors.Final: it is one, or none that could become one.
         """
-        place = left.walk(self._pool.root, parts)
         folder, name = parts[0], parts[-1]
+        if folder == left.SHARES and len(parts) > _IN_SHARES:
+            # On the way there, clients could put a link where a directory was.
+            raise errors.Final(f'{"/".join(parts)} is in a share; it cannot be taken over by itself.')
+        place = left.walk(self._pool.root, parts)
         if folder in _CLOSED or parts == (left.SHARES,):
             raise errors.Final(f'{place} is none that could be a share.')
         if folder == left.SHARES and name not in self._pool.left_shares and self._is_exported(name):
