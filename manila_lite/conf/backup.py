@@ -15,6 +15,10 @@ TYPE = [
                                                        'for instance "192.0.2.9:/backups".'),
     cfg.StrOpt('backup_mount_proto', default='nfs', help='Type of file system that mount is given.'),
     cfg.StrOpt('backup_mount_options', default='', secret=True, help='Options that mount is given, separated by commas.'),
+    cfg.FloatOpt('backup_apparent_ratio', default=64.0, min=0.0,
+                 help='How many times the size of its share all files of a share may say that they hold: a sparse file can be '
+                      'larger than any disk, and a copy reads its holes, some 150 MB in a second. Raise it for shares with '
+                      'large sparse images of disks. 0: no limit, so that any user can keep a copy busy for years.'),
     cfg.FloatOpt('backup_continue_update_interval', default=10.0, min=0.05, max=300.0,
                  help='Seconds between looks at how far a backup or a restore is.'),
 ]

@@ -6,12 +6,16 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class BackupType:
-    """Where backups go: an export of the operator's, and how it is mounted. ``export`` is empty where a driver needs none."""
+    """Where backups go: an export of the operator's, and how it is mounted. ``export`` is empty where a driver needs none.
+
+    ``apparent_ratio``: how many times what a share can hold its files may say that they hold, with holes; 0: any number.
+    """
 
     name: str
     export: str = ''
     proto: str = 'nfs'
     options: str = ''
+    apparent_ratio: float = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -49,7 +49,8 @@ def _type(work: Work, name: str) -> kinds.BackupType:
     if name not in work.ctx.conf.enabled_backup_types:
         raise errors.Final(f'There is no type of backup {name} here any more.')
     section = _section(work, name)
-    return kinds.BackupType(name, section.backup_mount_export, section.backup_mount_proto, section.backup_mount_options)
+    return kinds.BackupType(name, section.backup_mount_export, section.backup_mount_proto, section.backup_mount_options,
+                            section.backup_apparent_ratio)
 
 
 def _section(work: Work, name: str) -> Any:
@@ -232,7 +233,7 @@ def restored(conn: Connection, work: Work) -> None:
 
 
 def not_restored(conn: Connection, work: Work, error: Exception) -> None:
-    """The share holds something of both, and says so; the backup is as good as before."""
+    """The share may hold something of both, and says so; the backup is as good as before."""
     _ended(conn, work, 'restore', error)
     backing_up.tell(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data['share_id'])
 

@@ -1,59 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
 """Backups of this backend's shares: rsync copies files between the pool and an export of the operator's.
 
-What is copied there is a snapshot, so it is of one moment; a plain directory has none, and is copied as it is.
+On btrfs what is copied there is a snapshot, so it is of one moment; and what comes back comes to a subvolume that nobody
+mounts, and takes the share's place when it is whole. A plain directory has neither: there, clients can be at work meanwhile.
 """
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from manila_lite import kinds
-from manila_lite.drivers.linux import btrfs
+from manila_lite.drivers.linux import beside
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.copies import BacksUpByCopies, Copies, names_in
 from manila_lite.drivers.linux.pool import Pool
 
 
 class Backups(Copies):
-    """Copies of shares of the pool. ``need`` raises ``errors.Final`` for a share that is not in it."""
+    """Copies of shares of the pool.
 
-    def __init__(self, pool: Pool, state: Path, need: Callable[[kinds.Share], None]):
+    ``need`` raises ``errors.Final`` for a share that is not in it; ``swap`` makes what is at a place the share.
+    """
+
+    def __init__(self, pool: Pool, state: Path, need: Callable[[kinds.Share], None], swap: Callable[[kinds.Share, Path], None]):
         super().__init__(state)
         self._pool = pool
         self._need = need
+        self._swap = swap
+        self.in_place = not isinstance(pool, BtrfsPool)
 
     def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
         """See ``Copies``. On btrfs as the share was when the copy began."""
         self._need(share)
-        source = self._pool.share(share.id)
-        if not isinstance(self._pool, BtrfsPool):
-            return source
-        taken = self._taken(backup.id)
-        if not taken.exists():
-            taken.parent.mkdir(exist_ok=True)
-            btrfs.snapshot(source, taken, read_only=True)
-        return taken
+        if isinstance(self._pool, BtrfsPool):
+            return beside.take(self._pool, backup.id, share.id)
+        return self._pool.share(share.id)
 
     def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """See ``Copies``."""
+        """See ``Copies``. On btrfs a copy of the share: what is the same in the backup takes no space."""
         self._need(share)
+        if isinstance(self._pool, BtrfsPool):
+            return beside.draft(self._pool, backup.id, share.id, share.size)
         return self._pool.share(share.id)
+
+    def land(self, share: kinds.Share, backup: kinds.Backup) -> None:
+        """See ``Copies``. On btrfs the share is not exported for a moment; then with the rules it had."""
+        if isinstance(self._pool, BtrfsPool):
+            place = beside.at(self._pool, backup.id)
+            if place.exists():
+                beside.vet(self._pool, backup.id, share.size)
+            self._swap(share, place)
 
     def let_go(self, backup_id: str) -> None:
         """See ``Copies``."""
         if isinstance(self._pool, BtrfsPool):
-            btrfs.sync(self._pool.root)
-            btrfs.delete(self._taken(backup_id))
+            beside.drop(self._pool, backup_id)
 
     def kept(self) -> frozenset[str]:
         """See ``Copies``."""
-        return names_in(self._pool.root / 'backups') if isinstance(self._pool, BtrfsPool) else frozenset()
-
-    def _taken(self, backup_id: str) -> Path:
-        return self._pool.root / 'backups' / backup_id
+        return names_in(beside.folder(self._pool)) if isinstance(self._pool, BtrfsPool) else frozenset()
 
 
 class LinuxBackups(BacksUpByCopies):
     """The part of the driver that backs shares up."""
 
     copies: Backups
+
+    def _swap_in(self, share: kinds.Share, place: Path) -> None:
+        """What is at the place is the share, if anything is there; and the share is exported with the rules it had."""
+        ident, pool = share.id, self._btrfs
+        outlet = self._outlet_of(share)
+        with self._alone(ident):
+            if place.exists():
+                outlet.withdraw(ident)
+                pool.swap_in(ident, place, share.size)
+                self._ensuring.sized(ident, share.size)
+            outlet.serve_again(ident, pool.share(ident))
+        pool.purge(ident)
+
+    # What the driver has for all shares.
+    _btrfs: Any
+    _ensuring: Any
+    _alone: Any
+    _outlet_of: Any

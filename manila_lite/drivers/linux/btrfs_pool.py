@@ -186,6 +186,13 @@ class BtrfsPool(pool.Pool):
         self.share(ident).rename(self._old(ident))
         self._draft(ident).rename(self.share(ident))
 
+    def swap_in(self, ident: str, place: Path, size: int) -> None:
+        """The share is what is at another place of the pool, with a limit of ``size`` GiB. Nobody may have it mounted."""
+        self.recover(ident)
+        btrfs.limit(self.root, place, size * pool.GIB)
+        self.share(ident).rename(self._old(ident))
+        place.rename(self.share(ident))
+
     def purge(self, ident: str) -> None:
         """What the share was before a swap, or held when it was discarded, is gone."""
         btrfs.delete(self._old(ident))

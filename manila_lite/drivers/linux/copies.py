@@ -8,7 +8,6 @@ backup's id.
 import abc
 import contextlib
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,8 +17,9 @@ from oslo_log import log
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.interface import BacksUp
-from manila_lite.drivers.linux import mounts, rsync
+from manila_lite.drivers.linux import mounts, rsync, trees
 from manila_lite.drivers.linux.left import vet_id
+from manila_lite.drivers.linux.pool import GIB
 from manila_lite.drivers.linux.run import CommandFailed
 from manila_lite.drivers.linux.servers import SAFE_ID
 
@@ -29,6 +29,12 @@ _ALL = 100
 #: How often a copy is begun again that broke.
 _TRIES = 5
 _LOCKS = 64
+#: Why a copy is given up, by how it broke. ``keeper``: where it goes, in words.
+_WHY = (
+    (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
+    (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (rsync.TooMuch, 'Files say that they hold more than {ratio:g} times what the share can (backup_apparent_ratio).'),
+    (rsync.NoRoom, 'There is no room for all files where they go: {keeper} is full.'))
 
 
 class Copies(abc.ABC):
@@ -52,9 +58,18 @@ class Copies(abc.ABC):
 
     @abc.abstractmethod
     def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """Return where the share can be written.
+        """Return where what the share shall be can be written: the same at each call until ``let_go``.
 
         :raises errors.Final: there is no such share.
+        """
+
+    #: Whether that is the share itself, which clients reach.
+    in_place = True
+
+    def land(self, share: kinds.Share, backup: kinds.Backup) -> None:
+        """What was written is the share. May be called again.
+
+        :raises errors.Final: it cannot be.
         """
 
     def let_go(self, backup_id: str) -> None:
@@ -77,14 +92,21 @@ class Copies(abc.ABC):
     def make(self, share: kinds.Share, backup: kinds.Backup) -> int:
         """The share is being copied. Returns how far that is."""
         def begin() -> rsync.Copy:
-            return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME)
+            return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME,
+                              at_most=_at_most(share, backup))
         return self._look(backup, begin, f'the export for backups of type {backup.type.name}')
 
     def restore(self, share: kinds.Share, backup: kinds.Backup) -> int:
         """The share is being made what the backup is. Returns how far that is."""
         def begin() -> rsync.Copy:
-            return rsync.Copy(self._place(backup), self.writable(share, backup), rsync.SAME_CONTENT)
-        return self._look(backup, begin, 'the share, as it is mounted for the copy,')
+            how = (rsync.SAME_CONTENT, *((rsync.IN_PLACE,) if self.in_place else ()))
+            return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
+                              at_most=_at_most(share, backup))
+        percent = self._look(backup, begin, 'the share, as it is mounted for the copy,')
+        if percent == _ALL:
+            with self._alone(backup.id):
+                self.land(share, backup)
+        return percent
 
     def is_copying(self, backup: kinds.Backup) -> bool:
         """Say whether a copy to or from the backup runs in this process, or has just come to a good end."""
@@ -120,8 +142,7 @@ class Copies(abc.ABC):
         with self._alone(backup.id):
             self.clear(backup.id)
             place = self._mount(backup) / backup.id
-            if place.exists():
-                shutil.rmtree(place)
+            trees.remove(place)
             self.clear(backup.id)
 
     def _let_go(self, backup_id: str) -> None:
@@ -175,12 +196,12 @@ class Copies(abc.ABC):
     def _vet(self, backup: kinds.Backup, bad: Exception | None, keeper: str) -> None:
         times = self._failed[backup.id] = self._failed.get(backup.id, 0) + 1
         LOG.warning('The copy of backup %s broke (%d times): %s', backup.id, times, bad)
-        if isinstance(bad, rsync.CannotKeepAll):
-            self.clear(backup.id)
-            raise errors.Final(f'Files have ACLs or extended attributes that {keeper} cannot keep.')
-        if times >= _TRIES:
-            self.clear(backup.id)
-            raise errors.Final(f'The copy broke {times} times. The log of the share manager says why.')
+        if times < _TRIES and not isinstance(bad, rsync.Hopeless):
+            return
+        self.clear(backup.id)
+        why = next((why for kind, why in _WHY if isinstance(bad, kind)),
+                   'The copy broke {times} times. The log of the share manager says why.')
+        raise errors.Final(why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times))
 
     def _mount(self, backup: kinds.Backup) -> Path:
         """Return where the export for backups of this type is mounted, for this one.
@@ -257,6 +278,11 @@ class BacksUpByCopies(BacksUp):
     def delete_backup(self, backup: kinds.Backup) -> None:
         """No copy runs, and neither the backend nor the export has anything of it."""
         self.copies.delete(backup)
+
+
+def _at_most(share: kinds.Share, backup: kinds.Backup) -> int | None:
+    """Return how many bytes files may say that they hold, all together; nothing if any number."""
+    return int(backup.type.apparent_ratio * max(share.size, 1) * GIB) or None
 
 
 def names_in(folder: Path) -> frozenset[str]:

@@ -5,10 +5,11 @@ It is served over CIFS only. A client of NFS names files by handles, and those o
 system that it is in, that of the host perhaps. See guard.py.
 """
 
+import contextlib
 import shutil
 from pathlib import Path
 
-from manila_lite.drivers.linux import pool
+from manila_lite.drivers.linux import pool, trees
 from manila_lite.drivers.linux.run import CommandFailed
 
 
@@ -34,7 +35,8 @@ class Directory(pool.Pool):
     def close(self, *, remove_data: bool = False) -> None:
         """Nothing was mounted."""
         if remove_data:
-            shutil.rmtree(self.root / 'shares', ignore_errors=True)
+            with contextlib.suppress(CommandFailed, OSError):
+                trees.remove(self.root / 'shares')
             shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def create(self, ident: str, size: int) -> None:
@@ -48,5 +50,4 @@ class Directory(pool.Pool):
 
     def purge(self, ident: str) -> None:
         """What was in the directory is gone."""
-        if self._gone(ident).exists():
-            shutil.rmtree(self._gone(ident))
+        trees.remove(self._gone(ident))

@@ -78,7 +78,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         self.PROTOCOLS = protocols(conf)
         self._servers = Servers(self._state, conf, self._exported)
         self._followers = Followers()
-        self.copies = Backups(self._pool, self._state, self._need)
+        self.copies = Backups(self._pool, self._state, self._need, self._swap_in)
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._ensuring = Ensuring(self._pool, need=self._need, outlet_of=self._outlet_of, source=self._source,
                                   alone=self._alone, locations=self._locations, limit=self._limit_again)

@@ -24,8 +24,9 @@ def run(*words: str, seconds: float = _SECONDS) -> str:
     :raises CommandFailed: it cannot be started, failed, or took too long.
     """
     try:
-        done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds,
-                              check=False)
+        # Names of files that it speaks of may be of any bytes.
+        done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors='backslashreplace', timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired) as bad:
         raise CommandFailed(f'{words[0]}: {bad}') from bad
     if done.returncode:

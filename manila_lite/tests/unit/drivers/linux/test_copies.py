@@ -49,17 +49,18 @@ class Halted(testtools.TestCase):
         for name in ('share', 'kept'):
             (state / name).mkdir()
         (state / 'share' / 'f').write_text('hello')
+        self.share = kinds.Share('s', 's', 'p', 1, 'NFS', 'pool')
         self.copies, self.backup = Folders(state), kinds.Backup('b', 1, kinds.BackupType('nightly'), 'h@b', 'p')
 
     def complete(self):
         end = time.monotonic() + 60
-        while self.copies.make(None, self.backup) < 100:
+        while self.copies.make(self.share, self.backup) < 100:
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
 
     def test_none_begins_until_it_goes_on(self):
         self.copies.halt()
-        self.assertRaises(CommandFailed, self.copies.make, None, self.backup)
+        self.assertRaises(CommandFailed, self.copies.make, self.share, self.backup)
         self.assertEqual((False, frozenset()), (self.copies.is_copying(self.backup), self.copies.left()))
         self.copies.resume()
         self.complete()

@@ -11,23 +11,27 @@ from manila_lite.drivers.linux import rsync
 
 class Said(testtools.TestCase):
 
-    def test_percent(self):
-        for said, percent in ((b'', 0), (b'    1,024  12%  3.45MB/s    0:00:01\r', 12), (b'1 7%\r 2 31% 1MB/s\r', 31),
-                              (b' 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', 99), (b'cut 5', 0), (b'x% y', 0)):
-            self.assertEqual(percent, rsync._percent(said), said)
+    def test_progress(self):
+        for said, progress in ((b'', (0, 0)), (b'\n    1,024  12%  3.45MB/s    0:00:01\r', (1024, 12)),
+                               (b'\r 1 7% 1MB/s\r 2 31% 1MB/s\r', (2, 31)), (b'\n 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', (9, 99)),
+                               (b'\ncut 5', (0, 0)), (b'\nx% y', (0, 0)), (b'\nrsync: "/a 999 99% b": no (2)\n', (0, 0))):
+            self.assertEqual(progress, rsync._progress(said), said)
+        self.assertEqual((1, 40), rsync._progress(b'\r 1 7% 1MB/s', 40))
 
     def test_last_words(self):
         said = b' 1 7%\rrsync: [receiver] write failed\nmore\nrsync error: some files (code 23)\n'
         self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', rsync._last_words(said))
         self.assertEqual('it failed', rsync._last_words(b''))
 
-    def test_what_cannot_be_kept(self):
+    def test_what_it_comes_to(self):
         gone = b'failed: Operation not supported (95)\n'
-        for said, unkept in ((b'rsync: [receiver] rsync_xal_set: fsetxattr("/a/b c","user.d") ' + gone, True),
-                             (b' 1 7%\rrsync: [generator] set_acl: xacl_set(b, ACL_TYPE_ACCESS): ' + gone + b' 2 8%\r', True),
-                             (b'rsync: [sender] send_files failed to open "/set_acl: (95)": Permission denied (13)\n', False),
-                             (b'rsync: [receiver] rsync_xal_set: lsetxattr("/a","user.d") failed: No space (28)\n', False)):
-            self.assertEqual(unkept, rsync._UNKEPT.search(said) is not None, said)
+        for said, kinds in (
+                (b'rsync: [receiver] rsync_xal_set: fsetxattr("/a/b c","user.d") ' + gone, {rsync.CannotKeepAll}),
+                (b' 1 7%\rrsync: [generator] set_acl: xacl_set(b, ACL_TYPE_ACCESS): ' + gone + b' 2\r', {rsync.CannotKeepAll}),
+                (b'rsync: [sender] send_files failed to open "/set_acl: (95)": Permission denied (13)\n', set()),
+                (b'rsync: [sender] opendir "/source/d/d" failed: Cannot allocate memory (12)\n', {rsync.TooDeep}),
+                (b'rsync: [receiver] rsync_xal_set: lsetxattr("/a","user.d") failed: No space (28)\n', {rsync.NoRoom})):
+            self.assertEqual(kinds, {kind for kind, pattern in rsync._WHAT if pattern.search(said)}, said)
 
 
 class Ends(testtools.TestCase):

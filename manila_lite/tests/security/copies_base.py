@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is tried with each way to back shares up: their owner does what would lead the copy elsewhere, or to no end."""
+
+import os
+import shutil
+import time
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.tests.functional.linux import base
+from manila_lite.tests.security import tenant
+
+_GIB = 1 << 30
+ROUNDS = 4
+
+
+class Backups(base.LinuxTest):
+    """``self.copies`` makes and restores backups of shares of the driver; clients are at work in ``self.at(share)``."""
+
+    def setUp(self):
+        super().setUp()
+        folder = self.state / uuidutils.generate_uuid()
+        folder.mkdir()
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.export = folder / 'export'
+        self.export.mkdir()
+        self.outside = tenant.Outside(folder / 'outside')
+        self.copies = self.driver
+        self.mine = self.share()
+
+    def at(self, share):
+        """Return where the files of a share are now."""
+        return self.driver.parts[0].share(share.id)
+
+    def backup(self, ratio=64.0):
+        backup = kinds.Backup(uuidutils.generate_uuid(), 1, kinds.BackupType('kept', str(self.export), 'none', 'bind', ratio),
+                              'test@linux', 'p')
+        self.addCleanup(self.copies.delete_backup, backup)
+        return backup
+
+    def ends(self, verb, share, backup, patience=120):
+        """What was begun came to its end. Returns why it was given up, or nothing."""
+        end = time.monotonic() + patience
+        try:
+            getattr(self.copies, f'{verb}_backup')(share, backup)
+            while getattr(self.copies, f'{verb}_backup_continue')(share, backup).percent < 100:
+                self.assertLess(time.monotonic(), end, f'the {verb} does not end')
+                time.sleep(0.02)
+        except errors.Final as bad:
+            return str(bad)
+        return ''
+
+    def kept(self, backup):
+        return self.export / backup.id
+
+    # What is planted and stays ----------------------------------------------------------------
+
+    def test_one_of_everything(self):
+        tenant.plant(self.at(self.mine), self.outside.place)
+        backup, before = self.backup(), tenant.tree(self.at(self.mine))
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        self.assertEqual(before, tenant.tree(self.kept(backup)))
+        for name in tenant.NAMES:
+            os.unlink(os.path.join(os.fsencode(self.at(self.mine)), name))
+        self.assertEqual('', self.ends('restore', self.mine, backup))
+        self.assertEqual(before, tenant.tree(self.at(self.mine)))
+        self.assertTrue(self.outside.is_untouched())
+
+    def test_what_was_planted_is_overwritten_and_not_followed(self):
+        place = self.at(self.mine)
+        for name in ('to-file', 'to-folder/f1', 'pipe', 'zero', 'one', 'two', 'folder/data'):
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_text(f'good {name}')
+        backup, before = self.backup(), tenant.tree(place)
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        for name in ('to-file', 'to-folder', 'pipe', 'zero', 'two', 'folder'):
+            shutil.rmtree(place / name) if (place / name).is_dir() else (place / name).unlink()
+        (place / 'to-file').symlink_to(self.outside.place / 'f1')
+        (place / 'to-folder').symlink_to(self.outside.place)
+        (place / 'folder').symlink_to('/')
+        os.mkfifo(place / 'pipe')
+        os.mknod(place / 'zero', 0o20666, os.makedev(1, 5))
+        os.link(place / 'one', place / 'two')
+        self.assertEqual('', self.ends('restore', self.mine, backup))
+        self.assertEqual(before, tenant.tree(self.at(self.mine)))
+        self.assertTrue(self.outside.is_untouched())
+
+    def test_ten_thousand_directories_in_each_other(self):
+        place = self.at(self.mine)
+        (place / 'good').write_text('data')
+        backup = self.backup()
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        tenant.nest(place, 10000)
+        second = self.backup()
+        self.assertIn('nested too deeply', self.ends('create', self.mine, second))
+        self.copies.delete_backup(second)
+        self.assertEqual([backup.id], os.listdir(self.export))
+        self.assertEqual('', self.ends('restore', self.mine, backup))
+        self.assertEqual(['good'], os.listdir(self.at(self.mine)))
+
+    def test_a_file_that_says_it_holds_terabytes(self):
+        place = self.at(self.mine)
+        (place / 'good').write_text('data')
+        with (place / 'sparse').open('wb') as file:
+            file.truncate(8 << 40)
+        backup, free = self.backup(ratio=0.25), os.statvfs(self.state).f_bavail
+        self.assertIn('more than 0.25 times what the share can', self.ends('create', self.mine, backup))
+        self.assertGreater(os.statvfs(self.state).f_bavail * 4096, free * 4096 - _GIB)
+        self.copies.delete_backup(backup)
+        self.assertEqual([], os.listdir(self.export))
+        os.truncate(place / 'sparse', 128 << 20)
+        well = self.backup(ratio=0.25)
+        self.assertEqual('', self.ends('create', self.mine, well))
+        self.assertLess((self.kept(well) / 'sparse').stat().st_blocks, 1000)
+
+    # What changes meanwhile -------------------------------------------------------------------
+
+    def bait(self, place):
+        """There is a directory, and a link to the outside that is to take its place."""
+        for name in ('d', 'link'):
+            if os.path.lexists(place / name):
+                (place / name).unlink() if (place / name).is_symlink() else shutil.rmtree(place / name)
+        (place / 'd').mkdir()
+        for number in range(60):
+            (place / 'd' / f'f{number}').write_text('harmless')
+        (place / 'link').symlink_to(self.outside.place)
+        return place / 'd', place / 'link'
+
+    def test_a_directory_becomes_a_link_while_it_is_read(self):
+        pair = self.bait(self.at(self.mine))
+        (self.at(self.mine) / 'good').write_text('data')
+        with tenant.swapping(*pair):
+            for _ in range(ROUNDS):
+                backup = self.backup()
+                told = self.ends('create', self.mine, backup)
+                self.assertIn(told, ('', 'The copy broke 5 times. The log of the share manager says why.'))
+                if not told:
+                    self.assertEqual('data', (self.kept(backup) / 'good').read_text())
+                    self.assertEqual([], self.outside.leaked(self.kept(backup)))
+
+    def test_a_directory_becomes_a_link_while_it_is_written(self):
+        place = self.at(self.mine)
+        self.bait(place)
+        (place / 'good').write_text('data')
+        backup = self.backup()
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        for number in range(60):
+            (self.kept(backup) / 'd' / f'f{number}').write_text(f'to be restored {number}')
+        for _ in range(ROUNDS):
+            with tenant.swapping(*self.bait(self.at(self.mine))):
+                told = self.ends('restore', self.mine, backup)
+            self.assertIn(told, ('', 'The copy broke 5 times. The log of the share manager says why.'))
+            self.assertTrue(self.outside.is_untouched())
+            self.assertEqual('data', (self.at(self.mine) / 'good').read_text())

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of a btrfs pool are backed up and restored while their owner does what would lead the copy elsewhere."""
+
+import os
+import shutil
+from unittest import mock
+
+from manila_lite.drivers.linux import beside, btrfs
+from manila_lite.tests.security import copies_base
+
+_GIB = 1 << 30
+
+
+class Btrfs(copies_base.Backups):
+    """What comes back comes to where no client is."""
+
+    def test_nothing_of_a_restore_is_seen_before_it_is_whole(self):
+        place = self.at(self.mine)
+        (place / 'good').write_text('data')
+        (place / 'big').write_bytes(os.urandom(60 << 20))
+        backup = self.backup()
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        shutil.rmtree(place / 'good', ignore_errors=True)
+        (place / 'good').write_text('spoilt')
+        (place / 'big').unlink()
+        self.grant(self.mine, (self.fabric.v4('one'), 'rw'))
+        self.driver.restore_backup(self.mine, backup)
+        draft = beside.at(self.driver.parts[0], backup.id)
+        self.assertTrue((draft / 'good').exists())
+        seen = set()
+        while self.driver.copies.is_copying(backup) and self.driver.copies._running[backup.id].is_alive():
+            seen.add(tuple(sorted((path.name, path.stat().st_size) for path in place.iterdir())))
+        self.assertEqual({(('good', 6),)}, seen)
+        self.assertEqual('spoilt', self.works('one', self.mine, 'read', 'good'))
+        self.assertEqual(100, self.driver.restore_backup_continue(self.mine, backup).percent)
+        self.assertEqual('data', self.works('one', self.mine, 'read', 'good'))
+        self.assertFalse(draft.exists())
+        self.assertEqual(_GIB, btrfs.limit_of(self.driver.parts[0].root, self.at(self.mine)))
+        self.assertEqual([self.mine.id], [path.name for path in self.at(self.mine).parent.iterdir()])
+
+    def test_a_restore_that_is_given_up_leaves_the_share_as_it_was(self):
+        (self.at(self.mine) / 'good').write_text('data')
+        backup = self.backup()
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        (self.at(self.mine) / 'good').write_text('newer')
+        self.driver.restore_backup(self.mine, backup)
+        self.driver.copies.clear(backup.id)
+        self.assertEqual('newer', (self.at(self.mine) / 'good').read_text())
+        self.assertEqual(frozenset(), self.driver.copies.left())
+
+    def test_more_than_the_share_can_hold(self):
+        (self.at(self.mine) / 'good').write_text('data')
+        backup = self.backup()
+        self.assertEqual('', self.ends('create', self.mine, backup))
+        for size, why in ((50, 'more than the share'), (100, 'There is no room')):
+            (self.kept(backup) / 'more').write_bytes(os.urandom(size << 20))
+            with mock.patch.object(beside, 'GIB', 32 << 20):     # it does not take long
+                self.assertIn(why, self.ends('restore', self.mine, backup))
+        self.assertEqual(['good'], os.listdir(self.at(self.mine)))

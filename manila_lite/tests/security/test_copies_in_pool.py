@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares are cloned, reverted, taken over and deleted while their owner does what would lead whoever does that elsewhere."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import testtools
+from oslo_utils import uuidutils
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.linux import trees
+from manila_lite.drivers.linux.directory import Directory
+from manila_lite.tests.functional.linux import base
+from manila_lite.tests.security import tenant
+
+
+class Snapshots(base.ShareTest):
+    """The kernel makes what is cloned and reverted, and no program walks through the tree."""
+
+    def setUp(self):
+        super().setUp()
+        folder = Path(tempfile.mkdtemp(prefix='ml-outside-'))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.outside = tenant.Outside(folder / 'outside')
+        self.place = self.driver.parts[0].share(self.made.id)
+
+    def test_cloned_and_reverted(self):
+        tenant.plant(self.place, self.outside.place)
+        tenant.nest(self.place, 200)
+        before = tenant.tree(self.place)
+        taken = self.snapshot(self.made)
+        (self.place / 'hand').mkdir()
+        (self.place / 'link').symlink_to(self.outside.place)
+        with tenant.swapping(self.place / 'hand', self.place / 'link'):
+            for _ in range(2):
+                clone = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool')
+                self.addCleanup(self.driver.delete_share, clone)
+                self.driver.create_share_from_snapshot(clone, taken)
+                self.driver.revert_to_snapshot(taken)
+                for share in (clone, self.made):
+                    self.assertEqual(before, tenant.tree(self.driver.parts[0].share(share.id)))
+        self.assertTrue(self.outside.is_untouched())
+
+    def test_ten_thousand_directories_are_deleted_with_their_share(self):
+        tenant.nest(self.place, 10000)
+        self.driver.delete_share(self.made)
+        self.assertEqual([], [name for name in os.listdir(self.place.parent) if self.made.id in name])
+
+
+class Trees(testtools.TestCase):
+    """What is deleted file by file."""
+
+    def setUp(self):
+        super().setUp()
+        if lacks := base.missing():
+            self.skipTest(f'real storage needs {lacks}')
+        self.folder = Path(tempfile.mkdtemp(prefix='ml-trees-'))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.outside = tenant.Outside(self.folder / 'outside')
+        self.pool = Directory(self.folder / 'pool')
+        self.pool.open()
+        self.pool.create('s', 1)
+        self.place = self.pool.share('s')
+
+    def delete(self):
+        self.pool.discard('s')
+        self.pool.purge('s')
+        self.assertEqual([], os.listdir(self.folder / 'pool' / 'shares'))
+        self.assertTrue(self.outside.is_untouched())
+
+    def test_one_of_everything(self):
+        tenant.plant(self.place, self.outside.place)
+        self.delete()
+
+    def test_nested_deeper_than_any_program_calls_itself(self):
+        tenant.nest(self.place, 3000)
+        self.delete()
+
+    def test_a_directory_becomes_a_link_meanwhile(self):
+        """Whoever has it open still reaches it when it has another name."""
+        for _ in range(10):
+            victim = self.folder / 'victim'
+            (victim / 'd').mkdir(parents=True)
+            for number in range(60):
+                (victim / 'd' / f'f{number}').write_text('harmless')
+            (victim / 'link').symlink_to(self.outside.place)
+            with tenant.swapping(victim / 'd', victim / 'link'):
+                trees.remove(victim)
+            self.assertFalse(victim.exists())
+            self.assertTrue(self.outside.is_untouched())
+
+    def test_names_of_any_bytes_in_what_fails(self):
+        for name in tenant.NAMES:
+            os.mkdir(os.path.join(os.fsencode(self.place), name))
+        self.delete()
+
+
+class TakenOver(base.LinuxTest):
+    """In a plain directory nothing tells a share from a directory in one."""
+
+    POOL = 'folder'
+
+    @classmethod
+    def make(cls):
+        (cls.state / 'folder').mkdir(exist_ok=True)
+        return super().make()
+
+    def test_nothing_in_a_share_is_taken_over(self):
+        mine = self.share()
+        place = self.driver.parts[0].share(mine.id)
+        (place / 'sub' / 'name').mkdir(parents=True)
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'NFS', 'pool')
+        for way in (('sub',), ('sub', 'name')):
+            bad = self.assertRaises(errors.Final, self.driver.manage_share, share, str(place.joinpath(*way)), {'size': '1'})
+            self.assertIn('is in a share', str(bad))
+        self.assertTrue((place / 'sub' / 'name').is_dir())

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that clients reach meanwhile are backed up and restored: plain directories, and such as are mounted for the copy."""
+
+import os
+from pathlib import Path
+from unittest import mock
+
+from manila_lite.drivers.linux import copies, nfs_backups, rsync
+from manila_lite.tests.security import copies_base, tenant
+
+
+class Plain(copies_base.Backups):
+    """Clients are at work in what is read and written."""
+
+    POOL = 'folder'
+    # As over NFS.
+    test_a_file_that_says_it_holds_terabytes = test_ten_thousand_directories_in_each_other = None
+
+    @classmethod
+    def make(cls):
+        (cls.state / 'folder').mkdir(exist_ok=True)
+        return super().make()
+
+
+class _Mounts(copies.BacksUpByCopies):
+    """As over NFS; what is mounted is the directory itself: the kernel here has no NFS client."""
+
+    def __init__(self, state, at):
+        class Bound(nfs_backups.NfsCopies):
+            def _mounted(self, share, backup, level):
+                self.mount(str(at(share)), self.share_place(backup.id), 'none', f'bind,{level}')
+                return self.share_place(backup.id)
+        self.copies = Bound(state, '')
+
+
+class OverNfs(copies_base.Backups):
+    # It takes long, and is tried above.
+    test_ten_thousand_directories_in_each_other = None
+
+    def setUp(self):
+        super().setUp()
+        self.copies = _Mounts(Path(self.export.parent), self.at)
+
+    def test_a_file_becomes_a_pipe_that_nobody_writes_to(self):
+        place = self.at(self.mine)
+        for number in range(200):
+            (place / f'f{number}').write_text('x' * 1000)
+        os.mkfifo(place / 'pipe')
+        backup = self.backup()
+        with mock.patch.object(rsync, '_STILL', 0.5), tenant.swapping(place / 'f199', place / 'pipe'):
+            for _ in range(copies_base.ROUNDS):
+                self.assertIn(self.ends('create', self.mine, backup, 60), (
+                    '', 'The copy broke 5 times. The log of the share manager says why.'))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where copies of shares lie. What becomes of them: ``tests/security/test_copies_backups.py``."""
+
+from pathlib import Path
+from unittest import mock
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux import beside
+from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
+
+
+class Beside(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.root = Path(self.useFixture(fixtures.TempDir()).path)
+        self.pool = BtrfsPool(self.root, self.root / 'img', 1)
+
+    def test_where(self):
+        self.assertEqual(self.root / 'backups' / 'b', beside.at(self.pool, 'b'))
+
+    def test_what_fits(self):
+        for used, size, fits in ((None, 1, True), (1 << 30, 1, True), (2 << 30, 1, False), (2 << 30, 2, True)):
+            with mock.patch.object(self.pool, 'measure', return_value=(None, used)):
+                if fits:
+                    beside.vet(self.pool, 'b', size)
+                else:
+                    self.assertRaises(errors.Final, beside.vet, self.pool, 'b', size)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who does nothing is told from who works."""
+
+import subprocess
+import time
+
+import testtools
+
+from manila_lite.drivers.linux.pulse import Pulse
+
+
+class Stillness(testtools.TestCase):
+
+    def ends_still(self, *words):
+        """Say whether nothing moved for a while, within a longer while."""
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+            pulse, end = Pulse(process.pid, 0.4), time.monotonic() + 1.5
+            try:
+                while time.monotonic() < end:
+                    if pulse.is_still():
+                        return True
+                    time.sleep(0.02)
+                return False
+            finally:
+                process.kill()
+
+    def test_one_that_waits(self):
+        self.assertTrue(self.ends_still('cat'))
+        self.assertTrue(self.ends_still('sh', '-c', 'cat; true'))
+
+    def test_one_that_works(self):
+        self.assertFalse(self.ends_still('dd', 'if=/dev/zero', 'of=/dev/null', 'bs=64k'))
+        self.assertFalse(self.ends_still('sh', '-c', 'while :; do :; done'))
