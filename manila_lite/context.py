@@ -11,18 +11,24 @@ from urllib.parse import quote
 
 from oslo_context import context
 
+from manila_lite.turns import Turns
+
 #: Characters that a word of the log has at most.
 _LONGEST = 255
 
 
 @dataclasses.dataclass(frozen=True)
 class Services:
-    """What one process gives to every request in it: configuration, database, bus and policy enforcer."""
+    """What one process gives to every request in it: configuration, database, bus and policy enforcer.
+
+    ``turns``: how many of its requests may wait for somebody else at a time.
+    """
 
     conf: Any
     db: Any = None
     bus: Any = None
     enforcer: Any = None
+    turns: Turns = dataclasses.field(default_factory=Turns)
 
 
 class RequestContext(context.RequestContext):
@@ -59,6 +65,13 @@ class RequestContext(context.RequestContext):
         """Say whether policy allows ``rule`` on ``target`` (default: something of the caller's own project)."""
         target = target or {'project_id': self.project_id, 'user_id': self.user_id}
         return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
+
+    def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Within this the request waits for somebody else (``what``, in the plural), and does not wait for it outside.
+
+        :raises errors.Busy: too many requests do, of this project or of all.
+        """
+        return self.services.turns.work(self.project_id or self.user_id, what)
 
     def elevated(self) -> 'RequestContext':
         """Return the same caller as administrator, for the product's own reads."""

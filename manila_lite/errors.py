@@ -108,6 +108,12 @@ class Unavailable(ManilaLiteError):
     code = 'service_unavailable'
 
 
+class Busy(Unavailable):
+    """Too many requests wait for somebody else already; a moment later it may be another's turn."""
+
+    code = 'too_many_waiting'
+
+
 # What durable work can meet -------------------------------------------------------------------
 
 class Final(ManilaLiteError):

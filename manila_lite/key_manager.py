@@ -67,7 +67,7 @@ def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
     """The caller has a key of this id, as far as that is to be checked.
 
     :raises errors.Invalid: the caller has not.
-    :raises errors.Unavailable: the key manager does not answer, or the wrong one was asked.
+    :raises errors.Unavailable: the key manager does not answer, or the wrong one was asked, or too many requests wait for it.
     """
     if not ctx.conf.encryption.check_keys:
         return
@@ -75,7 +75,10 @@ def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
     failures = importlib.import_module('castellan.common.exception')
     caller = context.RequestContext(auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id, request_id=ctx.request_id)
     try:
-        keys.get(caller, ident, metadata_only=True)
+        with ctx.waiting('the key manager'):
+            keys.get(caller, ident, metadata_only=True)
+    except errors.Busy:
+        raise
     except (failures.ManagedObjectNotFoundError, failures.Forbidden):
         raise errors.Invalid(f'encryption_key_ref: there is no key {ident} that you may use.',
                              code='encryption_key_not_found') from None

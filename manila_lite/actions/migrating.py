@@ -109,16 +109,24 @@ def asked(ctx: RequestContext, begin: Callable[[Any], operations.Wake], host: st
     """Return what scheduler and backend say to the operation that ``begin`` begins. Not for use in a transaction.
 
     :raises errors.Conflict: nothing, for ``[api] migration_check_timeout`` seconds.
+    :raises errors.Busy: too many requests wait for backends; nobody was asked.
     """
+    with ctx.waiting('backends'):
+        row = _heard(ctx, begin)
+    if row.state == rows.OPEN:
+        raise errors.Conflict(f'The backend {host} did not say in time whether it can take that in.', code='backend_silent')
+    return dict(row.data['support'])
+
+
+def _heard(ctx: RequestContext, begin: Callable[[Any], operations.Wake]) -> Any:
+    """Return the operation (its row is gone) as soon as it has ended, or time is over."""
     wake = _begin(ctx, begin)
     wake.send(ctx)
     end = time.monotonic() + ctx.conf.api.migration_check_timeout
     while (row := _answer(ctx, wake.operation_id)).state == rows.OPEN and time.monotonic() < end:
         time.sleep(_LOOK)
     _forget(ctx, wake.operation_id)
-    if row.state == rows.OPEN:
-        raise errors.Conflict(f'The backend {host} did not say in time whether it can take that in.', code='backend_silent')
-    return dict(row.data['support'])
+    return row
 
 
 @retry

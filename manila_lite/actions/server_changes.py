@@ -145,14 +145,12 @@ def must_be_possible(ctx: RequestContext, question: Question) -> None:
     """Every backend has said yes just now. Not for use in a transaction.
 
     :raises errors.Conflict: one said no, or nothing for ``[api] subnet_check_timeout`` seconds.
+    :raises errors.Busy: too many requests wait for backends; nobody was asked.
     """
     if not question.servers:
         return
-    forget(ctx, question)
-    ask(ctx, question)
-    end = time.monotonic() + ctx.conf.api.subnet_check_timeout
-    while None in (said := answers(ctx, question)).values() and False not in said.values() and time.monotonic() < end:
-        time.sleep(_LOOK)
+    with ctx.waiting('backends'):
+        said = _heard(ctx, question)
     with ctx.db.reader() as conn:
         why = {host: row.error for host, row in _asked(conn, question).items()}
     forget(ctx, question)
@@ -162,6 +160,16 @@ def must_be_possible(ctx: RequestContext, question: Question) -> None:
             LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)
             raise errors.Conflict(f'Share servers {_on(question, host)} cannot be {question.change.what}: {reason}.',
                                   code=question.change.denied)
+
+
+def _heard(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
+    """Return what the backends say, asked anew, as soon as that is enough or time is over."""
+    forget(ctx, question)
+    ask(ctx, question)
+    end = time.monotonic() + ctx.conf.api.subnet_check_timeout
+    while None in (said := answers(ctx, question)).values() and False not in said.values() and time.monotonic() < end:
+        time.sleep(_LOOK)
+    return said
 
 
 def begin(conn: Any, ctx: RequestContext, question: Question, data: Mapping[str, Any]) -> list[operations.Wake]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user may ask of the subnets of a share network."""
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -52,16 +53,22 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     return row, dict(wanted.get('metadata') or {})
 
 
-def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None]:
+def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None] | None:
     """Every backend of the network's share servers is asked whether it can give them the subnet.
 
-    Returns what each says: yes, no or nothing yet; to be called again. ``reset``: they are asked anew.
+    Returns what each says: yes, no or nothing yet; to be called again. ``reset``: they are asked anew. None where nobody could
+    be asked yet, since too many requests wait for networks.
 
     :raises: as ``create``.
     """
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place = described(ctx, wanted, project_id)
+    try:
+        place = described(ctx, wanted, project_id)
+    except errors.Busy:
+        if reset:       # who calls again would take an old answer for the new one
+            raise
+        return None
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several=True)
     return server_changes.asked(ctx, question, reset=reset)
@@ -104,6 +111,7 @@ def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | 
     Not for use in a transaction: the plugin may have to ask somebody.
 
     :raises errors.Invalid: one id without the other, or ids that the plugin does not know.
+    :raises errors.Busy: too many requests wait for networks.
     """
     net_id, subnet_id = wanted.get('neutron_net_id') or None, wanted.get('neutron_subnet_id') or None
     if net_id is None and subnet_id is None:
@@ -112,7 +120,9 @@ def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | 
         missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
         raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')
     try:
-        found = load.make(ctx.conf).describe(net_id, subnet_id, project_id)
+        plugin = load.make(ctx.conf)
+        with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
+            found = plugin.describe(net_id, subnet_id, project_id)
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
         raise errors.Unavailable('Networks cannot be looked up: the network plugin is not configured well. The log says '

@@ -70,7 +70,7 @@ def make(services: context.Services, api: Api = SHARE, *, most: int | None = Non
     _settle()
     inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
     app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
-    app = auth.protect(app, services.conf, api)
+    app = auth.protect(app, services.conf, api, services.turns)
     app = _healthcheck(app)
     app = addressing.sent(_proxied(addressing.forwarded(app, api)), services.conf, api)
     return _RequestId(observe.observed(trace.middleware(app, services.conf)))

@@ -19,6 +19,7 @@ from oslo_middleware import exceptions as oslo_exceptions
 
 from manila_lite import errors
 from manila_lite.api.served import SHARE, Api
+from manila_lite.turns import Turns
 
 Wsgi = Callable[[dict, Callable], Any]
 
@@ -35,7 +36,7 @@ def _set(environ: dict, user: str, project: str, roles: str) -> None:
     environ.update(HTTP_X_USER_ID=user, HTTP_X_PROJECT_ID=project, HTTP_X_ROLES=roles)
 
 
-def noauth(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
+def noauth(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
     """Everybody is administrator. A token of the form ``user:project[:role,role]`` says otherwise."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
         user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
@@ -46,7 +47,7 @@ def noauth(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     return wrapped
 
 
-def http_basic(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
+def http_basic(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
     """Users come from a password file; project and roles from ``[api] http_basic_accounts``."""
     accounts = _accounts(conf.api.http_basic_accounts)
     path = conf.api.http_basic_auth_user_file
@@ -55,14 +56,17 @@ def http_basic(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
     except (oslo_exceptions.ConfigInvalid, webob.exc.HTTPException) as bad:
         raise errors.BadConfig(f'[api] http_basic_auth_user_file: {path}: {bad}') from None
     known = _Known()
+    turns = turns or Turns()
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
         header = environ.get('HTTP_AUTHORIZATION', '')
         try:
             # A copy: what looks at the header takes it away, and who answers may have to hand it on.
-            user = known.user(header) or known.remember(header, _authenticate(path, dict(environ)))
+            user = known.user(header) or known.remember(header, _authenticate(path, dict(environ), turns))
         except webob.exc.HTTPException:
             return _refuse(api)(environ, start_response)
+        except errors.Busy as busy:
+            return api.fault(busy)(environ, start_response)
         project, roles = accounts.get(user, ('', ''))
         _set(environ, user, project, roles)
         return app(environ, start_response)
@@ -79,10 +83,11 @@ def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _authenticate(path: str, environ: dict) -> str:
+def _authenticate(path: str, environ: dict, turns: Turns) -> str:
     user, password = basic_auth.parse_token(basic_auth.parse_header(environ))
     try:
-        basic_auth.authenticate(path, user, password)
+        with turns.login():
+            basic_auth.authenticate(path, user, password)
     except ValueError:  # bcrypt refuses some passwords outright, such as those with a NUL
         raise webob.exc.HTTPUnauthorized from None
     return user
@@ -116,11 +121,11 @@ def _refuse(api: Api) -> webob.Response:
                      {'WWW-Authenticate': 'Basic realm="manila_lite"'})
 
 
-def keystone(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
+def keystone(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
     """Tokens are checked by keystonemiddleware, configured in ``[keystone_authtoken]``; who has none is refused here."""
     from manila_lite.api import keystone as tokens  # its packages are slow to import
 
-    return tokens.guard(app, conf, api)
+    return tokens.guard(app, conf, api, turns)
 
 
 def _homely(app: Wsgi, api: Api) -> Wsgi:
@@ -143,18 +148,19 @@ def _host(origin: str) -> str | None:
         return None
 
 
-STRATEGIES: dict[str, Callable[[Wsgi, Any, Api], Wsgi]] = {'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
+STRATEGIES: dict[str, Callable[[Wsgi, Any, Api, Turns | None], Wsgi]] = {
+    'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
 
 
-def protect(app: Wsgi, conf: Any, api: Api = SHARE) -> Wsgi:
-    """Every path but the public ones asks who calls.
+def protect(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
+    """Every path but the public ones asks who calls. ``turns``: how many may wait for the answer at a time.
 
     :raises errors.BadConfig: the strategy is unknown or lacks what it needs.
     """
     strategy = STRATEGIES.get(conf.auth_strategy)
     if strategy is None:
         raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
-    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api)
+    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, turns)
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
         if environ.get('PATH_INFO', '') in api.public:

@@ -38,6 +38,9 @@ NAMES = {400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNot
          406: 'notAcceptable', 409: 'conflictingRequest', 413: 'overLimit', 415: 'badMediaType', 429: 'overLimit',
          501: 'notImplemented', 503: 'serviceUnavailable'}
 
+#: What may be otherwise in a moment.
+_SOON = (errors.InFlight, errors.Busy)
+
 SCHEMA = {'type': 'object', 'minProperties': 1, 'maxProperties': 1, 'additionalProperties': {
     'type': 'object', 'required': ['code', 'message'],
     'properties': {'code': {'type': 'integer'}, 'message': {'type': 'string'}, 'reason': {'type': 'string'},
@@ -65,7 +68,7 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
         LOG.exception('Unexpected error', exc_info=error)
         return say(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
-        return say(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, errors.InFlight) else None)
+        return say(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, _SOON) else None)
     if isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
         return say(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',

@@ -38,7 +38,16 @@ API = [
                  'backends whose share servers would be in it.'),
     cfg.FloatOpt('migration_check_timeout', default=30.0, min=1.0, help='Seconds that a request to migrate waits for the '
                  'backend that shall take it in.'),
-    cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in the built-in server.'),
+    cfg.IntOpt('threads', default=8, min=1,
+               help='Threads that answer requests in the built-in server. Behind another web server: as many as each of its '
+                    'processes has, for one of them is kept free of requests that wait.'),
+    cfg.IntOpt('waiters', min=1,
+               help='Requests of one process that may wait for others at a time: for backends that are asked whether they can '
+                    'do something, for Neutron and for the key manager. Further ones are refused (503, Retry-After). By '
+                    'default half of the threads. Never more than all threads but one.'),
+    cfg.IntOpt('waiters_per_project', min=1,
+               help='How many of these may be of one project. By default half of them, so that no project keeps others from '
+                    'waiting.'),
     cfg.IntOpt('max_request_body_size', default=114688, help='Largest request body in bytes.'),
     cfg.StrOpt('http_basic_auth_user_file', default='/etc/manila_lite/htpasswd',
                help='Password file (bcrypt) of auth_strategy http_basic.'),

@@ -42,6 +42,9 @@ class NetworkPlugin(abc.ABC):
     given the same address; the one that cannot store it frees it and asks again.
     """
 
+    #: Whether somebody else has to be asked, who may take long to answer.
+    REMOTE = True
+
     @abc.abstractmethod
     def __init__(self, conf: Any):
         """Read the configuration; nothing is changed anywhere.

@@ -54,6 +54,8 @@ class _Place:
 class Standalone(NetworkPlugin):
     """The networks of ``[standalone_network] file``; without a file there are none."""
 
+    REMOTE = False
+
     def __init__(self, conf: Any):
         self._file = conf.standalone_network.file
         self._places = {place.subnet.neutron_subnet_id: place for place in self._read()}

@@ -10,7 +10,7 @@ import webob
 from oslo_config import cfg
 from oslo_policy import policy
 
-from manila_lite import context
+from manila_lite import context, turns
 from manila_lite.api import app, connection_limits
 from manila_lite.api.served import Api
 from manila_lite.api.server import ApiServer
@@ -54,7 +54,7 @@ class Sibling:
     def services(self, conf: cfg.ConfigOpts) -> Services:
         """Return what a process answers requests and works with."""
         made = setup.services(conf, self.rules, self.migrations)
-        return Services(made.conf, made.db, made.bus, made.enforcer, Shares(conf))
+        return Services(made.conf, made.db, made.bus, made.enforcer, turns.Turns(conf[self.name].threads), Shares(conf))
 
     def wsgi(self, services: context.Services) -> Callable[..., Any]:
         """Return the API as an application."""

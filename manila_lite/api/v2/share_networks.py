@@ -132,10 +132,10 @@ def _check_service(req: Request, operation: str, new_id: str, current_id: str | 
         'operation': operation, 'current_security_service': current_id, 'new_security_service': new_id}}
 
 
-def _answer(req: Request, said: dict[str, bool | None]) -> dict[str, Any]:
-    answers = set(said.values())
+def _answer(req: Request, said: dict[str, bool | None] | None) -> dict[str, Any]:
+    answers = {None} if said is None else set(said.values())
     view: dict[str, Any] = {'compatible': False if False in answers else None if None in answers else True}
-    return view | ({'hosts_check_result': said} if req.ctx.is_admin else {})
+    return view | ({'hosts_check_result': said or {}} if req.ctx.is_admin else {})
 
 
 # Security services ------------------------------------------------------------------------------

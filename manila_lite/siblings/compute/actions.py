@@ -189,6 +189,15 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
     """
     if row.status in ('building', 'deleting'):
         raise errors.Conflict(f'The server is {row.status}.', code='wrong_state')
+    with ctx.waiting('hosts'):
+        found = _read(ctx, row, length)
+    if found is None or found.state != work.DONE:
+        raise errors.Unavailable(f'Host {row.host} did not say what the server wrote.')
+    return str(found.data.get('output', ''))
+
+
+def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
+    """Return the operation that reads the console (its row is gone), as soon as it has ended or time is over."""
     with ctx.db.writer() as conn:
         wake = operations.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
                                 lane=operations.FAST, data={'length': length})
@@ -202,6 +211,4 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
         time.sleep(_LOOK)
     with ctx.db.writer() as conn:
         work.remove(conn, [wake.operation_id])
-    if found is None or found.state != work.DONE:
-        raise errors.Unavailable(f'Host {row.host} did not say what the server wrote.')
-    return str(found.data.get('output', ''))
+    return found

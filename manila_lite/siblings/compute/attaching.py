@@ -28,7 +28,8 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
     with ctx.db.reader() as conn:
         host = store.host(conn, row.host)
     _host_can(host, row)
-    share, path = _wanted(ctx, who, share_id)
+    with ctx.waiting('the share service'):
+        share, path = _wanted(ctx, who, share_id)
     if share.protocol.upper() not in host.protocols:
         raise errors.Conflict(f'Share {share_id} is served by {share.protocol}, which host {row.host} cannot mount.',
                               code='share_protocol_not_supported')

@@ -60,8 +60,11 @@ def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation
     """
     validation.check_groups(shares, [(group['name'], group.get('shares')) for group in groups])
     named = [*shares, *(share for group in groups for share in group.get('shares') or ())]
-    return asking.check(ctx, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers},
-                        exports=exports)
+    if not named:
+        return {}
+    with ctx.waiting('the share service'):
+        return asking.check(ctx, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers},
+                            exports=exports)
 
 
 def resolved(conn: Any, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

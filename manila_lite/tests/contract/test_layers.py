@@ -37,7 +37,7 @@ MODULES = (
     'manager/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
     'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py',
     'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds/__init__.py',
-    'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py', 'trace.py',
+    'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py', 'trace.py', 'turns.py',
     'api/v2/__init__.py', 'drivers/linux/__init__.py', 'drivers/linux/run.py', 'drivers/linux/daemon.py',
     'siblings/__init__.py', 'siblings/compute/__init__.py', 'siblings/dataproc/__init__.py',
     'tests/__init__.py', '__init__.py',

@@ -39,7 +39,8 @@ class Migration(base.ServiceTest):
     BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('here'), 'gamma': _BACKEND.format('there'),
                 'still': _BACKEND.format('here') + 'dummy_writable_migration = false\n',
                 'firm': _BACKEND.format('here') + 'dummy_cancellable_migration = false\n'}
-    EXTRA = '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
+    EXTRA = ('[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
+             '[api]\nwaiters = 7\nwaiters_per_project = 7\n')
 
     @classmethod
     def setUpClass(cls):

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Some may wait, and the others are told so at once."""
+
+import concurrent.futures
+import contextlib
+import threading
+import time
+
+import fixtures
+import testtools
+
+from manila_lite import errors, turns
+
+
+class Turns(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.turns.time', self))
+        self.ahead = 0.0
+
+    def monotonic(self):
+        return time.monotonic() + self.ahead
+
+    def inside(self, *ways):
+        """These turns are taken, and have been for a while."""
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        for way in ways:
+            stack.enter_context(way)
+        self.ahead += 10
+
+    def refused(self, way):
+        began = time.monotonic()
+        refusal = self.assertRaises(errors.Busy, way.__enter__)
+        self.assertLess(time.monotonic() - began, min(turns.PATIENCE))
+        return str(refusal)
+
+    def test_how_many(self):
+        for threads, bounds in ((1, (1, 1, 1)), (2, (1, 1, 1)), (3, (2, 1, 1)), (4, (3, 2, 1)), (8, (7, 4, 2)),
+                                (64, (63, 32, 16))):
+            found = turns.Turns(threads)
+            self.assertEqual(bounds, (found.all, found.most, found.each), threads)
+        found = turns.Turns(8, 3, 3)
+        self.assertEqual((7, 3, 3), (found.all, found.most, found.each))
+        self.assertEqual((6, 3), ((found := turns.Turns(8, 6)).most, found.each))
+
+    def test_without_bounds(self):
+        found = turns.Turns()
+        self.inside(*(found.work('a') for _ in range(100)), *(found.login() for _ in range(100)))
+
+    def test_one_owner_leaves_the_others_some(self):
+        found = turns.Turns(8)
+        self.inside(found.work('a'), found.work('a'))
+        self.refused(found.work('a'))
+        with found.work('b'), found.work('b'):
+            pass
+
+    def test_all_owners_leave_some_for_logins(self):
+        found = turns.Turns(8)
+        self.inside(*(found.work(owner) for owner in 'abcd'))
+        self.assertIn('backends', self.refused(found.work('e', 'backends')))
+        with found.login(), found.login(), found.login():
+            pass
+
+    def test_one_thread_is_always_free(self):
+        found = turns.Turns(8)
+        self.inside(*(found.login() for _ in range(7)))
+        self.refused(found.login())
+        self.refused(found.work('a'))
+
+    def test_who_has_no_name_is_an_owner_too(self):
+        found = turns.Turns(4)
+        self.inside(found.work(None))
+        self.refused(found.work(None))
+        with found.login():
+            pass
+
+    def test_a_turn_ends_with_an_error(self):
+        found = turns.Turns(2)
+        for _ in range(3):
+            with contextlib.suppress(KeyError), found.work('a'):
+                raise KeyError
+
+    def test_quick_ones_are_waited_for(self):
+        """Twenty at once, of whom one may be inside: where each is quick, none is refused."""
+        found, refused = turns.Turns(2), []
+
+        def go():
+            try:
+                with found.login():
+                    pass
+            except errors.Busy as busy:
+                refused.append(busy)
+
+        threads = [threading.Thread(target=go) for _ in range(20)]
+        with found.login():
+            for thread in threads:
+                thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], refused)
+
+    def test_nobody_is_waited_for_long(self):
+        """Even if each of those inside has just come."""
+        found = turns.Turns(8)
+        with found.work('a'), found.work('a'):
+            self.assertRaises(errors.Busy, found.work('a').__enter__)
+        found = turns.Turns(2)
+        with found.login():
+            self.assertRaises(errors.Busy, found.login().__enter__)
+
+    def test_few_stay_for_work(self):
+        """They hold threads, too."""
+        found = turns.Turns(8)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool, found.work('a'), found.work('a'):
+            for _ in range(2):
+                pool.submit(self.stay, found)
+            while found._lined < 2:
+                time.sleep(0.001)
+            self.refused(found.work('a'))
+            self.inside(found.login(), found.login(), found.login())
+            self.refused(found.login())
+
+    def test_the_last_thread_is_not_for_who_stays(self):
+        found = turns.Turns(3)
+        with found.work('a'), found.login():
+            self.refused(found.work('b'))
+
+    def stay(self, found):
+        with contextlib.suppress(errors.Busy), found.work('a'):
+            pass
