@@ -13,7 +13,7 @@ from oslo_context import context as oslo_context
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, trace
-from manila_lite.api import addressing, auth, memoise, observe
+from manila_lite.api import addressing, auth, memoise, observe, rates
 from manila_lite.api.dispatch import Root
 from manila_lite.api.served import SHARE, Api, Reply
 
@@ -64,16 +64,17 @@ class _Pecan(pecan.Pecan):
 def make(services: context.Services, api: Api = SHARE, *, most: int | None = None) -> Callable:
     """Return the application that serves an API. ``most``: the largest body, in bytes, where the API has a limit of its own.
 
-    :raises errors.BadConfig: the authentication strategy cannot work as configured.
+    :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
     """
     memoise.install()
     _settle()
     inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
     app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
-    app = auth.protect(app, services.conf, api, services.turns)
+    limits = rates.Limits(services.conf, api)
+    app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
     app = _healthcheck(app)
     app = addressing.sent(_proxied(addressing.forwarded(app, api)), services.conf, api)
-    return _RequestId(observe.observed(trace.middleware(app, services.conf)))
+    return _RequestId(observe.observed(trace.middleware(limits.of_addresses(app), services.conf)))
 
 
 @functools.cache

@@ -89,7 +89,9 @@ def reply(status: int, message: str, reason: str, headers: dict[str, str] | None
                              'next': next_steps.of(status, reason)}
     extra = dict(headers or {})
     if status == 413:
-        fault['retryAfter'] = extra['Retry-After'] = '0'
+        extra['Retry-After'] = '0'
+    if status in (413, 429):
+        fault['retryAfter'] = extra['Retry-After']
     body = orjson.dumps({NAMES.get(status, 'computeFault'): fault})
     return webob.Response(body, status=status, content_type='application/json', charset='UTF-8',
                           headerlist=None if not extra else [('Content-Type', 'application/json'),

@@ -24,6 +24,7 @@ BY_REASON = {
     'malformed_header': 'Send the header once, in the form that RFC 9110 has for it.',
     'foreign_origin': "Call from a program, or from a page of the API's own host.",
     'identity_unavailable': 'Send the request again in a moment.',
+    'rate_limited': 'Wait for as many seconds as Retry-After says, and send the request again.',
     'too_many_waiting': 'Send the request again after as many seconds as Retry-After says.',
     'idempotency_key_reused': 'Use a new key for a new request.',
     'idempotency_key_in_flight': 'Wait for the answer of the first, or send the request again in a moment.',

@@ -16,7 +16,7 @@ _SHOWN = {number: prefix for prefix, number in _MINOR.items()}
 #: What clients of Sahara know a refusal by, where its code is none of theirs already.
 _NAMES = {400: 'VALIDATION_ERROR', 401: 'UNAUTHORIZED', 403: 'FORBIDDEN', 404: 'NOT_FOUND', 405: 'METHOD_NOT_ALLOWED',
           409: 'CONFLICT', 413: 'REQUEST_TOO_LARGE', 415: 'UNSUPPORTED_MEDIA_TYPE', 500: 'INTERNAL_SERVER_ERROR',
-          501: 'NOT_IMPLEMENTED', 503: 'SERVICE_UNAVAILABLE'}
+          429: 'TOO_MANY_REQUESTS', 501: 'NOT_IMPLEMENTED', 503: 'SERVICE_UNAVAILABLE'}
 
 _base = process.base('dataproc')
 

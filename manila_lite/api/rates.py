@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""So many requests a second are taken from an address, and from a project; whoever sends more is told to wait."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.api import buckets, peers
+from manila_lite.api.served import Api
+
+LOG = log.getLogger(__name__)
+
+Wsgi = Callable[[dict, Callable], Any]
+
+#: What may be asked without end: somebody looks there whether we live, or which versions we have. Others cost more.
+_COSTLY = frozenset({'/openapi.json'})
+
+
+class Limits:
+    """The limits of one API. Rates and bursts are read at each request, so that they can be changed while it is attacked."""
+
+    def __init__(self, conf: Any, api: Api):
+        """:raises errors.BadConfig: an option is not as it should be."""
+        own = conf.rate_limits
+        self._conf = conf
+        self._api = api
+        self._free = api.public - _COSTLY
+        self._peers = peers.Peers(own.trusted_proxies, own.ipv6_prefix)
+        self._exempt = peers.networks('[rate_limits] address_exempt', own.address_exempt)
+        self._local = buckets.Local(own.most_buckets)
+        self._buckets: buckets.Local | buckets.Shared | None = self._shared(own.memcached_servers)
+
+    def _shared(self, servers: list[str]) -> buckets.Shared | None:
+        if not servers:
+            return None
+        return buckets.Shared(servers, self._conf.rate_limits.memcached_timeout, self._local)
+
+    def of_addresses(self, app: Wsgi) -> Wsgi:
+        """Return ``app`` for addresses that do not ask too much of it. It goes before all that believes a proxy's headers."""
+        def wrapped(environ: dict, start_response: Callable) -> Any:
+            own = self._conf.rate_limits
+            if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
+                found = self._peers.of(environ)
+                if not peers.within(found, self._exempt):
+                    refused = self._take('address', self._peers.name(found), buckets.Rate(own.address_rate, own.address_burst))
+                    if refused is not None:
+                        return refused(environ, start_response)
+            return app(environ, start_response)
+        return wrapped
+
+    def of_projects(self, app: Wsgi) -> Wsgi:
+        """Return ``app`` for projects that do not ask too much of it, and users without any. It goes behind the login."""
+        def wrapped(environ: dict, start_response: Callable) -> Any:
+            own = self._conf.rate_limits
+            # Nobody has looked at the headers of those who need not log in.
+            if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
+                project = environ.get('HTTP_X_PROJECT_ID')
+                if project not in own.project_exempt:
+                    kind, name = ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
+                    refused = self._take(kind, name, buckets.Rate(own.project_rate, own.project_burst))
+                    if refused is not None:
+                        return refused(environ, start_response)
+            return app(environ, start_response)
+        return wrapped
+
+    def _take(self, kind: str, name: str, rate: buckets.Rate) -> Any:
+        """Return a refusal, or nothing where there was a token."""
+        if self._buckets is None:
+            self._buckets = self._inherited()
+        wait = self._buckets.take(f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate)
+        if not wait:
+            return None
+        seconds = math.ceil(wait)
+        return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are taken, and up to '
+                                    f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
+                               {'Retry-After': str(seconds)})
+
+    def _inherited(self) -> buckets.Local | buckets.Shared:
+        """Return the buckets of the memcached that tokens are remembered in, if there is one; else our own.
+
+        Only at the first request: the middleware that checks tokens makes its options known late.
+        """
+        servers = getattr(getattr(self._conf, 'keystone_authtoken', None), 'memcached_servers', None)
+        try:
+            return self._shared(servers or []) or self._local
+        except errors.BadConfig as bad:
+            LOG.warning('Each process counts requests for itself, though [keystone_authtoken] names a memcached: %s', bad)
+            return self._local

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many tokens a bucket gives, and when."""
+
+import threading
+import time
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.api import buckets
+
+
+class Clock:
+    """Stands still until it is moved on."""
+
+    now = 1000.0
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+
+class Buckets(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.clock = Clock()
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.buckets.time', self.clock))
+        self.local = buckets.Local(1000)
+
+    def took(self, rate, times, key='a'):
+        """Return how many of so many tries took a token."""
+        return sum(not self.local.take(key, rate) for _ in range(times))
+
+    def test_burst_and_rate(self):
+        rate = buckets.Rate(2.0, 10)
+        self.assertEqual(10, self.took(rate, 50))
+        for seconds, tokens in ((0.25, 0), (0.25, 1), (0.5, 1), (2.0, 4), (1e6, 10)):
+            self.clock.now += seconds
+            self.assertEqual(tokens, self.took(rate, 50), seconds)
+
+    def test_how_long_to_wait(self):
+        rate = buckets.Rate(0.1, 1)
+        self.assertEqual(0.0, self.local.take('a', rate))
+        self.assertAlmostEqual(10.0, self.local.take('a', rate), 3)
+        self.clock.now += 4
+        self.assertAlmostEqual(6.0, self.local.take('a', rate), 3)
+        self.clock.now += 6.01
+        self.assertEqual(0.0, self.local.take('a', rate))
+
+    def test_who_is_refused_does_not_wait_the_longer(self):
+        rate = buckets.Rate(1.0, 1)
+        self.took(rate, 1000)
+        self.clock.now += 1.01
+        self.assertEqual(1, self.took(rate, 1000))
+
+    def test_sums_are_not_exact(self):
+        """Nobody has less for that."""
+        for now in (0.1, 12345.678, 1795370000.123456):
+            for a_second, burst in ((50.0, 1), (0.3, 7), (7.7, 100), (1000.0, 30)):
+                self.clock.now, self.local = now, buckets.Local(10)
+                self.assertEqual(burst, self.took(buckets.Rate(a_second, burst), 2 * burst), (now, a_second))
+
+    def test_others_have_their_own(self):
+        rate = buckets.Rate(1.0, 5)
+        self.assertEqual([5, 5], [self.took(rate, 9, key) for key in 'ab'])
+
+    def test_another_rate(self):
+        """Whoever was refused for an hour is not, when that was a mistake and has been put right."""
+        self.took(buckets.Rate(0.001, 100), 100)
+        self.clock.now += 1
+        self.assertEqual(10, self.took(buckets.Rate(10.0, 10), 100))
+
+    def test_memory_is_bounded(self):
+        rate = buckets.Rate(1.0, 1)
+        for number in range(5000):
+            self.local.take(str(number), rate)
+        self.assertEqual(1000, len(self.local._full))
+        self.assertEqual((1, 0), (self.took(rate, 1, '1'), self.took(rate, 1, '4999')))
+
+    def test_what_is_kept_may_be_anything(self):
+        """In memcached."""
+        for text in (None, b'', b'nonsense', b'nan', b'-inf', b'-5', b'1_0', b'\xff', b'inf', b'1e300'):
+            self.assertEqual((1001.0, 0.0), buckets.Rate(1.0, 1).take(buckets._moment(text), 1000.0), text)
+
+    def test_clocks_that_differ(self):
+        """By little, and nobody gets more by that; by much, and it is not believed."""
+        rate = buckets.Rate(1.0, 1)
+        self.assertEqual([3.0, 0.0], [rate.take(full, 1000.0)[1] for full in (1003.0, 1100.0)])
+
+
+class Threads(testtools.TestCase):
+
+    def test_no_token_is_taken_twice(self):
+        local, rate, took = buckets.Local(10), buckets.Rate(0.001, 100), []
+        threads = [threading.Thread(target=lambda: took.extend(not local.take('a', rate) for _ in range(100)))
+                   for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(100, sum(took))
+
+
+class Shared(testtools.TestCase):
+
+    def test_what_is_no_server(self):
+        for address in ('cache:port', 'a:1:b:2:c'):
+            self.assertIn(address, str(self.assertRaises(errors.BadConfig, buckets.Shared, [address], 0.1, buckets.Local(1))))
+
+    def test_nobody_listens(self):
+        """This process counts, and it is said once; nobody waits for it at each request."""
+        log = self.useFixture(fixtures.FakeLogger())
+        shared, began = buckets.Shared(['127.0.0.1:9'], 0.1, buckets.Local(10)), time.monotonic()
+        rate = buckets.Rate(0.001, 5)
+        self.assertEqual(5, sum(not shared.take('a', rate) for _ in range(100)))
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(1, log.output.count('cannot be used'))
