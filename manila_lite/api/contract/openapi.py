@@ -17,7 +17,7 @@ from manila_lite.api.contract.op import Op
 
 _JSON = 'application/json'
 #: What any call may answer instead; some calls have more.
-_ALWAYS = (400, 401, 403, 404, 406, 503)
+_ALWAYS = (400, 401, 403, 404, 406, 429, 503)
 _OF_CHANGES = (409, 413)
 _SECURITY = {
     'token': {'type': 'apiKey', 'in': 'header', 'name': 'X-Auth-Token',
