@@ -172,8 +172,8 @@ class Migrations(Attack):
         concurrent.futures.wait(waiting)
 
 
-class _Keystone(http.server.BaseHTTPRequestHandler):
-    """Finds every token good; after ``server.silent`` is set it takes connections and says nothing."""
+class _Silent(http.server.BaseHTTPRequestHandler):
+    """Finds every token good; after ``server.silent`` is set, until ``server.over``, it takes connections and says nothing."""
 
     protocol_version = 'HTTP/1.1'
 
@@ -201,34 +201,63 @@ class _Keystone(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Logins(Attack):
-    """Keystone takes connections and does not answer."""
+class _Beside(Attack):
+    """Another service takes connections and does not answer."""
 
     PARTS = ()
+    OPTIONS = ''
 
     @classmethod
     def setUpClass(cls):
-        cls.keystone = http.server.ThreadingHTTPServer(('127.0.0.1', 0), _Keystone)
-        cls.keystone.silent, cls.keystone.over = threading.Event(), threading.Event()
-        thread = threading.Thread(target=cls.keystone.serve_forever)
+        cls.other = http.server.ThreadingHTTPServer(('127.0.0.1', 0), _Silent)
+        cls.other.silent, cls.other.over = threading.Event(), threading.Event()
+        thread = threading.Thread(target=cls.other.serve_forever)
         thread.start()
-        cls.addClassCleanup(cls.keystone.server_close)
+        cls.addClassCleanup(cls.other.server_close)
         cls.addClassCleanup(thread.join)
-        cls.addClassCleanup(cls.keystone.shutdown)
-        cls.addClassCleanup(cls.keystone.over.set)
-        url = f'http://127.0.0.1:{cls.keystone.server_port}'
-        cls.EXTRA = (f'auth_strategy = keystone\n[keystone_authtoken]\nauth_type = none\nendpoint = {url}/v3\n'
-                     f'www_authenticate_uri = {url}\nservice_token_roles_required = true\n')
+        cls.addClassCleanup(cls.other.shutdown)
+        cls.addClassCleanup(cls.other.over.set)
+        cls.EXTRA = cls.OPTIONS.format(url=f'http://127.0.0.1:{cls.other.server_port}')
         super().setUpClass()
+
+
+class Networks(_Beside):
+    """Neutron."""
+
+    OPTIONS = ('[network]\nplugin = neutron\n[neutron]\nauth_type = none\nendpoint_override = {url}\n'
+               f'timeout = {LONG}\n')
+
+    def network(self, project):
+        return 'POST', '/v2/share-networks', f'u:{project}:member,reader:{hush.MARK}token', {'share_network': {
+            'neutron_net_id': uuidutils.generate_uuid(), 'neutron_subnet_id': uuidutils.generate_uuid()}}
+
+    def test_neutron_hangs(self):
+        """Others may wait beside whoever sends most."""
+        self.other.silent.set()
+        waiting = self.storm([self.network('greedy')] * 3 * THREADS)
+        self.all_are_served(self.network('greedy')[2])
+        self.refusals(waiting, 2)
+        late = self.crowd.submit(self.ask, *self.network('modest'))
+        self.all_are_served(self.network('modest')[2])
+        self.assertFalse(late.done())
+        self.other.over.set()
+        self.assertEqual('neutron_unavailable', late.result()[1]['serviceUnavailable']['reason'])
+
+
+class Logins(_Beside):
+    """Keystone."""
+
+    OPTIONS = ('auth_strategy = keystone\n[keystone_authtoken]\nauth_type = none\nendpoint = {url}/v3\n'
+               'www_authenticate_uri = {url}\nservice_token_roles_required = true\n')
 
     def test_keystone_hangs(self):
         known, _, _ = tokens = [f'{hush.MARK}{uuidutils.generate_uuid(dashed=False)}' for _ in range(3)]
         for token in tokens:
             self.all_are_served(token)
-        self.keystone.silent.set()
+        self.other.silent.set()
         waiting = self.storm([('GET', '/v2/shares', f'{hush.MARK}unknown{number}') for number in range(5 * THREADS)])
         self.all_are_served(known)
         self.refusals(waiting, THREADS - 1)
-        self.keystone.over.set()
+        self.other.over.set()
         for one in waiting:
             self.assertEqual(503, one.result()[0])
