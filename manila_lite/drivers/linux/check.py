@@ -17,6 +17,7 @@ _PROGRAMS = {'mount': 'mount', 'umount': 'mount'}
 #: What serves NFS has to be on btrfs.
 _BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount', 'ganesha.nfsd': 'nfs-ganesha',
                    'dbus-daemon': 'dbus-daemon'}
+_DIRECTORY_PROGRAMS = {'bwrap': 'bubblewrap', 'find': 'findutils'}
 _SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
 _CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
 
@@ -36,7 +37,7 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:
     if os.geteuid():
         yield kinds.Problem('not running as root', 'mounts and the NFS server need it; or use driver = dummy')
     with_servers = backend.conf.driver_handles_share_servers
-    wanted = _PROGRAMS | (_BTRFS_PROGRAMS if needs_btrfs else {}) | (_SERVER_PROGRAMS if with_servers else {})
+    wanted = _PROGRAMS | (_BTRFS_PROGRAMS if needs_btrfs else _DIRECTORY_PROGRAMS) | (_SERVER_PROGRAMS if with_servers else {})
     for program, package in wanted.items():
         if not shutil.which(program, path=ENV['PATH']):
             yield kinds.Problem(f'{program} is not installed', f'apt-get install {package}')

@@ -6,8 +6,8 @@ from alembic import op
 
 from manila_lite.siblings.schema import JSON, TIME
 
-revision = '0004'
-down_revision = '0003'
+revision = '0005'
+down_revision = '0004'
 
 
 def upgrade() -> None:
