@@ -46,7 +46,7 @@ class Crowd(threading.Thread):
                           State.ANSWER: self._send, State.LINGER: self._skip}
         self._table = Table()
         self._listener: socket.socket | None = listener
-        self._door = Door(listener, self._table, limits, self._make, lambda conn: self._poll.register(conn.fd, _IN))
+        self._door = Door(listener, self._table, limits, self._make, self._welcome)
         self._closed_until = 0.0
         self._guard = threading.Lock()
         self._back: queue.SimpleQueue[Connection] = queue.SimpleQueue()
@@ -147,6 +147,11 @@ class Crowd(threading.Thread):
 
     def _make(self, sock: socket.socket, peer: tuple) -> Connection:
         return Connection(sock, peer, self._settings, time.monotonic())
+
+    def _welcome(self, conn: Connection) -> None:
+        """What it has said already is heard at once: it is not idle."""
+        self._poll.register(conn.fd, select.EPOLLONESHOT)
+        self._do(self._read, conn)
 
     # What becomes of a connection. An OSError in any of these ends it.
 

@@ -11,6 +11,7 @@ import fixtures
 import testtools
 
 from manila_lite.api import admission, server
+from manila_lite.api.connection import State
 from manila_lite.api.connection_limits import Limits
 
 _GET = b'GET /%s HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -22,12 +23,10 @@ class App:
 
     def __init__(self):
         self.go_on = threading.Event()
-        self.busy = threading.Semaphore(0)
 
     def __call__(self, environ, start_response):
         path = environ['PATH_INFO']
         if path == '/slow':
-            self.busy.release()
             self.go_on.wait(20)
         body = b'x' * (_LARGE if path == '/large' else 2)
         start_response('200 OK', [('Content-Length', str(len(body)))])
@@ -129,9 +128,8 @@ class TestCrowd(testtools.TestCase):
     def test_where_all_are_worked_on_others_are_told_and_health_is_answered(self):
         self.serve(connections=8)
         callers = [self.connect(_GET % b'slow') for _ in range(8)]
-        for _ in range(2):
-            self.assertTrue(self.app.busy.acquire(timeout=20))
-        self.wait_for(lambda: self.status(self.connect()) == 503)
+        self.wait_for(lambda: len(self.api._crowd._table.all_in(State.WORKING)) == 8)
+        self.assertEqual(503, self.status(self.connect()))
         self.assertEqual('1', self.headers['Retry-After'])
         began = time.monotonic()
         self.assertEqual(200, self.status(self.connect(), b'healthcheck'))
