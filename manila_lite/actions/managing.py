@@ -259,7 +259,7 @@ def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = Tru
     """
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, ident)
-        _, share = snapshots.with_share(conn, ident)
+        share = snapshots.share_of(conn, ident)
         _may_go(share, on_servers)
         hold_place_of(conn, share)
         share_bin.must_have_no_replicas(conn, share)

@@ -89,7 +89,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
             _supersede(conn, ident)
         elif growing := snapshots.share_in_making(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
-        _, share = snapshots.with_share(conn, ident)
+        share = snapshots.share_of(conn, ident)
         hold_place_of(conn, share)
         verb, kind = share_bin.way_out(ctx, 'snapshot', share.host, force=force)
         transitions.begin(conn, states.SNAPSHOT, verb, ident, **({'is_going': True} if verb == 'defer' else {}))

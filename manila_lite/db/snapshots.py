@@ -113,6 +113,17 @@ def share_in_making(conn: Connection, ident: str) -> str | None:
         .limit(1)).scalar()
 
 
+def share_of(conn: Connection, ident: str) -> Row:
+    """Return the row of the share that a snapshot is of, whoever owns them.
+
+    :raises errors.NotFound: the snapshot is gone, perhaps since the caller looked.
+    """
+    found = with_share(conn, ident)
+    if found is None:
+        raise errors.NotFound.of('snapshot', ident)
+    return found[1]
+
+
 def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
     """Return a snapshot and its share's row, or nothing, whoever owns them."""
     snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()

@@ -290,7 +290,7 @@ class Asked(api_base.ApiTest):
     CONFIG = f'{api_base.CONFIG}linux_cifs_users = {{state}}/users\n'
 
     def test_from_the_type_to_the_file(self):
-        user_list.put(self.machine.state / 'users', 'alice', user_list.entry('alice', 'secret'))
+        user_list.put(self.machine.state / 'users', 'alice', user_list.entry('alice', 'open-sesame'))
         self.lite.ok('POST', '/types', {'share_type': {'name': 'windows', 'extra_specs': {
             'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'}}})
         network = self.network()
@@ -304,9 +304,9 @@ class Asked(api_base.ApiTest):
             found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
             self.assertEqual(state, found['state'], self.lite.tail())
         space = self.machine.space('friend')
-        worked, said = smb_client.call(space, path, 'alice', 'secret', 'put local f', text='hello')
+        worked, said = smb_client.call(space, path, 'alice', 'open-sesame', 'put local f', text='hello')
         self.assertTrue(worked, said)
-        self.assertEqual((True, 'hello'), smb_client.call(space, path, 'alice', 'secret', 'get f there'))
-        self.assertNotIn('secret', self.lite.tail())
+        self.assertEqual((True, 'hello'), smb_client.call(space, path, 'alice', 'open-sesame', 'get f there'))
+        self.assertNotIn('open-sesame', self.lite.tail())
         self.remove(network, share, servers=(server,))
         self.assertEqual([], processes(self.machine.state))
