@@ -30,16 +30,14 @@ class OneShare:
         self._access()
         if self.walk.backend == 'linux':
             self._limit()
-        if self.walk.backend != 'directory':
-            self._snapshot()
+        self._snapshot()
         return f'mount -t nfs4 {self.path} /mnt' if self.real else ''
 
     def _share(self):
         walk = self.walk
         with walk.step('A share type and a share, through API, scheduler and share manager'):
-            specs = [] if walk.backend == 'directory' else [
-                '--snapshot-support', 'True', '--create-share-from-snapshot-support', 'True',
-                '--revert-to-snapshot-support', 'True']
+            specs = ['--snapshot-support', 'True', '--create-share-from-snapshot-support', 'True',
+                     '--revert-to-snapshot-support', 'True']
             known = {kind['Name'] for kind in walk.show('share', 'type', 'list')}
             if 'default' not in known:
                 walk.show(*walk.as_operator, 'share', 'type', 'create', 'default', 'False', *specs)

@@ -97,8 +97,6 @@ OPTIONS = {
     'linux': _LINUX,
     ENSURE: _LINUX,
     VM: _LINUX,
-    'directory': _ONE + 'linux_pool_path = {state}/pool\nlinux_pool_type = directory\nlinux_export_ips = {v4},{v6}\n'
-                        'linux_graceless = true\n',
     'dummy': _ONE,
     DUAL_STACK: _SERVERS,
     CLUSTER: _SERVERS,

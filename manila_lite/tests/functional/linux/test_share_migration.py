@@ -8,8 +8,9 @@ from pathlib import Path
 
 import testtools
 
+from manila_lite.drivers.linux import user_list
 from manila_lite.tests import nfs_client, process
-from manila_lite.tests.functional.linux import base, test_server_migration
+from manila_lite.tests.functional.linux import base, cifs_base, test_server_migration
 
 _CONFIG = """[DEFAULT]
 enabled_share_backends = {names}
@@ -22,14 +23,15 @@ linux_pool_size_gb = 4
 linux_graceless = true
 linux_netns = SPACE
 linux_export_ips = ADDRESS
-linux_peers = test@OTHER:{state}/lite.conf
+MORElinux_peers = test@OTHER:{state}/lite.conf
 migration_driver_continue_update_interval = 0.2
 """
+_USERS = 'linux_cifs_users = {state}/users\n'
 _WANTED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True, 'preserve_metadata': True}
 
 
 class Moves(testtools.TestCase):
-    """Two backends of one machine, ``alpha`` and ``beta``, each in a namespace of its own; ``plain`` is a directory."""
+    """Two backends of one machine, ``alpha`` and ``beta``, each in a namespace of its own; ``plain`` is a directory (CIFS)."""
 
     BACKEND = _BACKEND
     #: Their names, one that each knows, and what their pools are.
@@ -39,7 +41,7 @@ class Moves(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        if lacks := base.missing():
+        if lacks := base.missing() or (any(name == 'plain' for name, _, _ in self.BACKENDS) and cifs_base.LACKS):
             raise unittest.SkipTest(f'real storage needs {lacks}')
         self.state = Path(tempfile.mkdtemp(prefix='ml-linux-'))
         self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
@@ -47,9 +49,11 @@ class Moves(testtools.TestCase):
         self.addCleanup(self.fabric.down)
         self.fabric.up()
         (self.state / 'folder').mkdir()
+        user_list.put(self.state / 'users', 'alice', user_list.entry('alice', 'alice'))
         config = _CONFIG + ''.join(
             self.BACKEND.replace('NAME', name).replace('OTHER', other).replace('POOL', pool)
             .replace('SPACE', self.fabric.name(name)).replace('ADDRESS', self.fabric.v4(name))
+            .replace('MORE', _USERS if name == 'plain' else '')
             for name, other, pool in self.BACKENDS)
         names = ', '.join(name for name, _, _ in self.BACKENDS)
         self.addCleanup(self.power_off)
@@ -69,7 +73,8 @@ class Moves(testtools.TestCase):
 
     def make(self, backend, **more):
         share = self.lite.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': f'test@{backend}'}, **more}})['share']
+            'size': 1, 'share_proto': 'CIFS' if backend == 'plain' else 'NFS',
+            'scheduler_hints': {'only_host': f'test@{backend}'}, **more}})['share']
         return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available', self.PATIENCE)['id']
 
     def act(self, share, action, body=None):
@@ -127,7 +132,7 @@ class Moves(testtools.TestCase):
     def test_called_off(self):
         share = self.make('alpha', share_type='any')
         status, told = self.act(share, 'migration_start', {**_WANTED, 'host': 'test@plain'})
-        self.assertEqual((409, True), (status, 'directory' in str(told)), told)
+        self.assertEqual((409, True), (status, 'ProtocolFilter' in str(told)), told)
         before = self.held('alpha')
         self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta'})
         self.task_is(share, 'migration_driver_phase1_done')

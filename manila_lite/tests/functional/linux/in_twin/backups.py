@@ -23,10 +23,10 @@ ME = '10.99.0.99'
 
 
 class KernelNfs(test_share_backups.BacksUp):
-    """``alpha`` mounts its shares as a client does; ``plain`` has its own way. Backups are kept on a share of the latter."""
+    """``alpha`` mounts its shares as a client does; ``beta`` has its own way. Backups are kept on a share of the latter."""
 
     BACKEND = test_share_migration.Moves.BACKEND
-    BACKENDS = (('alpha', 'plain', 'alpha.img'), ('plain', 'alpha', 'folder'))
+    BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'))
     # Nothing of the twin is compiled, and the machine may be busy.
     PATIENCE = 240
     ATTRIBUTES = ()
@@ -43,7 +43,7 @@ class KernelNfs(test_share_backups.BacksUp):
 
     def export(self):
         """Return the options that say where backups are kept."""
-        self.vault = self.make('plain', share_type='any')
+        self.vault = self.make('beta', share_type='any')
         self.admit(self.vault, ME)
         return f'backup_mount_export = {self.location(self.vault)}\nbackup_mount_options = vers=4.2,soft,timeo=100'
 
@@ -118,7 +118,7 @@ class KernelNfs(test_share_backups.BacksUp):
         share = self.make('alpha')
         self.admit(share, self.fabric.v4('one'))
         rules = self.rules(share)
-        place, vault = self.place('alpha', share), self.place('plain', self.vault)
+        place, vault = self.place('alpha', share), self.place('beta', self.vault)
         copy = self.fill(place)
         self.assert_shut_out(share)
         backup = self.back_up(share)
@@ -126,10 +126,10 @@ class KernelNfs(test_share_backups.BacksUp):
         self.assert_as(copy, vault / backup)
         self.assertIn(f'Backup {backup}: the server of share {share} shows no extended attributes', self.lite.log.read_text())
         # What one way made, another takes, and the other way round.
-        other = self.make('plain', share_type='any')
+        other = self.make('beta', share_type='any')
         self.restore(backup, other)
         self.is_back(other)
-        self.assert_as(copy, self.place('plain', other))
+        self.assert_as(copy, self.place('beta', other))
         second = self.back_up(other)
         self.ends(second)
         self.spoil_as_client(share)
@@ -142,7 +142,7 @@ class KernelNfs(test_share_backups.BacksUp):
             self.lite.ok('DELETE', f'/share-backups/{gone}')
             self.ends(gone, 'gone')
         self.assertEqual([], list(vault.iterdir()))
-        for backend in ('alpha', 'plain'):
+        for backend in ('alpha', 'beta'):
             self.assert_nothing_is_mounted(backend)
 
     def is_back(self, share):

@@ -72,7 +72,8 @@ class Killed(Victims, ShareServiceTest):
         file = self.dataproc.file
         self.port = process.free_port()
         file.write_text(file.read_text().replace('listen_port = 0', f'listen_port = {self.port}\nfake_nodes = 200').replace(
-            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\n'))
+            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\n').replace(
+            '[dataproc]\n', '[dataproc]\nthreads = 32\n'))
         self.prepare(self.MAIN, file.parent, file)
 
     def beside(self):
