@@ -18,8 +18,8 @@ NAMESPACES = (
     'manila_lite', 'oslo.db', 'oslo.log', 'oslo.messaging', 'oslo.middleware.cors', 'oslo.middleware.healthcheck',
     'oslo.middleware.http_proxy_to_wsgi', 'oslo.middleware.sizelimit', 'oslo.policy', 'oslo.reports', 'osprofiler',
     'keystonemiddleware.auth_token')
-#: Its options depend on the kind of login chosen in it.
-_OPEN = ('keystone_authtoken', 'neutron')
+#: Their options depend on the kind of login, or of key manager, chosen in them.
+_OPEN = ('keystone_authtoken', 'neutron', 'key_manager', 'barbican', 'vault')
 _DEFAULT = 'DEFAULT'
 
 Options = dict[str, list[cfg.Opt]]

@@ -36,6 +36,11 @@ class AloneTest(testtools.TestCase):
 class ManageTest(base.ServiceTest):
     """Commands on the database of a running service."""
 
+    def setUp(self):
+        super().setUp()
+        for file in self.service.state.glob('*.sqlite*'):
+            file.chmod(0o600)       # as a service makes it; of others a command would tell
+
     def manage(self, *words, status=0):
         """Run a command that ends with this status; returns what it printed and what it complained of."""
         got, out, err = run(self.service.state / 'manila_lite.conf', 'manage', *words)

@@ -72,13 +72,13 @@ class Killed(Victims, ShareServiceTest):
         file = self.dataproc.file
         self.port = process.free_port()
         file.write_text(file.read_text().replace('listen_port = 0', f'listen_port = {self.port}\nfake_nodes = 200').replace(
-            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\n').replace(
-            '[dataproc]\n', '[dataproc]\nthreads = 32\n'))
+            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\nreserved_hands = 0\n'))
         self.prepare(self.MAIN, file.parent, file)
 
     def beside(self):
         """Return the data-processing service."""
-        return self.useFixture(Dataproc(LOGIN.format(url=self.url), engine=False))
+        # Eight ask at once, and each waits for the share service meanwhile.
+        return self.useFixture(Dataproc(f'{LOGIN.format(url=self.url)}\n[dataproc]\nthreads = 32\n', engine=False))
 
     def me(self, story):
         """Return the owner of a story."""
