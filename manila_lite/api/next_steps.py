@@ -9,6 +9,10 @@ _OPERATOR = 'Ask the operator, with the request id of this answer.'
 
 BY_REASON = {
     'over_quota*': 'Delete what is no longer needed, or ask the operator for more.',
+    'image_exists': 'Choose another name, or delete that image first.',
+    'image_is_public': 'Ask the operator, who alone can change it.',
+    'secret_unavailable': _OPERATOR,
+    'share_of_another_project': 'Name a share of your own project, or have its owner do it.',
     'over_limit*': 'Delete some of what there is first, or ask the operator to raise the limit.',
     'no_such_path': 'Look the path up in /openapi.json of the microversion that you ask for.',
     'no_such_action': 'Look the action up in /openapi.json; some need a newer microversion.',

@@ -86,6 +86,7 @@ def convert(directory: Path, image: Path, size: int) -> Iterator[tuple[int, int,
 
 def main() -> None:
     """Convert one pool, and end with the exit status."""
+    os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-convert', description=__doc__)
     parser.add_argument('directory', type=Path, help='the pool as it is: linux_pool_path of the backend')
     parser.add_argument('image', type=Path, help='the file to make; then linux_pool_path of the backend')
@@ -102,7 +103,6 @@ def _convert(arguments: argparse.Namespace) -> str | None:
         return f'{image} is there already'
     if image.is_relative_to(directory / 'shares'):
         return f'{image} would be in a share; name a place outside of {directory / "shares"}'
-    os.umask(0o077)
     try:
         for number, count, name in convert(directory, image, arguments.size_gb):
             _show(number, count, name)

@@ -12,7 +12,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, kinds
 from manila_lite.drivers.linux import trees
 from manila_lite.drivers.linux.directory import Directory
-from manila_lite.tests.functional.linux import base
+from manila_lite.tests.functional.linux import base, cifs_base
 from manila_lite.tests.security import tenant
 
 
@@ -97,21 +97,15 @@ class Trees(testtools.TestCase):
         self.delete()
 
 
-class TakenOver(base.LinuxTest):
+@cifs_base.needs_samba
+class TakenOver(cifs_base.Directory):
     """In a plain directory nothing tells a share from a directory in one."""
-
-    POOL = 'folder'
-
-    @classmethod
-    def make(cls):
-        (cls.state / 'folder').mkdir(exist_ok=True)
-        return super().make()
 
     def test_nothing_in_a_share_is_taken_over(self):
         mine = self.share()
         place = self.driver.parts[0].share(mine.id)
         (place / 'sub' / 'name').mkdir(parents=True)
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'NFS', 'pool')
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
         for way in (('sub',), ('sub', 'name')):
             bad = self.assertRaises(errors.Final, self.driver.manage_share, share, str(place.joinpath(*way)), {'size': '1'})
             self.assertIn('is in a share', str(bad))

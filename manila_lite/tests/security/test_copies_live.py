@@ -6,20 +6,16 @@ from pathlib import Path
 from unittest import mock
 
 from manila_lite.drivers.linux import copies, nfs_backups, rsync
+from manila_lite.tests.functional.linux import cifs_base
 from manila_lite.tests.security import copies_base, tenant
 
 
-class Plain(copies_base.Backups):
+@cifs_base.needs_samba
+class Plain(cifs_base.Directory, copies_base.Backups):
     """Clients are at work in what is read and written."""
 
-    POOL = 'folder'
     # As over NFS.
     test_a_file_that_says_it_holds_terabytes = test_ten_thousand_directories_in_each_other = None
-
-    @classmethod
-    def make(cls):
-        (cls.state / 'folder').mkdir(exist_ok=True)
-        return super().make()
 
 
 class _Mounts(copies.BacksUpByCopies):

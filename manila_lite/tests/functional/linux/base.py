@@ -114,6 +114,7 @@ class LinuxTest(testtools.TestCase):
 
     OPTIONS = ''
     POOL = 'pool.img'
+    PROTO = 'NFS'
 
     @classmethod
     def setUpClass(cls):
@@ -142,7 +143,7 @@ class LinuxTest(testtools.TestCase):
 
     def share(self, size=1):
         """Return a new share, exported to nobody."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', size, 'NFS', 'pool')
+        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', size, self.PROTO, 'pool')
         self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share

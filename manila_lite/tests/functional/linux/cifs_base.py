@@ -114,6 +114,7 @@ class Directory(Plain):
     """A backend whose pool is a plain directory."""
 
     POOL = 'plain'
+    PROTO = 'CIFS'
 
     @classmethod
     def make(cls):
