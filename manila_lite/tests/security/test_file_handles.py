@@ -274,7 +274,8 @@ class Directories(cifs_base.Directory):
     """A pool that is a plain directory is served over CIFS only."""
 
     def test_no_nfs(self):
-        refused = self.assertRaises(errors.Final, self.share)
+        share = kinds.Share('new', 's', 'p', 1, 'NFS', 'pool')
+        refused = self.assertRaises(errors.Final, self.driver.create_share, share)
         self.assertIn('NFS', str(refused))
         self.assertEqual('CIFS', self.driver.report()[0].capabilities['storage_protocol'])
         self.assertRaises(OSError, nfs4.Client, self.fabric.v4('nas'), netns=self.fabric.name('one'))
