@@ -3,7 +3,6 @@
 
 import os
 import shutil
-from unittest import mock
 
 from manila_lite.drivers.linux import beside, btrfs
 from manila_lite.tests.security import copies_base
@@ -52,8 +51,8 @@ class Btrfs(copies_base.Backups):
         (self.at(self.mine) / 'good').write_text('data')
         backup = self.backup()
         self.assertEqual('', self.ends('create', self.mine, backup))
+        self.patch(beside, 'GIB', 32 << 20)     # it does not take long
         for size, why in ((50, 'more than the share'), (100, 'There is no room')):
             (self.kept(backup) / 'more').write_bytes(os.urandom(size << 20))
-            with mock.patch.object(beside, 'GIB', 32 << 20):     # it does not take long
-                self.assertIn(why, self.ends('restore', self.mine, backup))
+            self.assertIn(why, self.ends('restore', self.mine, backup))
         self.assertEqual(['good'], os.listdir(self.at(self.mine)))

@@ -3,7 +3,6 @@
 
 import os
 from pathlib import Path
-from unittest import mock
 
 from manila_lite.drivers.linux import copies, nfs_backups, rsync
 from manila_lite.tests.functional.linux import cifs_base
@@ -43,7 +42,8 @@ class OverNfs(copies_base.Backups):
             (place / f'f{number}').write_text('x' * 1000)
         os.mkfifo(place / 'pipe')
         backup = self.backup()
-        with mock.patch.object(rsync, '_STILL', 0.5), tenant.swapping(place / 'f199', place / 'pipe'):
+        self.patch(rsync, '_STILL', 0.5)        # seconds; it does not take long
+        with tenant.swapping(place / 'f199', place / 'pipe'):
             for _ in range(copies_base.ROUNDS):
                 self.assertIn(self.ends('create', self.mine, backup, 60), (
                     '', 'The copy broke 5 times. The log of the share manager says why.'))

@@ -7,7 +7,6 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-from unittest import mock
 
 import testtools
 
@@ -100,8 +99,8 @@ class Streams(testtools.TestCase):
 
     def test_more_than_there_is_room_for(self):
         (self.share / 'big').write_bytes(os.urandom(64 * _MIB))
-        with mock.patch.object(BtrfsPool, 'capacity', return_value=(4, 0.05)):
-            self.assertIn('there is room for', str(self.assertRaises(copying.TooMuch, self.round)))
+        self.patch(copying, '_ROOM', 0.01)      # of 4 GiB
+        self.assertIn('there is room for', str(self.assertRaises(copying.TooMuch, self.round)))
         self.assertTrue(issubclass(copying.TooMuch, errors.Final))
         self.assertEqual(set(), self.copy._received.whole())
 
