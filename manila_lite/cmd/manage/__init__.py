@@ -16,7 +16,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.cmd import setup
+from manila_lite.cmd import log_lines, setup
 from manila_lite.cmd.manage import (
     copying,
     database,
@@ -105,5 +105,5 @@ def _run(argv: Sequence[str]) -> int:
     except errors.BadConfig:
         raise
     except errors.ManilaLiteError as refused:
-        print(f'manila-manage: {refused}', file=sys.stderr)
+        print(f'manila-manage: {log_lines.escaped(str(refused))}', file=sys.stderr)
         return WRONG

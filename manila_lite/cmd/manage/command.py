@@ -11,7 +11,7 @@ import yaml
 from oslo_config import cfg
 
 from manila_lite import context
-from manila_lite.cmd import setup
+from manila_lite.cmd import log_lines, setup
 from manila_lite.db.engine import Database
 
 #: Exit statuses: all is well; something is wrong, or was refused; the command or the configuration makes no sense.
@@ -31,12 +31,15 @@ class Call:
         return dataclasses.replace(setup.services(self.conf), db=self.db)
 
     def show(self, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-        """The rows stand on standard output as ``--format`` says: as a table of the ``heads``, or with all they have."""
+        """The rows stand on standard output as ``--format`` says: as a table of the ``heads``, or with all they have.
+
+        Nothing in them steers the terminal: names and errors can be a tenant's words.
+        """
         if self.args.format != 'table':
             found = json.dumps([dict(row) for row in rows], indent=2, default=str)
             print(found if self.args.format == 'json' else yaml.safe_dump(json.loads(found), sort_keys=False).strip())
             return
-        found = [['' if row[head] is None else str(row[head]) for head in heads] for row in rows]
+        found = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
         widths = [max([len(head), *(len(line[at]) for line in found)]) for at, head in enumerate(heads)]
         for line in (heads, *found):
             print('  '.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())

@@ -9,6 +9,7 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import context, errors
+from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
 from manila_lite.db import migrate
 from manila_lite.operations import doctor
@@ -65,7 +66,7 @@ def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
     if said is None:
         return False
     # Not on standard output: listings in JSON stay readable by programs.
-    print(f'{finding.what} {finding.id} {finding.state}: {" ".join(said.split())}', file=sys.stderr)
+    print(f'{finding.what} {finding.id} {finding.state}: {log_lines.escaped(" ".join(said.split()))}', file=sys.stderr)
     return done
 
 

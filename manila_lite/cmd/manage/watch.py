@@ -10,6 +10,7 @@ from typing import Any, Self, TextIO
 from rich import progress
 from rich.console import Console
 
+from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import GOOD, WRONG
 
 #: Exit status of who had seen enough (Ctrl-C).
@@ -80,7 +81,7 @@ class _Lines:
             return
         self._last = now.change
         parts = (now.phase, '' if now.percent is None else f'{now.percent} %', now.detail, _left(now), now.hint)
-        print('  '.join(part for part in parts if part), file=self._out, flush=True)
+        print('  '.join(log_lines.escaped(part) for part in parts if part), file=self._out, flush=True)
 
 
 class _Bar:
@@ -103,7 +104,7 @@ class _Bar:
     def update(self, now: Progress) -> None:
         """The bar is as long as that."""
         if now.hint and now.hint != self._hint:
-            self._progress.console.print(now.hint, markup=False, highlight=False)
+            self._progress.console.print(log_lines.escaped(now.hint), markup=False, highlight=False)
         self._hint = now.hint
         self._progress.update(self._task, description=now.phase, total=None if now.percent is None else 100,
                               completed=now.percent or 0, detail=now.detail, left=_left(now))

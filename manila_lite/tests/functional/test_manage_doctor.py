@@ -59,6 +59,15 @@ class DoctorTest(manage.ManageTest):
             self.write(models.access_rules, ident, state=state)
         return made
 
+    def test_nothing_that_it_shows_steers_the_terminal(self):
+        evil = 'away\x1b[2J\x1b]0;owned\x07\u202e\x9b31m'
+        share = self.admin.share()
+        self.put(share, 'extending')
+        self.operation(share['id'], host='gone@alpha', error=evil, attempts=3)
+        out, _ = self.manage('doctor', status=1)
+        self.assertIn('away\\u001b[2J', out)
+        self.assertNotRegex(out, '[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]')
+
     def ends(self, share, status, **fields):
         got = self.admin.wait(f'/shares/{share["id"]}', 'share', status)
         self.assertEqual(fields, {key: got[key] for key in fields})

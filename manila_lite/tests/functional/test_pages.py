@@ -162,6 +162,7 @@ class Named(testtools.TestCase):
             settings_of = {line.partition('=')[0] for line in text.splitlines() if not line.startswith('#')}
             # Mounts of its own are right for those who mount nothing, and would end file access where shares are served.
             self.assertEqual(set() if unit.stem in _MOUNTING else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
+            self.assertIn('\nLimitCORE=0\n', text)     # a core file would hold passwords and keys
             self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)
             # The default of 1024 is less than the connections that an API may have.
             most = int(re.search(r'(?m)^LimitNOFILE=(\d+)$', text)[1])

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compute and data-processing service are attacked as the share service is: others are answered within a second."""
+
+import concurrent.futures
+import http.client
+import json
+import socket
+
+import testtools
+from oslo_utils import uuidutils
+
+from manila_lite.siblings.compute import cmd as compute_cmd
+from manila_lite.siblings.dataproc import cmd as dataproc_cmd
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.siblings.compute import base as compute
+from manila_lite.tests.functional.siblings.dataproc import base as dataproc
+from manila_lite.tests.security import crowds
+
+_SECOND, _ROUNDS, _LONG = 1.0, 3, 120
+#: Many more than the eight threads.
+_CROWD = 60
+
+
+class Attacked:
+    """A sibling on the built-in server, with ``service`` its fixture and ``sibling`` its description, for a share service at
+    ``url`` that takes connections and never answers.
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.silent = socket.create_server(('127.0.0.1', 0), backlog=128)
+        self.addCleanup(self.silent.close)
+        self.url = f'http://127.0.0.1:{self.silent.getsockname()[1]}'
+        self.service = self.make()
+        for name in ('header_timeout', 'body_timeout', 'answer_timeout'):
+            self.service.conf.set_override(name, 2, self.sibling.name)
+
+    def serve(self):
+        """The API listens. To be called when all options are set."""
+        server = self.sibling.http(self.service.services)
+        server.start()
+        self.addCleanup(server.stop, 1)
+        self.port = server.port
+
+    def ask(self, method, path, body=None, project='p'):
+        """Send a request on a connection of its own. Returns status and headers."""
+        wire = http.client.HTTPConnection('127.0.0.1', self.port, timeout=_LONG)
+        headers = {'X-Auth-Token': f'u:{project}:member,reader', **self.VERSION, 'Content-Type': 'application/json'}
+        try:
+            wire.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = wire.getresponse()
+            answer.read()
+        finally:
+            wire.close()
+        return answer.status, answer.headers
+
+    def assert_answered(self):
+        """Honest clients have their answers at once, in the best of some rounds: the machine may be busy."""
+        for _ in range(_ROUNDS):
+            found = [(path, *crowds.ask(self.port, path, 'u:q:member,reader')) for _ in range(5)
+                     for path in ('/healthcheck', self.LIST)]
+            bad = [one for one in found if one[1] != 200 or one[2] > _SECOND]
+            if not bad:
+                break
+        self.assertEqual([], bad)
+
+    def test_clients_that_do_not_ask_or_do_not_listen(self):
+        self.serve()
+        for kind in crowds.ATTACKS:
+            with crowds.Crowd(self.port, kind, _CROWD) as crowd:
+                base.eventually(lambda crowd=crowd: crowd.made >= _CROWD or not crowd.is_alive(), f'{kind}: {crowd.made}')
+                self.assert_answered()
+
+    def test_who_waits_for_a_share_service_that_does_not_answer(self):
+        self.serve()
+        request = self.waiting()
+        with concurrent.futures.ThreadPoolExecutor(30) as hands:
+            asked = [hands.submit(self.ask, *request) for _ in range(30)]
+            base.eventually(lambda: any(one.done() for one in asked), 'nobody is refused: all threads wait')
+            self.assert_answered()
+            first = next(one for one in asked if one.done()).result()
+            self.assertEqual((503, '1'), (first[0], first[1]['Retry-After']))
+            self.silent.close()     # whoever waits hears so at once, and need not wait for the deadline
+            self.assertEqual({503}, {one.result()[0] for one in asked})
+
+    def test_more_than_a_project_may_ask(self):
+        for name, value in (('project_rate', 1 / 3600), ('project_burst', 5)):
+            self.service.conf.set_override(name, value, 'rate_limits')
+        self.serve()
+        answers = [self.ask('GET', self.LIST) for _ in range(8)]
+        self.assertEqual([200] * 5 + [429] * 3, [status for status, _ in answers])
+        self.assertTrue(3500 < int(answers[-1][1]['Retry-After']) <= 3600)
+        self.assertEqual(200, self.ask('GET', self.LIST, project='q')[0])
+        for path in ('/healthcheck', '/'):      # who asks these, looks whether we live
+            self.assertLess(self.ask('GET', path)[0], 400, path)
+
+
+class Compute(Attacked, testtools.TestCase):
+
+    VERSION = {'OpenStack-API-Version': 'compute 2.97'}
+    LIST = '/v2.1/servers'
+    sibling = compute_cmd.COMPUTE
+
+    def make(self):
+        return self.useFixture(compute.Compute(self.url))
+
+    def waiting(self):
+        """Return a request that waits for the share service."""
+        ident = compute.Caller(self.service.app).off()
+        return 'POST', f'/v2.1/servers/{ident}/shares', {'share': {'share_id': uuidutils.generate_uuid()}}
+
+
+class Dataproc(Attacked, testtools.TestCase):
+
+    VERSION = {}
+    LIST = '/v2/cluster-templates'
+    sibling = dataproc_cmd.SIBLING
+
+    def make(self):
+        return self.useFixture(dataproc.Dataproc(dataproc.LOGIN.format(url=self.url), engine=False))
+
+    def waiting(self):
+        """Return a request that waits for the share service."""
+        return 'POST', '/v2/node-group-templates', {
+            'name': 'n', 'plugin_name': 'plain', 'plugin_version': '1.0', 'shares': [{'id': uuidutils.generate_uuid()}]}
