@@ -4,8 +4,6 @@
 import abc
 from collections.abc import Mapping, Sequence
 
-from oslo_concurrency import lockutils
-
 from manila_lite import kinds
 from manila_lite.drivers.interface import ConsistentSnapshots
 from manila_lite.drivers.linux import moment
@@ -44,11 +42,11 @@ class LinuxGroupSnapshots(ConsistentSnapshots):
 
     def _take(self, outlets: Sequence[Outlet], sources: Mapping[str, str]) -> None:
         # One group at a time: the first to end would let servers go on that are to stand still for another.
-        with lockutils.lock(f'moment-{self._btrfs.root}'):
+        with moment.turn(self._btrfs.root) as turn:
             for outlet in outlets:
                 outlet.server.awake()   # one that died would come up while the others stand still
             self._btrfs.prepare_snapshots(sources)
-            with moment.still([server for outlet in outlets for server in outlet.servers()]):
+            with moment.still([server for outlet in outlets for server in outlet.servers()], turn):
                 for ident, share in sources.items():
                     self._btrfs.draft_snapshot(ident, share)
             self._btrfs.keep_drafts(sources)

@@ -7,6 +7,8 @@ frozen for that: btrfs makes no snapshots of a frozen one.
 """
 
 import contextlib
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -26,17 +28,30 @@ _LATE = (f'The shares could not all be looked at within {_SECONDS:g} s, for whic
 
 
 @contextlib.contextmanager
-def still(servers: Sequence[psutil.Process]) -> Iterator[None]:
+def turn(place: Path) -> Iterator[int]:
+    """Nobody else has the turn at this directory, of all processes. Yields a descriptor for ``still``."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iterator[None]:
     """No server, nor what it started, does anything while the body runs; if this process dies, they go on.
 
-    What the body did counts only if this ends without an error.
+    What the body did counts only if this ends without an error. ``turn_of``: as ``turn`` yields it. If this process dies, the
+    turn is over only when they have been let go on: else they would be for the next one, which has just stopped them.
 
     :raises errors.Final: they could not be stopped, or the body took too long; then they went on meanwhile.
     :raises errors.Unavailable: one of them ended, or somebody else let it go on.
     """
     words = [sys.executable, '-I', '-S', str(Path(moment_guard.__file__)), str(_SECONDS)]
     guard = subprocess.Popen([*words, *(str(server.pid) for server in servers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL, text=True, cwd='/', start_new_session=True, env=ENV)
+                             stderr=subprocess.DEVNULL, text=True, cwd='/', start_new_session=True, env=ENV,
+                             pass_fds=() if turn_of is None else (turn_of,))
     ended = ''
     try:
         with guard:

@@ -2,6 +2,9 @@
 """Snapshots of several shares at one moment, while a client writes to one after another."""
 
 import concurrent.futures
+import contextlib
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -188,12 +191,36 @@ class GroupSnapshots(GroupTest):
 
     def test_who_asked_for_it_dies(self):
         """The share manager is killed while the server stands still."""
-        words = [sys.executable, '-m', standstill.__name__, str(self.server().pid)]
+        with self.asker() as asked:
+            asked.kill()
+        self.assert_goes_on()
+
+    def test_the_next_one_waits_for_the_guard_of_one_that_died(self):
+        """Else that guard would let go on what has just been stopped again."""
+        place = self.driver._pool.root
+        with self.asker() as asked:
+            guard, = psutil.Process(asked.pid).children()
+            mine = os.open(place, os.O_RDONLY)
+            self.addCleanup(os.close, mine)
+            guard.suspend()
+            try:
+                asked.kill()
+                asked.wait(_PATIENCE)
+                self.assertRaises(BlockingIOError, fcntl.flock, mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            finally:
+                guard.resume()
+            with moment.turn(place) as turn, moment.still([self.server()], turn):
+                self.assertTrue(moment_guard.is_still(self.server().pid))
+        self.assert_goes_on()
+
+    @contextlib.contextmanager
+    def asker(self):
+        """A process has made the server stand still. Yields it."""
+        words = [sys.executable, '-m', standstill.__name__, str(self.server().pid), str(self.driver._pool.root)]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as asked:
             self.addCleanup(asked.kill)
             self.assertEqual(b'still\n', asked.stdout.readline())
-            asked.kill()
-        self.assert_goes_on()
+            yield asked
 
     def test_the_guard_is_killed(self):
         server = self.server()
