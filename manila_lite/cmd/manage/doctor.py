@@ -66,7 +66,7 @@ def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
     if said is None:
         return False
     # Not on standard output: listings in JSON stay readable by programs.
-    print(f'{finding.what} {finding.id} {finding.state}: {log_lines.escaped(" ".join(said.split()))}', file=sys.stderr)
+    print(log_lines.escaped(f'{finding.what} {finding.id} {finding.state}: {" ".join(said.split())}'), file=sys.stderr)
     return done
 
 

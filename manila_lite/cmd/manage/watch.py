@@ -23,7 +23,8 @@ _STEP = 5
 class Progress:
     """How far something is. ``phase`` is a word or two, ``detail`` the figures, ``hint`` what to do now.
 
-    ``percent`` None: nobody knows. ``ended`` None: it goes on; True: well; False: badly, ``hint`` says why.
+    ``percent`` None: nobody knows. ``ended`` None: it goes on; True: well; False: badly, ``hint`` says why. The texts are
+    escaped: errors can be a tenant's words, and must not steer the terminal.
     """
 
     phase: str
@@ -32,6 +33,10 @@ class Progress:
     seconds_left: int | None = None
     hint: str = ''
     ended: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ('phase', 'detail', 'hint'):
+            object.__setattr__(self, name, log_lines.escaped(getattr(self, name)))
 
     @property
     def change(self) -> tuple[Any, ...]:
@@ -81,7 +86,7 @@ class _Lines:
             return
         self._last = now.change
         parts = (now.phase, '' if now.percent is None else f'{now.percent} %', now.detail, _left(now), now.hint)
-        print('  '.join(log_lines.escaped(part) for part in parts if part), file=self._out, flush=True)
+        print('  '.join(part for part in parts if part), file=self._out, flush=True)
 
 
 class _Bar:
@@ -89,8 +94,9 @@ class _Bar:
 
     def __init__(self, console: Console):
         self._progress = progress.Progress(
-            progress.TextColumn('{task.description}'), progress.BarColumn(), progress.TaskProgressColumn(),
-            progress.TextColumn('{task.fields[detail]}'), progress.TextColumn('{task.fields[left]}'), console=console)
+            progress.TextColumn('{task.description}', markup=False), progress.BarColumn(), progress.TaskProgressColumn(),
+            progress.TextColumn('{task.fields[detail]}', markup=False), progress.TextColumn('{task.fields[left]}'),
+            console=console)
         self._task = self._progress.add_task('', total=None, detail='', left='')
         self._hint = ''
 
@@ -104,7 +110,7 @@ class _Bar:
     def update(self, now: Progress) -> None:
         """The bar is as long as that."""
         if now.hint and now.hint != self._hint:
-            self._progress.console.print(log_lines.escaped(now.hint), markup=False, highlight=False)
+            self._progress.console.print(now.hint, markup=False, highlight=False)
         self._hint = now.hint
         self._progress.update(self._task, description=now.phase, total=None if now.percent is None else 100,
                               completed=now.percent or 0, detail=now.detail, left=_left(now))

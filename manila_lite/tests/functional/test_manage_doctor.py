@@ -66,7 +66,10 @@ class DoctorTest(manage.ManageTest):
         self.operation(share['id'], host='gone@alpha', error=evil, attempts=3)
         out, _ = self.manage('doctor', status=1)
         self.assertIn('away\\u001b[2J', out)
-        self.assertNotRegex(out, '[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]')
+        _, err = self.manage('share', 'delete', evil, status=1)
+        self.assertIn('away\\u001b[2J', err)
+        for text in (out, err):
+            self.assertNotRegex(text, '[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]')
 
     def ends(self, share, status, **fields):
         got = self.admin.wait(f'/shares/{share["id"]}', 'share', status)

@@ -42,7 +42,7 @@ class OverNfs(copies_base.Backups):
             (place / f'f{number}').write_text('x' * 1000)
         os.mkfifo(place / 'pipe')
         backup = self.backup()
-        self.patch(rsync, '_STILL', 0.5)        # seconds; it does not take long
+        self.patch(rsync, '_STILL', 0.5)        # seconds, instead of ten minutes
         with tenant.swapping(place / 'f199', place / 'pipe'):
             for _ in range(copies_base.ROUNDS):
                 self.assertIn(self.ends('create', self.mine, backup, 60), (

@@ -196,7 +196,7 @@ class GroupSnapshots(GroupTest):
         self.assert_goes_on()
 
     def test_the_next_one_waits_for_the_guard_of_one_that_died(self):
-        """Else that guard would let go on what has just been stopped again."""
+        """The guard of the dead process lets its servers go on first, and none that were stopped later."""
         place = self.driver._pool.root
         with self.asker() as asked:
             guard, = psutil.Process(asked.pid).children()

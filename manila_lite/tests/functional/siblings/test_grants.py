@@ -404,7 +404,7 @@ class Together(GrantTest):
         def reconciled():
             self.grants.reconcile('here')
             if {'10.0.0.1', '10.0.0.4'} & {*granted(), *(found.to for found in self.rules())}:
-                raise errors.Again(0, 'there are rules, or what is known of them')
+                raise errors.Again(0, 'rules or grants are left')
 
         self.want(self.use(to='10.0.0.2')[1])
         self.until(reconciled)

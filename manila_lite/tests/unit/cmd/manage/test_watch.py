@@ -48,6 +48,24 @@ class Watch(testtools.TestCase):
         self.assertIn('moved', shown)
         self.assertIn('100%', shown)
 
+    def test_no_text_steers_the_terminal(self):
+        evil = 'away\x1b[2J\x1b]0;owned\x07\u202e[red]'
+        last = Progress(evil, 100, evil, hint=evil, ended=True)
+        out = io.StringIO()
+        watch.watch(self.course(last), 0, out)
+        self.assertEqual(3, out.getvalue().count('away\\u001b[2J'))
+        self.assertNotRegex(out.getvalue(), '[\x00-\x09\x0b-\x1f\u202e]')
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        os.set_blocking(ours, False)
+        with os.fdopen(theirs, 'w') as terminal:
+            watch.watch(self.course(last), 0, terminal)
+            terminal.flush()
+            shown = _all(ours)
+        self.assertNotIn('\x1b[2J', shown)
+        self.assertNotIn('owned\x07', shown)
+        self.assertIn('[red]', shown)
+
     def test_figures(self):
         self.assertEqual('3 of 10 shares', watch.of(3, 10, 'shares'))
         self.assertEqual('1.5 GiB', watch.of(watch.gib(3 << 29), None, 'GiB'))
