@@ -127,6 +127,7 @@ class Executor:
     def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
         """The operation has failed and is undone as far as can be, or waits for another try; then return as ``run``."""
         work.error = error
+        work.send = None        # what is undone goes no further, unless the undo says so
         _remember(work, error)
         resumed = work.op.undoing
         for at in range(min(step, len(plan.steps) - 1), -1, -1):
