@@ -129,7 +129,7 @@ class Executor:
     def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
         """The operation has failed and is undone as far as can be, or waits for another try; then return as ``run``."""
         work.error = error
-        work.send = None        # what is undone goes no further, unless the undo says so
+        work.send, work.passed = None, False    # what is undone goes no further, unless the undo says so
         _remember(work, error)
         resumed = work.op.undoing
         for at in range(min(step, len(plan.steps) - 1), -1, -1):
@@ -173,12 +173,11 @@ class Executor:
             rows.move(conn, work.op.id, self.owner, **values)
 
     def _pass_on(self, work: Work) -> None:
-        topic, host = work.send
-        host = backend_of(host)
-        work.data.pop(_FAILURE, None)
-        with self.services.db.writer() as conn:
-            rows.release(conn, work.op.id, self.owner, topic=topic, host=host, step=0, data=work.data,
-                         attempts=0, undoing=False, error=None)
+        topic, host = work.send[0], backend_of(work.send[1])
+        if not work.passed:
+            work.data.pop(_FAILURE, None)
+            with self.services.db.writer() as conn:
+                work.pass_on(conn, topic, host)
         Wake(topic, host, work.op.id).send(work.ctx)
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An operation that a worker passes on to the next: it goes there whole, with all its tries, or not at all."""
 
-import contextlib
 import dataclasses
 
 import sqlalchemy as sa
@@ -12,29 +11,9 @@ from manila_lite.db import models
 from manila_lite.db import operations as rows
 from manila_lite.operations import Plan, Step
 from manila_lite.tests.functional import base
+from manila_lite.tests.functional.refusing import Refusing
 
 KIND = 'test.passed'
-
-
-class Refusing:
-    """A database that refuses the end of a transaction which passes on to ``host``, so many times. Nothing of it is kept."""
-
-    def __init__(self, db, host, times):
-        self._db = db
-        self.host = host
-        self.times = times
-
-    def __getattr__(self, name):
-        return getattr(self._db, name)
-
-    @contextlib.contextmanager
-    def writer(self):
-        with self._db.writer() as conn:
-            yield conn
-            there = conn.execute(sa.select(models.operations.c.id).where(models.operations.c.host == self.host)).first()
-            if there and self.times:
-                self.times -= 1
-                raise RuntimeError('the database says no')
 
 
 class PassingOn(base.ServiceTest):
@@ -55,7 +34,7 @@ class PassingOn(base.ServiceTest):
     def run_through(self, first, second, refused=0):
         """Run one operation through the plans of the two; return its row when it has ended."""
         services = self.service.services
-        refusing = dataclasses.replace(services, db=Refusing(services.db, self.second, refused))
+        refusing = dataclasses.replace(services, db=Refusing(services.db, self.is_passed, refused))
         with services.db.writer() as conn:
             ident = operations.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
                                      host=self.first).operation_id
@@ -65,6 +44,9 @@ class PassingOn(base.ServiceTest):
             runner.start()
         base.eventually(lambda: self.row(ident).state != rows.OPEN, f'not ended: {self.notes}', 60)
         return self.row(ident)
+
+    def is_passed(self, conn):
+        return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.host == self.second)).first()
 
     def row(self, ident):
         with self.service.services.db.reader() as conn:
@@ -101,4 +83,10 @@ class PassingOn(base.ServiceTest):
 
         row = self.run_through(self.plan('first', Step(fail, self.send)), self.ends())
         self.assertEqual((rows.DONE, None), (row.state, row.error))
+        self.assertNotIn('failure', row.data, 'what is said of an undo here is nothing to the next')
         self.assertEqual(['sent', 'second', 'second done'], self.notes)
+
+    def test_an_undo_may_pass_on_what_could_not_be(self):
+        row = self.run_through(self.sends(self.send), self.ends(), self.tries)
+        self.assertEqual(rows.DONE, row.state)
+        self.assertEqual(['sent'] * (self.tries + 1) + ['second', 'second done'], self.notes)

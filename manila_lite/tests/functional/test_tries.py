@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often a step is tried: each step, each undo and each round has all its tries, whatever those before it needed."""
 
-import contextlib
 import dataclasses
 
 import sqlalchemy as sa
@@ -12,6 +11,7 @@ from manila_lite.db import models
 from manila_lite.db import operations as rows
 from manila_lite.operations import Plan, Step
 from manila_lite.tests.functional import base
+from manila_lite.tests.functional.refusing import Refusing
 
 KIND, KEY = 'test.tried', 'test.tried/key'
 
@@ -20,24 +20,9 @@ class Killed(BaseException):
     """The process died here."""
 
 
-class Refusing:
-    """A database that once refuses to say that the operation is at its second step."""
-
-    def __init__(self, db):
-        self._db = db
-        self.refused = False
-
-    def __getattr__(self, name):
-        return getattr(self._db, name)
-
-    @contextlib.contextmanager
-    def writer(self):
-        with self._db.writer() as conn:
-            yield conn
-            if not self.refused and conn.execute(sa.select(models.operations.c.id).where(
-                    models.operations.c.kind == KIND, models.operations.c.step == 1)).first():
-                self.refused = True
-                raise RuntimeError('the database says no')
+def is_at_the_second_step(conn):
+    return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.kind == KIND,
+                                                                models.operations.c.step == 1)).first()
 
 
 class Tries(base.ServiceTest):
@@ -115,7 +100,8 @@ class Tries(base.ServiceTest):
         self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
 
     def test_a_step_has_its_own_tries_when_their_saving_was_refused(self):
-        row = self.run_plan(self.step('a', self.all_but_one), self.step('b', ['fail']), db=Refusing(self.db))
+        db = Refusing(self.db, is_at_the_second_step)
+        row = self.run_plan(self.step('a', self.all_but_one), self.step('b', ['fail']), db=db)
         self.assertEqual((rows.DONE, self.tries, 2), (row.state, self.count('a'), self.count('b')))
 
     def test_what_was_asked_for_again_has_all_tries_again(self):
