@@ -198,9 +198,13 @@ def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]
     for values in reports:
         seen = before.get(values['host'], Promised())
         since = _pools.c.claimed_gb - seen.claimed + seen.unseen
-        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).values(
-            generation=_pools.c.generation + 1, reported_at=timeutils.utcnow(), provisioned_gb=seen.provisioned,
-            claimed_gb=since, allocated_gb=since + seen.provisioned, **values)).rowcount
+        # Below 0: what was given back since then is among what was provisioned before.
+        gone = sa.case((since < 0, since), else_=0)
+        # In this order: MariaDB sees in each assignment what those before it wrote.
+        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).ordered_values(
+            (_pools.c.provisioned_gb, gone + seen.provisioned), (_pools.c.allocated_gb, since + seen.provisioned),
+            (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
+            (_pools.c.reported_at, timeutils.utcnow()), *((_pools.c[name], value) for name, value in values.items()))).rowcount
         if not changed:
             # Not from 0: a pool that was gone and is there again is never taken for what it was.
             insert_ignore(conn, _pools, {

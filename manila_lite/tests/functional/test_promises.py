@@ -77,6 +77,32 @@ class Promises(base.ServiceTest):
         self.operation(share)
         self.assertEqual({POOL: Promised(0.0, 11.0, 0.0)}, self.promised())
 
+    def report(self, before):
+        """The backend has told its figures; return what is claimed, provisioned and allocated of the pool then."""
+        figures = {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
+                   'max_over_subscription_ratio': 1.0, 'capabilities': {}}
+        with self.db.writer() as conn:
+            services.report(conn, BACKEND, [figures], before)
+            return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
+                                                models.pools.c.allocated_gb)).one())
+
+    def test_what_is_given_back_while_the_backend_is_asked_leaves_no_room_twice(self):
+        self.pool(POOL, 30.0)       # of a share that was there before anybody counted it
+        self.share(30)
+        before = self.promised()
+        with self.db.writer() as conn:
+            services.give_back(conn, POOL, 30)
+        self.assertEqual((0, 0, 0), self.report(before))
+
+    def test_what_is_claimed_while_the_backend_is_asked_is_kept(self):
+        self.pool(POOL, 30.0)
+        self.share(30)
+        self.share(5, 'creating')
+        before = self.promised()
+        with self.db.writer() as conn:
+            self.assertTrue(services.claim(conn, POOL, 0, 7, 100))
+        self.assertEqual((12, 30, 42), self.report(before))
+
     def test_it_is_counted_at_one_moment(self):
         """Two statements would each see another moment, where a transaction does not: what moves between them is lost."""
         self.pool(POOL, 1)
