@@ -164,7 +164,8 @@ def release(conn: Connection, ident: str, owner: str, /, after: float = 0.0, see
 
 def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
            wanted: int | None = None) -> bool:
-    """The operation has ended. With ``wanted``: unless it was asked for again since (``ask_again``), which gives False.
+    """The operation has ended. With ``wanted``: unless it was asked for again since (``ask_again``), which gives False: it
+    is at its first step then, in the first try.
 
     :raises errors.LostClaim: somebody else took it over.
     """
@@ -174,7 +175,7 @@ def finish(conn: Connection, ident: str, owner: str, state: str, error: str | No
     if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
                                  finished_at=timeutils.utcnow())).rowcount:
         return True
-    move(conn, ident, owner, step=0)
+    move(conn, ident, owner, step=0, attempts=1)
     return False
 
 

@@ -158,22 +158,36 @@ class Promised:
 
 
 def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
-    """Return what to hand to ``report`` later, by pool; to be read before the backend is asked."""
+    """Return what to hand to ``report`` later, by pool; to be read before the backend is asked.
+
+    One statement: each sees what was committed when it began, so what a scheduler claims or passes on is either in all of it
+    or in nothing.
+    """
+    found: dict[str, Promised] = {}
+    for host, *figures in conn.execute(sa.union_all(_claims(backend_host), _sizes(backend_host))):
+        before = found.get(host, Promised())
+        found[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
+    return found
+
+
+def _claims(backend_host: str) -> sa.Select:
+    nothing = sa.literal_column('0.0')
+    return (sa.select(_pools.c.host, _pools.c.claimed_gb, nothing.label('provisioned'), nothing.label('unseen'))
+            .where(_pools.c.backend_host == backend_host))
+
+
+def _sizes(backend_host: str) -> sa.Select:
+    """As ``_claims``, of the shares: by pool what they come to, and what of them the backend may not show yet."""
     shares = models.shares
     # Growth that no scheduler has claimed room for yet is promised by nobody.
     asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
                               _operations.c.topic == 'scheduler', _operations.c.state == 'open')
     growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
     new = _instances.c.status.in_(('creating', 'migrating_to'))
-    sums = {row[0]: row[1:] for row in conn.execute(
-        sa.select(_instances.c.host, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
-                  sa.func.sum(sa.case((new, shares.c.size), else_=growth)))
-        .join(shares, shares.c.id == _instances.c.share_id)
-        .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))}
-    claimed = dict(conn.execute(sa.select(_pools.c.host, _pools.c.claimed_gb)
-                                .where(_pools.c.backend_host == backend_host)).all())
-    return {host: Promised(claimed.get(host, 0.0), *(float(value) for value in sums.get(host, (0, 0))))
-            for host in {*sums, *claimed}}
+    return (sa.select(_instances.c.host, sa.literal_column('0.0'), sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
+                      sa.func.sum(sa.case((new, shares.c.size), else_=growth)))
+            .join(shares, shares.c.id == _instances.c.share_id)
+            .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))
 
 
 def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
@@ -184,9 +198,13 @@ def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]
     for values in reports:
         seen = before.get(values['host'], Promised())
         since = _pools.c.claimed_gb - seen.claimed + seen.unseen
-        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).values(
-            generation=_pools.c.generation + 1, reported_at=timeutils.utcnow(), provisioned_gb=seen.provisioned,
-            claimed_gb=since, allocated_gb=since + seen.provisioned, **values)).rowcount
+        # Below 0: what was given back since then is among what was provisioned before.
+        gone = sa.case((since < 0, since), else_=0)
+        # In this order: MariaDB sees in each assignment what those before it wrote.
+        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).ordered_values(
+            (_pools.c.provisioned_gb, gone + seen.provisioned), (_pools.c.allocated_gb, since + seen.provisioned),
+            (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
+            (_pools.c.reported_at, timeutils.utcnow()), *((_pools.c[name], value) for name, value in values.items()))).rowcount
         if not changed:
             # Not from 0: a pool that was gone and is there again is never taken for what it was.
             insert_ignore(conn, _pools, {

@@ -87,9 +87,8 @@ class Executor:
                     self._pass_on(work)
                     return None
                 if step < last:
-                    step += 1
+                    step, work.tries = step + 1, 1
                     self._save(work, step=step, data=work.data, attempts=1)
-                    work.tries = 1
                 elif self._done(plan, work):
                     return None
                 else:
@@ -104,10 +103,11 @@ class Executor:
         with self.services.db.writer() as conn:
             plan.done(conn, work)
             ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.op.wanted)
-            if not ended:
-                work.op = rows.get(conn, work.op.id)
-        if ended:
+            now = None if ended else rows.get(conn, work.op.id)
+        if now is None:
             self._count(work.op, rows.DONE)
+        else:
+            work.op, work.tries = now, now.attempts
         return ended
 
     def _stumble(self, plan: Plan, work: Work, step: int, error: Exception) -> float | None:
@@ -122,11 +122,14 @@ class Executor:
             return self._undo(plan, work, error, step)
         delay = self._delay(work.tries)
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
-        return self._later(op, delay, step=step, data=work.data, error=str(error))
+        # Where the step is not the one that was claimed, what said so may not have been saved.
+        tries = {'attempts': work.tries} if step != op.step else {}
+        return self._later(op, delay, step=step, data=work.data, error=str(error), **tries)
 
     def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
         """The operation has failed and is undone as far as can be, or waits for another try; then return as ``run``."""
         work.error = error
+        work.send, work.passed = None, False    # what is undone goes no further, unless the undo says so
         _remember(work, error)
         resumed = work.op.undoing
         for at in range(min(step, len(plan.steps) - 1), -1, -1):
@@ -170,12 +173,11 @@ class Executor:
             rows.move(conn, work.op.id, self.owner, **values)
 
     def _pass_on(self, work: Work) -> None:
-        topic, host = work.send
-        host = backend_of(host)
-        work.data.pop(_FAILURE, None)
-        with self.services.db.writer() as conn:
-            rows.release(conn, work.op.id, self.owner, topic=topic, host=host, step=0, data=work.data,
-                         attempts=0, undoing=False, error=None)
+        topic, host = work.send[0], backend_of(work.send[1])
+        if not work.passed:
+            work.data.pop(_FAILURE, None)
+            with self.services.db.writer() as conn:
+                work.pass_on(conn, topic, host)
         Wake(topic, host, work.op.id).send(work.ctx)
 
 

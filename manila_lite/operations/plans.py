@@ -18,8 +18,8 @@ class Work:
     """One claimed operation: its row, the data it carries from step to step, and who asked for it.
 
     ``service`` is what the plans of a room need (driver, configuration); ``send`` set by a step passes
-    the operation on to another queue when the step is saved. ``error`` is why it is being undone,
-    ``tries`` how often the present step was begun.
+    the operation on to another queue when the step is saved; ``passed``: it already has, by ``pass_on``. ``error`` is why
+    it is being undone, ``tries`` how often the present step was begun.
     """
 
     op: Any
@@ -27,6 +27,7 @@ class Work:
     ctx: context.RequestContext
     service: Any
     send: tuple[str, str] | None = None
+    passed: bool = False
     error: Exception | None = None
     tries: int = 1
 
@@ -45,6 +46,16 @@ class Work:
     def save(self, conn: Connection) -> None:
         """As ``hold``; and whoever goes on with the step finds ``data`` as it is now, and all its tries before it."""
         rows.move(conn, self.op.id, self.op.owner, data=self.data, attempts=1)
+
+    def pass_on(self, conn: Connection, topic: str, host: str) -> None:
+        """Once the transaction is committed the operation waits in the queue of ``topic`` and ``host``, a backend, with all its
+        tries. For a step that writes what must not be true a moment before that.
+
+        :raises errors.LostClaim: somebody else took it over.
+        """
+        rows.release(conn, self.op.id, self.op.owner, topic=topic, host=host, step=0, data=self.data, attempts=0,
+                     undoing=False, error=None)
+        self.send, self.passed = (topic, host), True
 
 
 @dataclasses.dataclass(frozen=True)

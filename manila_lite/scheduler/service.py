@@ -168,7 +168,8 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def grow(work: Work) -> None:
-    """The room that the share grows by is claimed on its pool, and the operation goes to its backend.
+    """The room that the share grows by is claimed on its pool, and the operation goes to its backend: at the same moment,
+    since a report in between would forget the claim.
 
     :raises errors.NoValidHost: the pool has no room for it.
     :raises errors.Again: others were faster, or the pool was just reported anew.
@@ -186,7 +187,7 @@ def grow(work: Work) -> None:
             if headroom(request, pool) < more:
                 raise errors.NoValidHost(f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY')
             if _claim(conn, [pool], request):
-                work.send = ('share', share.host)
+                work.pass_on(conn, 'share', pool.backend)
                 return
     raise errors.Again(_LOOK_AGAIN)
 

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room for a share that grows: claimed once, and kept until its backend has it, whatever happens in between."""
+
+import contextlib
+import dataclasses
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+
+from manila_lite.db import models, services, types
+from manila_lite.db import operations as rows
+from manila_lite.operations.executor import Executor
+from manila_lite.scheduler import service as scheduling
+from manila_lite.tests.factories import shares as factory
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.refusing import Refusing
+
+BACKEND = 'h@b'
+POOL = f'{BACKEND}#a'
+OLD, NEW = 1, 70
+
+
+class Telling:
+    """A database that tells after each transaction that was committed, and a bus that tells whom it woke."""
+
+    def __init__(self, plain, tell):
+        self._plain = plain
+        self._tell = tell
+
+    def __getattr__(self, name):
+        return getattr(self._plain, name)
+
+    @contextlib.contextmanager
+    def writer(self):
+        with self._plain.writer() as conn:
+            yield conn
+        self._tell()
+
+    def wake(self, *args):
+        self._tell(*args)
+
+
+class Growth(base.ServiceTest):
+    """A pool of 100 GiB whose reports are written by hand, a share that is to grow there, and a scheduler's hands."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.db = self.service.services.db
+        with self.db.writer() as conn:
+            for table in (models.pools, models.services, models.share_instances, models.operations):
+                conn.execute(table.delete())
+            services.heartbeat(conn, BACKEND, 'manila-share', 'nova')
+            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            (self.share, self.instance), = factory.make(conn, 1, type_id=kind, host=POOL)
+            conn.execute(models.shares.update().where(models.shares.c.id == self.share).values(target_size=NEW))
+            conn.execute(models.share_instances.update().values(status='extending'))
+            self.ident = rows.insert(
+                conn, kind='share.extend', resource_type='share', resource_id=self.share, project_id='p', topic='scheduler',
+                host='', lane='work', data={'size': OLD, 'new_size': NEW})
+        self.report()
+
+    def report(self):
+        """The backend reports its pool."""
+        with self.db.writer() as conn:
+            services.report(conn, BACKEND, [
+                {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
+                 'max_over_subscription_ratio': 1.0, 'capabilities': {}}], services.promised(conn, BACKEND))
+
+    def claimed(self):
+        with self.db.reader() as conn:
+            return conn.execute(sa.select(models.pools.c.claimed_gb)).scalar()
+
+    def row(self):
+        with self.db.reader() as conn:
+            return rows.get(conn, self.ident)
+
+    def run_once(self, **parts):
+        """The scheduler takes the operation in hand once, with these parts of its services."""
+        with self.db.writer() as conn:
+            conn.execute(models.operations.update().values(next_run_at=timeutils.utcnow()))
+            op = rows.claim(conn, rows.get(conn, self.ident), 'me', 60)
+        found = dataclasses.replace(self.service.services, **parts)
+        Executor(found, 'me', {plan.kind: plan for plan in scheduling.PLANS}, self.service.scheduler).run(op)
+
+    def refusing(self, times):
+        """Return a database that does not let the operation go."""
+        return Refusing(self.db, lambda conn: rows.get(conn, self.ident).topic == 'share', times)
+
+    def is_passed_on(self):
+        row = self.row()
+        self.assertEqual(('share', BACKEND, None, 0, rows.OPEN), (row.topic, row.host, row.owner, row.attempts, row.state))
+        self.assertEqual(NEW - OLD, self.claimed())
+
+    def test_a_report_at_any_moment_keeps_the_claim(self):
+        seen = []
+
+        def report():
+            self.report()
+            seen.append(self.claimed())
+        self.run_once(db=Telling(self.db, report))
+        self.assertEqual({NEW - OLD}, set(seen))
+        self.is_passed_on()
+
+    def test_the_backend_is_woken(self):
+        woken = []
+        self.run_once(bus=Telling(self.service.services.bus, lambda *args: woken.append(args[:3])))
+        self.assertEqual([('share', BACKEND, self.ident)], woken)
+
+    def test_room_is_claimed_once_however_often_it_is_tried(self):
+        self.run_once(db=(db := self.refusing(1)))
+        self.assertEqual((0, 0, 'scheduler'), (db.times, self.claimed(), self.row().topic))
+        self.run_once(db=db)
+        self.is_passed_on()
+
+    def test_nothing_is_claimed_where_it_failed_for_good(self):
+        tries = self.service.conf.operations.max_attempts
+        db = self.refusing(tries)
+        for _ in range(tries):
+            self.run_once(db=db)
+        self.assertEqual((rows.FAILED, 'scheduler', 0), (self.row().state, self.row().topic, self.claimed()))
+        share = self.admin.ok('GET', f'/shares/{self.share}')['share']
+        self.assertEqual(('available', OLD), (share['status'], share['size']))

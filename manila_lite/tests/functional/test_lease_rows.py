@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leases of backends: each statement meets the service that it names, and no other of its host or kind."""
+
+import datetime
+
+from oslo_utils import fixture as clock
+from oslo_utils import timeutils
+
+from manila_lite.db import leases, models, services
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.touching import Touching
+
+HOST, BINARY = 'h@b', 'manila-share'
+MINE = (HOST, BINARY)
+NEIGHBOURS = {'other host': ('h@c', BINARY), 'other binary': (HOST, 'manila-data')}
+
+
+class Leases(base.ServiceTest):
+    """A service, one of another host, and one of another kind on the same host; and a clock that stands still."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.time = self.useFixture(clock.TimeFixture(timeutils.utcnow()))
+        db = self.service.services.db
+        self.table = Touching(db, models.services)
+        self.do, self.by = self.table.do, self.table.by
+        self.do(lambda conn: conn.execute(models.services.delete()))
+        for name, place in {'mine': MINE, **NEIGHBOURS}.items():
+            self.do(services.heartbeat, *place, 'nova')
+            self.table.names[name] = self.do(services.get, *place).id
+
+    def told_by(self, call, *args):
+        return self.table.told_by(call, *MINE, *args)
+
+    def all_are(self, owner, seconds=30):
+        """``owner`` has the leases of all."""
+        for place in (MINE, *NEIGHBOURS.values()):
+            self.do(leases.give_up, *place, self.do(leases.holder, *place)[0])
+            self.assertTrue(self.do(leases.take, *place, owner, seconds))
+
+    def test_who_takes_one_has_that_one(self):
+        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30))
+        self.assertEqual(('me', 30.0), self.do(leases.holder, *MINE))
+        for place in NEIGHBOURS.values():
+            self.assertEqual((None, 0.0), self.do(leases.holder, *place))
+
+    def test_what_nobody_has_is_taken_whoever_died(self):
+        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30, 'dead'))
+
+    def test_what_another_has_is_not_taken(self):
+        self.all_are('other')
+        self.assertEqual((set(), False), self.told_by(leases.take, 'me', 30))
+        self.assertEqual((set(), False), self.told_by(leases.take, 'me', 30, 'dead'))
+
+    def test_what_is_over_is_taken(self):
+        self.all_are('other')
+        self.time.advance_time_delta(datetime.timedelta(seconds=30))
+        self.assertEqual((set(), False), self.told_by(leases.take, 'me', 30))
+        self.time.advance_time_delta(datetime.timedelta(microseconds=1))
+        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30))
+
+    def test_what_a_dead_one_has_is_taken(self):
+        self.all_are('dead')
+        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30, 'dead'))
+
+    def test_its_owner_renews_it(self):
+        self.all_are('me')
+        self.assertEqual((set(), False), self.told_by(leases.renew, 'other', 60))
+        self.assertEqual(({'mine'}, True), self.told_by(leases.renew, 'me', 60))
+        self.assertEqual(('me', 60.0), self.do(leases.holder, *MINE))
+
+    def test_its_owner_gives_it_up(self):
+        self.all_are('me')
+        self.assertEqual((set(), None), self.told_by(leases.give_up, 'other'))
+        self.assertEqual(({'mine'}, None), self.told_by(leases.give_up, 'me'))
+        self.assertEqual((None, 0.0), self.do(leases.holder, *MINE))
+
+    def test_the_holder_is_that_of_the_service(self):
+        for number, place in enumerate((*NEIGHBOURS.values(), MINE)):
+            self.do(leases.take, *place, f'owner {number}', 10 + number)
+        self.assertEqual(('owner 2', 12.0), self.do(leases.holder, *MINE))
+        self.assertEqual((None, 0.0), self.do(leases.holder, 'h@d', BINARY))

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of operations: each statement meets those that it is about, and none of their neighbours.
+
+A neighbour differs in one thing, so that each condition of a statement is what keeps it away from one of them.
+"""
+
+import datetime
+
+from oslo_utils import fixture as clock
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.touching import Touching
+
+LEASE = 30
+MINUTE = datetime.timedelta(minutes=1)
+ENDED = (rows.DONE, rows.FAILED, rows.PARKED)
+
+
+class RowsTest(base.ServiceTest):
+    """The table, and a clock that stands still until it is moved."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.time = self.useFixture(clock.TimeFixture(timeutils.utcnow()))
+        self.table = Touching(self.service.services.db, models.operations)
+        self.do, self.by, self.row = self.table.do, self.table.by, self.table.row
+        self.do(lambda conn: conn.execute(models.operations.delete()))
+
+    def add(self, name, **values):
+        """Return the id of a row with these values."""
+        ident = self.table.names[name] = self.do(rows.insert, **{
+            'kind': 'test', 'resource_type': 'test', 'resource_id': 'thing', 'topic': 'share', 'host': 'here', 'lane': 'work',
+            'data': {}, **values})
+        return ident
+
+    def held(self, name, owner='me', **values):
+        """As ``add``, of one that ``owner`` has."""
+        return self.add(name, owner=owner, lease_expires_at=timeutils.utcnow() + MINUTE, **values)
+
+    def ended(self, **values):
+        """As ``add``, one in each state in which nothing goes on."""
+        for state in ENDED:
+            self.add(state, state=state, **values)
+
+
+class Claims(RowsTest):
+    """Who has an operation, and for how long."""
+
+    def claim(self, name, owner='other', seen=None):
+        return self.do(rows.claim, seen or self.row(name), owner, LEASE)
+
+    def test_what_is_held_is_nobody_elses_until_the_lease_is_over(self):
+        self.add('one')
+        self.assertEqual('me', self.claim('one', 'me').owner)
+        self.time.advance_time_seconds(LEASE)
+        self.assertIsNone(self.claim('one'))
+        self.time.advance_time_seconds(1)
+        row = self.claim('one')
+        self.assertEqual(('other', 2), (row.owner, row.attempts))
+
+    def test_only_what_is_open_and_due_is_free(self):
+        self.ended()
+        self.add('later', next_run_at=timeutils.utcnow() + MINUTE)
+        for name in (*ENDED, 'later'):
+            self.assertIsNone(self.claim(name), name)
+        self.time.advance_time_delta(MINUTE)
+        self.assertEqual('other', self.claim('later').owner)
+
+    def test_a_claim_takes_one(self):
+        self.add('one')
+        self.add('two')
+        self.assertEqual({'one'}, self.by(rows.claim, self.row('one'), 'me', LEASE))
+
+    def test_what_moved_since_it_was_seen_is_not_taken(self):
+        for values in ({'attempts': 1}, {'step': 1}, {'topic': 'scheduler'}, {'host': 'there'}):
+            name, = values
+            self.add(name)
+            seen = self.row(name)
+            self.do(lambda conn, name=name, values=values: conn.execute(
+                models.operations.update().where(models.operations.c.id == self.table.names[name]).values(**values)))
+            self.assertEqual(set(), self.by(rows.claim, seen, 'me', LEASE), name)
+            self.assertEqual(set(), self.by(rows.park, seen, 'why'), name)
+
+    def test_what_is_set_aside_is_one_that_is_free(self):
+        self.add('one')
+        self.add('two')
+        self.held('held')
+        self.ended()
+        for name in ('held', *ENDED):
+            self.assertEqual(set(), self.by(rows.park, self.row(name), 'why'), name)
+        self.assertEqual({'one'}, self.by(rows.park, self.row('one'), 'why'))
+        self.assertEqual((rows.PARKED, 'why'), (self.row('one').state, self.row('one').error))
+
+    def test_only_its_owner_renews_a_claim(self):
+        mine, others = self.held('mine'), self.held('others', 'you')
+        self.held('unnamed')
+        self.assertEqual({'mine'}, self.by(rows.renew, [mine, others], 'me', 600))
+        self.assertEqual(timeutils.utcnow() + 10 * MINUTE, self.row('mine').lease_expires_at)
+
+    def test_only_its_owner_lets_go(self):
+        mine, others = self.held('mine', attempts=2), self.held('others', 'you', attempts=2)
+        self.held('unnamed')
+        self.assertEqual(set(), self.by(rows.let_go, others, 'me', 60, uncounted=False))
+        self.assertEqual({'mine'}, self.by(rows.let_go, mine, 'me', 60, uncounted=False))
+        row = self.row('mine')
+        self.assertEqual((None, None, timeutils.utcnow() + MINUTE, 2),
+                         (row.owner, row.lease_expires_at, row.next_run_at, row.attempts))
+
+    def test_a_try_that_does_not_count_is_taken_back(self):
+        mine = self.held('mine', attempts=2)
+        self.do(rows.let_go, mine, 'me', 0, uncounted=True)
+        self.assertEqual(1, self.row('mine').attempts)
+
+    def test_only_its_owner_moves_it(self):
+        mine, others = self.held('mine'), self.held('others', 'you')
+        self.held('unnamed')
+        self.assertEqual({'mine'}, self.by(rows.move, mine, 'me', step=3))
+        for call in (lambda conn: rows.move(conn, others, 'me', step=3), lambda conn: rows.release(conn, others, 'me'),
+                     lambda conn: rows.finish(conn, others, 'me', rows.DONE)):
+            self.assertRaises(errors.LostClaim, self.do, call)
+        self.assertEqual(0, self.row('others').step)
+
+    def test_what_is_released_is_free(self):
+        mine = self.held('mine')
+        self.held('unnamed')
+        self.assertEqual({'mine'}, self.by(rows.release, mine, 'me', 60))
+        self.assertIsNone(self.claim('mine'))
+        self.time.advance_time_delta(MINUTE)
+        self.assertEqual('other', self.claim('mine').owner)
+
+    def test_owners_are_those_of_what_is_open_here(self):
+        self.held('mine')
+        self.held('again')
+        self.held('yours', 'you')
+        self.held('elsewhere', 'a', host='there')
+        self.held('scheduler', 'b', topic='scheduler')
+        for state in ENDED:
+            self.held(state, f'of {state}', state=state)
+        self.add('free')
+        self.assertEqual({'me', 'you'}, self.do(rows.owners, 'share', 'here'))
+
+    def test_what_a_dead_owner_held_is_free(self):
+        self.held('mine')
+        self.held('elsewhere', host='there')
+        self.held('others', 'you')
+        for state in ENDED:
+            self.held(state, state=state)
+        touched, count = self.table.told_by(rows.free_claims_of, 'me')
+        self.assertEqual(({'mine', 'elsewhere'}, 2), (touched, count))
+        self.assertEqual('other', self.claim('mine').owner)
+
+
+class Ends(RowsTest):
+    """What ends, goes on once more, or goes."""
+
+    def test_its_owner_ends_it(self):
+        mine = self.held('mine', open_key='mine')
+        self.held('unnamed', open_key='unnamed')
+        self.assertEqual(({'mine'}, True), self.table.told_by(rows.finish, mine, 'me', rows.FAILED, 'why'))
+        row = self.row('mine')
+        self.assertEqual((rows.FAILED, None, None, 'why'), (row.state, row.owner, row.open_key, row.error))
+
+    def test_what_was_asked_for_again_begins_anew(self):
+        mine = self.held('mine', open_key='mine', step=2, attempts=3, wanted=2)
+        self.assertEqual(({'mine'}, False), self.table.told_by(rows.finish, mine, 'me', rows.DONE, wanted=1))
+        row = self.row('mine')
+        self.assertEqual((rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.open_key, row.step, row.attempts))
+        self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, wanted=2))
+
+    def test_what_failed_is_opened_again(self):
+        failed = self.add('one', state=rows.FAILED, step=4, undoing=True, attempts=9, error='why')
+        others = [self.add(state, state=state) for state in (rows.OPEN, rows.DONE, rows.PARKED)]
+        self.add('unnamed', state=rows.FAILED)
+        for ident in others:
+            self.assertEqual((set(), False), self.table.told_by(rows.reopen, ident, 2, 'key'))
+        self.assertEqual(({'one'}, True), self.table.told_by(rows.reopen, failed, 2, 'key'))
+        row = self.row('one')
+        self.assertEqual((rows.OPEN, 2, 'key', False, 0, None),
+                         (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error))
+
+    def test_what_was_set_aside_has_failed(self):
+        parked = self.add('one', state=rows.PARKED)
+        others = [self.add(state, state=state) for state in (rows.OPEN, rows.DONE)]
+        self.add('unnamed', state=rows.PARKED)
+        for ident in others:
+            self.assertEqual((set(), False), self.table.told_by(rows.fail_parked, ident))
+        self.assertEqual(({'one'}, True), self.table.told_by(rows.fail_parked, parked))
+
+    def test_what_is_in_the_way_of_a_resource_that_goes_ends(self):
+        self.held('open', open_key='open')
+        self.add('parked', state=rows.PARKED)
+        self.add('other kind', kind='other')
+        self.add('other thing', resource_id='other')
+        self.add('done', state=rows.DONE)
+        self.add('failed', state=rows.FAILED)
+        self.assertEqual({'open', 'parked'}, self.by(rows.drop_of, 'thing', ['test', 'more']))
+        row = self.row('open')
+        self.assertEqual((rows.FAILED, None, None, 'superseded'), (row.state, row.open_key, row.owner, row.error))
+
+    def test_what_ended_long_ago_goes(self):
+        now = timeutils.utcnow()
+        for name, state, at in (('done', rows.DONE, now - MINUTE), ('failed', rows.FAILED, now - MINUTE),
+                                ('parked', rows.PARKED, now - MINUTE), ('new', rows.DONE, now), ('open', rows.OPEN, None)):
+            self.add(name, state=state, finished_at=at)
+        self.assertEqual(({'done', 'failed'}, 2), self.table.told_by(rows.purge, now))
+
+    def test_what_is_named_is_forgotten(self):
+        idents = [self.add('one'), self.add('two')]
+        self.add('unnamed')
+        self.assertEqual({'one', 'two'}, self.by(rows.remove, idents))
+
+
+class Wishes(RowsTest):
+    """What is asked of operations that may be there already."""
+
+    def test_what_is_open_is_asked_again(self):
+        later = timeutils.utcnow() + MINUTE
+        one = self.add('one', open_key='one', next_run_at=later)
+        self.add('two', open_key='two', next_run_at=later)
+        self.add('none', next_run_at=later)
+        self.assertEqual(({'one'}, one), self.table.told_by(rows.ask_again, 'one'))
+        self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
+        self.assertEqual((set(), None), self.table.told_by(rows.ask_again, 'three'))
+
+    def test_many_are_asked_again(self):
+        later = timeutils.utcnow() + MINUTE
+        for name in ('one', 'two', 'three'):
+            self.add(name, open_key=name, next_run_at=later)
+        self.add('none', next_run_at=later)
+        self.assertEqual(({'one', 'two'}, {'one', 'two'}), self.table.told_by(rows.ask_all_again, ['one', 'two', 'four']))
+        self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
+        self.assertEqual((set(), set()), self.table.told_by(rows.ask_all_again, ['four']))
+
+    def test_only_what_is_open_hurries(self):
+        later = timeutils.utcnow() + MINUTE
+        one = self.add('one', next_run_at=later)
+        self.add('two', next_run_at=later)
+        self.ended(next_run_at=later)
+        self.assertEqual({'one'}, self.by(rows.hurry, one))
+        self.assertEqual(timeutils.utcnow(), self.row('one').next_run_at)
+        for name in ENDED:
+            self.assertEqual(set(), self.by(rows.hurry, self.table.names[name]), name)
+
+    def test_who_hurried_one_that_goes_to_sleep_wakes_it(self):
+        for name, hurried in (('calm', False), ('hurried', True)):
+            ident, seen = self.held(name), timeutils.utcnow()
+            self.time.advance_time_delta(MINUTE)
+            if hurried:
+                self.do(rows.hurry, ident)
+            self.do(rows.release, ident, 'me', 600, seen)
+            self.assertEqual(timeutils.utcnow() + (0 if hurried else 10) * MINUTE, self.row(name).next_run_at)
+
+    def test_it_is_found_by_its_id(self):
+        self.add('one')
+        two = self.add('two')
+        self.assertEqual(two, self.do(rows.get, two).id)
+        self.assertIsNone(self.do(rows.get, uuidutils.generate_uuid()))
+
+    def test_it_is_known_by_its_key(self):
+        self.add('one', open_key='one')
+        self.assertTrue(self.do(rows.is_open, 'one'))
+        self.assertFalse(self.do(rows.is_open, 'two'))
+
+    def test_only_what_is_open_keeps_a_serial_busy(self):
+        self.add('one', serial='one')
+        self.ended(serial='two')
+        self.assertTrue(self.do(rows.busy, ['one', 'two']))
+        self.assertFalse(self.do(rows.busy, ['two', 'three']))
+
+    def test_those_of_a_thing_are_found_oldest_first(self):
+        now = timeutils.utcnow()
+        for name, age in (('second', 2), ('third', 1), ('first', 3)):
+            self.add(name, created_at=now - age * MINUTE, state=rows.DONE if age == 2 else rows.OPEN)
+        self.add('other thing', resource_id='other')
+        self.add('other kind', kind='other')
+        self.assertEqual([self.table.names[name] for name in ('first', 'second', 'third')],
+                         [row.id for row in self.do(rows.of, 'thing', 'test')])

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An operation that a worker passes on to the next: it goes there whole, with all its tries, or not at all."""
+
+import dataclasses
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+
+from manila_lite import operations
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.operations import Plan, Step
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.refusing import Refusing
+
+KIND = 'test.passed'
+
+
+class PassingOn(base.ServiceTest):
+    """Two runners alone: what the first has done goes on to the second."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.notes = []
+        self.first, self.second = uuidutils.generate_uuid(), uuidutils.generate_uuid()
+        self.tries = self.service.conf.operations.max_attempts
+
+    def plan(self, name, *steps):
+        return Plan(KIND, steps, lambda conn, work: self.notes.append(f'{name} done'),
+                    lambda conn, work, error: self.notes.append(f'{name} failed: {error}'))
+
+    def run_through(self, first, second, refused=0):
+        """Run one operation through the plans of the two; return its row when it has ended."""
+        services = self.service.services
+        refusing = dataclasses.replace(services, db=Refusing(services.db, self.is_passed, refused))
+        with services.db.writer() as conn:
+            ident = operations.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
+                                     host=self.first).operation_id
+        for queue, plan in ((self.first, first), (self.second, second)):
+            runner = operations.Runner(refusing, 'share', queue, [plan], None)
+            self.addCleanup(runner.stop)
+            runner.start()
+        base.eventually(lambda: self.row(ident).state != rows.OPEN, f'not ended: {self.notes}', 60)
+        return self.row(ident)
+
+    def is_passed(self, conn):
+        return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.host == self.second)).first()
+
+    def row(self, ident):
+        with self.service.services.db.reader() as conn:
+            return rows.get(conn, ident)
+
+    def send(self, work):
+        self.notes.append('sent')
+        work.send = ('share', f'{self.second}#pool')
+
+    def sends(self, undo=None):
+        return self.plan('first', Step(self.send, undo))
+
+    def ends(self):
+        return self.plan('second', Step(lambda work: self.notes.append('second')))
+
+    def test_it_goes_on_to_the_backend(self):
+        row = self.run_through(self.sends(), self.ends())
+        self.assertEqual((rows.DONE, self.second), (row.state, row.host))
+        self.assertEqual(['sent', 'second', 'second done'], self.notes)
+
+    def test_what_could_not_be_passed_on_is_tried_again(self):
+        row = self.run_through(self.sends(), self.ends(), self.tries - 1)
+        self.assertEqual(rows.DONE, row.state)
+        self.assertEqual(['sent'] * self.tries + ['second', 'second done'], self.notes)
+
+    def test_what_could_not_be_passed_on_for_good_fails_where_it_is(self):
+        row = self.run_through(self.sends(lambda work: self.notes.append('undone')), self.ends(), self.tries)
+        self.assertEqual((rows.FAILED, self.first), (row.state, row.host))
+        self.assertEqual(['sent'] * self.tries + ['undone', 'first failed: the database says no'], self.notes)
+
+    def test_an_undo_may_pass_on(self):
+        def fail(work):
+            raise RuntimeError('not here')
+
+        row = self.run_through(self.plan('first', Step(fail, self.send)), self.ends())
+        self.assertEqual((rows.DONE, None), (row.state, row.error))
+        self.assertNotIn('failure', row.data, 'what is said of an undo here is nothing to the next')
+        self.assertEqual(['sent', 'second', 'second done'], self.notes)
+
+    def test_an_undo_may_pass_on_what_could_not_be(self):
+        row = self.run_through(self.sends(self.send), self.ends(), self.tries)
+        self.assertEqual(rows.DONE, row.state)
+        self.assertEqual(['sent'] * (self.tries + 1) + ['second', 'second done'], self.notes)

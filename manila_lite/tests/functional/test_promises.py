@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What shares and schedulers have promised of pools, as it is counted before a backend is asked for its figures."""
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models, services, types
+from manila_lite.db import operations as rows
+from manila_lite.db.services import Promised
+from manila_lite.tests.factories import shares as factory
+from manila_lite.tests.functional import base
+
+BACKEND = 'h_1@b'
+POOL = f'{BACKEND}#a'
+
+
+class Promises(base.ServiceTest):
+    """Shares, pools and operations are rows that are made here."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.db = self.service.services.db
+        with self.db.writer() as conn:
+            for table in (models.pools, models.share_instances, models.operations):
+                conn.execute(table.delete())
+            self.type_id = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+
+    def pool(self, host, claimed=0.0, backend=BACKEND):
+        with self.db.writer() as conn:
+            conn.execute(models.pools.insert(), {
+                'host': host, 'backend_host': backend, 'total_gb': 100.0, 'free_gb': 100.0, 'claimed_gb': claimed,
+                'capabilities': {}, 'reported_at': timeutils.utcnow()})
+
+    def share(self, size, status='available', host=POOL, target=None):
+        """Return the id of a share of ``size`` GiB."""
+        with self.db.writer() as conn:
+            (share, instance), = factory.make(conn, 1, type_id=self.type_id, host=host)
+            conn.execute(models.shares.update().where(models.shares.c.id == share).values(size=size, target_size=target))
+            conn.execute(models.share_instances.update().where(models.share_instances.c.id == instance).values(status=status))
+        return share
+
+    def operation(self, share, kind='share.extend', topic='scheduler', state=rows.OPEN):
+        with self.db.writer() as conn:
+            rows.insert(conn, kind=kind, resource_type='share', resource_id=share, topic=topic, host='', data={}, lane='work',
+                        state=state)
+
+    def promised(self):
+        with self.db.reader() as conn:
+            return services.promised(conn, BACKEND)
+
+    def test_claims_are_those_of_the_backends_pools(self):
+        self.pool(POOL, 2.5)
+        self.pool('h@c#a', 7, 'h@c')
+        self.assertEqual({POOL: Promised(claimed=2.5)}, self.promised())
+
+    def test_sizes_are_those_of_the_backends_shares(self):
+        self.pool(POOL, 1.5)
+        for size, host in ((3, POOL), (4, POOL), (16, f'{BACKEND}#b'), (32, f'{BACKEND}b#a'), (64, 'hx1@b#a')):
+            self.share(size, host=host)
+        self.assertEqual({POOL: Promised(1.5, 7.0), f'{BACKEND}#b': Promised(0.0, 16.0)}, self.promised())
+
+    def test_what_comes_may_not_be_seen_yet(self):
+        for size, status in ((1, 'available'), (2, 'creating'), (4, 'migrating_to'), (8, 'error'), (16, 'deleting')):
+            self.share(size, status)
+        self.assertEqual({POOL: Promised(0.0, 25.0, 6.0)}, self.promised())
+
+    def test_growth_is_promised_when_its_room_was_claimed(self):
+        share = self.share(10, 'extending', target=30)
+        self.share(1, 'shrinking', target=0)
+        grown = Promised(0.0, 11.0, 20.0)
+        for other in ({'kind': 'share.update'}, {'topic': 'share'}, {'state': rows.DONE}):
+            self.operation(share, **other)
+        self.operation(uuidutils.generate_uuid())
+        self.assertEqual({POOL: grown}, self.promised())
+        self.operation(share)
+        self.assertEqual({POOL: Promised(0.0, 11.0, 0.0)}, self.promised())
+
+    def report(self, before):
+        """The backend has told its figures; return what is claimed, provisioned and allocated of the pool then."""
+        figures = {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
+                   'max_over_subscription_ratio': 1.0, 'capabilities': {}}
+        with self.db.writer() as conn:
+            services.report(conn, BACKEND, [figures], before)
+            return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
+                                                models.pools.c.allocated_gb)).one())
+
+    def test_what_is_given_back_while_the_backend_is_asked_leaves_no_room_twice(self):
+        self.pool(POOL, 30.0)       # of a share that was there before anybody counted it
+        self.share(30)
+        before = self.promised()
+        with self.db.writer() as conn:
+            services.give_back(conn, POOL, 30)
+        self.assertEqual((0, 0, 0), self.report(before))
+
+    def test_what_is_claimed_while_the_backend_is_asked_is_kept(self):
+        self.pool(POOL, 30.0)
+        self.share(30)
+        self.share(5, 'creating')
+        before = self.promised()
+        with self.db.writer() as conn:
+            self.assertTrue(services.claim(conn, POOL, 0, 7, 100))
+        self.assertEqual((12, 30, 42), self.report(before))
+
+    def test_it_is_counted_at_one_moment(self):
+        """Two statements would each see another moment, where a transaction does not: what moves between them is lost."""
+        self.pool(POOL, 1)
+        self.share(2)
+        statements = []
+        engine = self.db.engine
+        sa.event.listen(engine, 'before_cursor_execute', listener := lambda *args: statements.append(args[2]))
+        self.addCleanup(sa.event.remove, engine, 'before_cursor_execute', listener)
+        with self.db.writer() as conn:
+            statements.clear()
+            self.assertEqual({POOL: Promised(1.0, 2.0, 0.0)}, services.promised(conn, BACKEND))
+        self.assertEqual(1, len([text for text in statements if text.lstrip().upper().startswith('SELECT')]), statements)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a runner claims: kept while it is worked on, let go when it cannot be saved, and never two of one serial."""
+
+import datetime
+import threading
+
+from oslo_db import exception as db_exception
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.operations import owners
+from manila_lite.operations.begin import begin
+from manila_lite.operations.plans import Plan, Step
+from manila_lite.operations.runner import Runner
+from manila_lite.tests.functional import base
+
+
+class Hasty(threading.Event):
+    """Nobody waits for long. What they wanted to wait is kept."""
+
+    def __init__(self):
+        super().__init__()
+        self.wanted = []
+
+    def wait(self, timeout=None):
+        self.wanted.append(timeout)
+        return super().wait(min(timeout, 0.05))
+
+
+class Claims(base.ServiceTest):
+    """A runner alone, whose work waits until it is let go."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.db = self.service.services.db
+        with self.db.writer() as conn:
+            conn.execute(models.operations.delete())
+        self.conf = self.service.conf.operations
+        self.began, self.go_on = [], threading.Event()
+        self.refusals = []      # of the end of what was worked on
+        plan = Plan('test', (Step(self.work),), self.done, lambda conn, work, error: None)
+        self.runner = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [plan], None)
+        self.addCleanup(self.runner.stop)
+        self.addCleanup(self.go_on.set)
+
+    def work(self, work):
+        self.began.append(work.op.id)
+        self.go_on.wait(120)
+
+    def done(self, conn, work):
+        if self.refusals:
+            raise self.refusals.pop()
+
+    def begin(self, project='p', serial=None):
+        with self.db.writer() as conn:
+            return begin(conn, self.service.context(project), 'test', 'test', uuidutils.generate_uuid(), topic='share',
+                         host=self.runner.host, serial=serial).operation_id
+
+    def row(self, ident):
+        with self.db.reader() as conn:
+            return rows.get(conn, ident)
+
+    def until(self, test, what):
+        base.eventually(test, what, 60)
+
+    def all_end(self, *idents):
+        self.go_on.set()
+        self.until(lambda: {self.row(ident).state for ident in idents} == {rows.DONE}, 'they have not ended')
+
+    def test_a_claim_holds_for_the_lease_and_is_renewed_long_before_its_end(self):
+        lease = datetime.timedelta(seconds=self.conf.lease)
+        hasty = self.runner._drained = Hasty()
+        ident, now = self.begin(), timeutils.utcnow()
+        self.runner.start()
+        self.until(lambda: ident in self.began, 'it has not begun')
+        first = self.row(ident).lease_expires_at
+        self.assertGreaterEqual(first, now + lease)
+        self.until(lambda: self.row(ident).lease_expires_at > first, 'it was not renewed')
+        self.assertLessEqual(self.row(ident).lease_expires_at, timeutils.utcnow() + lease)
+        self.assertLessEqual(max(hasty.wanted), self.conf.lease / 2)
+        self.all_end(ident)
+
+    def test_of_one_serial_one_is_in_hand(self):
+        one, two = self.begin('one', 'serial'), self.begin('two', 'serial')
+        other = self.begin('three')     # found by the same look, behind the two
+        self.runner.start()
+        self.until(lambda: other in self.began, 'the last has not begun')
+        self.assertEqual(2, self.runner.busy)
+        self.assertNotIn(two, self.began)
+        self.all_end(one, two, other)
+
+    def test_who_waits_for_a_serial_holds_up_nothing_else(self):
+        one = self.begin(serial='serial')
+        self.runner.start()
+        self.until(lambda: one in self.began, 'the first has not begun')
+        two, other = self.begin(serial='serial'), self.begin()
+        self.runner.wake()
+        self.until(lambda: other in self.began, 'the other has not begun')
+        self.assertNotIn(two, self.began)
+        self.all_end(one, two, other)
+
+    def test_a_database_that_is_away_costs_no_tries(self):
+        self.refusals += [db_exception.DBConnectionError] * (2 * self.conf.max_attempts + 2)
+        ident = self.begin()
+        self.runner.start()
+        self.all_end(ident)
+        self.assertEqual([], self.refusals)
+
+    def test_what_the_dead_held_here_is_free_at_once(self):
+        world, pid, _ = self.runner.owner.rsplit('/', 2)
+        owned = {f'{world}/{pid}/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}
+        idents = {}
+        for owner in owned:
+            idents[owner] = self.begin()
+            with self.db.writer() as conn:
+                rows.claim(conn, rows.get(conn, idents[owner]), owner, 60)
+        self.assertEqual(owners.name(), self.runner.owner)
+        self.runner.free_dead_claims()
+        self.assertEqual(owned, {owner: self.row(ident).owner is None for owner, ident in idents.items()})

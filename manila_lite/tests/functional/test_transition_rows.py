@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each statement that writes a status meets the rows it is about, in the statuses it is about, and no others."""
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+
+from manila_lite import errors, states
+from manila_lite.db import models, transitions, types
+from manila_lite.tests.factories import shares as factory
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.touching import Touching
+
+#: Of each of these there are two shares, 'extending' and 'extending 2', and so on.
+STATUSES = ('available', 'extending', 'shrinking', 'deleting', 'error')
+
+
+class Statuses(base.ServiceTest):
+    """Shares in many statuses, of which a call names some."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        db = self.service.services.db
+        self.table = Touching(db, models.share_instances)
+        self.shares = Touching(db, models.shares)
+        with db.writer() as conn:
+            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            names = [*STATUSES, *(f'{status} 2' for status in STATUSES)]
+            for name, (share, instance) in zip(names, factory.make(conn, len(names), type_id=kind), strict=True):
+                self.table.names[name], self.shares.names[name] = instance, share
+                conn.execute(sa.update(models.share_instances).where(models.share_instances.c.id == instance)
+                             .values(status=name.removesuffix(' 2')))
+
+    def ident(self, name):
+        return self.table.names[name]
+
+    def told_by(self, call, *args, **more):
+        return self.table.told_by(call, states.SHARE, *args, **more)
+
+    def firsts(self):
+        """Return the ids of the first of each status."""
+        return [self.ident(name) for name in STATUSES]
+
+    def status(self, name):
+        return self.table.row(name).status
+
+    def test_a_verb_begins_for_one_that_may(self):
+        self.assertEqual({'available'}, self.told_by(transitions.begin, 'extend', self.ident('available'))[0])
+        for name in STATUSES:       # 'available' is extending by now
+            error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', self.ident(name))
+            self.assertIn(f'is {self.status(name)};', str(error))
+        error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', 'nobody')
+        self.assertIn('is gone;', str(error))
+
+    def test_a_verb_begins_for_those_of_many_that_may(self):
+        self.assertEqual(({'available', 'error'}, 2), self.told_by(transitions.begin_many, 'delete', self.firsts()))
+        self.assertEqual('deleting', self.status('error'))
+
+    def test_a_verb_ends_where_it_runs(self):
+        for call, status in ((transitions.finish, 'available'), (transitions.fail, 'extending_error')):
+            for name in set(STATUSES) - {'extending'}:
+                self.assertEqual(set(), self.told_by(call, 'extend', self.ident(name))[0], name)
+            name = 'extending' if call is transitions.finish else 'extending 2'
+            self.assertEqual({name}, self.told_by(call, 'extend', self.ident(name))[0])
+            self.assertEqual(status, self.status(name))
+
+    def test_what_is_deleted_is_gone_only_where_it_was_to_be(self):
+        for name in set(STATUSES) - {'deleting'}:
+            self.assertEqual(set(), self.told_by(transitions.finish, 'delete', self.ident(name))[0], name)
+        self.assertEqual({'deleting'}, self.told_by(transitions.finish, 'delete', self.ident('deleting'))[0])
+        self.assertIsNone(self.table.row('deleting'))
+
+    def test_of_many_those_go_that_show_it(self):
+        self.assertEqual(({'deleting'}, 1), self.told_by(transitions.remove, self.firsts(), 'deleting'))
+        self.assertEqual((set(), 0), self.told_by(transitions.remove, self.firsts(), 'deleting'))
+
+    def test_of_many_those_end_that_show_it(self):
+        self.assertEqual(({'shrinking'}, 1), self.told_by(transitions.settle, self.firsts(), 'shrinking', 'error'))
+        self.assertEqual('error', self.status('shrinking'))
+
+    def test_values_are_set_with_the_status(self):
+        self.told_by(transitions.finish, 'extend', self.ident('extending'), progress='7%')
+        self.told_by(transitions.finish, 'extend', self.ident('error'), progress='7%')
+        self.assertEqual(('7%', '100%'), (self.table.row('extending').progress, self.table.row('error').progress))
+
+    def test_one_is_reset(self):
+        self.assertEqual({'available'}, self.told_by(transitions.reset, self.ident('available'), 'error')[0])
+
+    def test_other_columns_of_one_are_written(self):
+        ident = self.ident('available')
+        self.assertEqual({'available'}, self.table.by(transitions.rules_status, ident, states.Rules.ERROR))
+        self.assertEqual('error', self.table.row('available').access_rules_status)
+        self.assertEqual({'available'}, self.table.by(transitions.replica_state, ident, states.Replica.IN_SYNC))
+        self.assertEqual('in_sync', self.table.row('available').replica_state)
+        self.assertEqual({'available'}, self.shares.by(transitions.task_state, self.shares.names['available'], 'moving'))
+        self.assertEqual('moving', self.shares.row('available').task_state)
+
+
+class Tasks(base.ServiceTest):
+    """Task states of shares and share servers, of which a change names those that it starts from."""
+
+    PARTS = ()
+    WAS = ('a', 'b', None)
+
+    def setUp(self):
+        super().setUp()
+        db = self.service.services.db
+        self.shares, self.servers = Touching(db, models.shares), Touching(db, models.share_servers)
+        with db.writer() as conn:
+            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            network = uuidutils.generate_uuid()
+            conn.execute(models.share_networks.insert(), {'id': network, 'project_id': 'p', 'user_id': 'u', 'status': 'active'})
+            for was, (share, _) in zip((*self.WAS, *self.WAS), factory.make(conn, 6, type_id=kind), strict=True):
+                name = str(was) if str(was) not in self.shares.names else f'{was} 2'
+                self.shares.names[name] = share
+                self.servers.names[name] = share
+                conn.execute(sa.update(models.shares).where(models.shares.c.id == share).values(task_state=was))
+                conn.execute(models.share_servers.insert(), {'id': share, 'share_network_id': network, 'host': 'h@b',
+                                                             'status': 'active', 'task_state': was})
+
+    def changed(self, table, call, allowed):
+        """Return the names of those of the first three that the call changes, each by itself, and only itself."""
+        found = set()
+        for name in map(str, self.WAS):
+            touched, told = table.told_by(call, table.names[name], allowed, 'new')
+            self.assertEqual(({name} if told else set()), touched)
+            found |= touched
+        return found
+
+    def test_of_a_share_only_from_where_it_may_start(self):
+        self.assertEqual({'a'}, self.changed(self.shares, transitions.share_task, ['a']))
+        self.assertEqual({'b', 'None'}, self.changed(self.shares, transitions.share_task, ['b', None]))
+
+    def test_of_a_server_only_from_where_it_may_start(self):
+        self.assertEqual({'None'}, self.changed(self.servers, transitions.server_task, [None]))
+        self.assertEqual({'a', 'b'}, self.changed(self.servers, transitions.server_task, ['a', 'b']))

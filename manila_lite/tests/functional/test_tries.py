@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often a step is tried: each step, each undo and each round has all its tries, whatever those before it needed."""
+
+import dataclasses
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+
+from manila_lite import errors, operations
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.operations import Plan, Step
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.refusing import Refusing
+
+KIND, KEY = 'test.tried', 'test.tried/key'
+
+
+class Killed(BaseException):
+    """The process died here."""
+
+
+def is_at_the_second_step(conn):
+    return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.kind == KIND,
+                                                                models.operations.c.step == 1)).first()
+
+
+class Tries(base.ServiceTest):
+    """Plans whose steps end as they are told to, one try after the other, and work from then on."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.db = self.service.services.db
+        with self.db.writer() as conn:
+            conn.execute(models.operations.delete())
+        conf = self.service.services.conf
+        conf.set_override('poll_interval', 0.1, 'operations')
+        self.addCleanup(conf.clear_override, 'poll_interval', 'operations')
+        self.tries = conf.operations.max_attempts
+        self.all_but_one = ['fail'] * (self.tries - 1)
+        self.notes = []
+        self.host = uuidutils.generate_uuid()
+
+    def step(self, name, ends=(), undo=()):
+        """Return a step that ends so, try by try; then it works. Its undo the same."""
+        return Step(self.ends(name, list(ends)), self.ends(f'undo {name}', list(undo)))
+
+    def ends(self, name, left):
+        def act(work):
+            self.notes.append(name)
+            how = left.pop(0) if left else None
+            if how == 'fail':
+                raise RuntimeError(f'{name} does not work')
+            if how == 'die':
+                with self.db.writer() as conn:
+                    rows.free_claims_of(conn, work.op.owner)    # as the next process does at its start
+                raise Killed
+            if how == 'again':
+                raise errors.Again(0.0)
+            if how == 'ask':
+                with self.db.writer() as conn:
+                    rows.ask_again(conn, KEY)
+            if how == 'send':
+                work.send = ('share', self.host + '2')
+        return act
+
+    def run_plan(self, *steps, db=None, then=None):
+        """Run one operation until it ends, and return it. ``then``: the steps of who it is passed on to."""
+        services = self.service.services
+        with self.db.writer() as conn:
+            ident = operations.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
+                                     host=self.host, open_key=KEY).operation_id
+        runners = [operations.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)
+                   for host, plan in ((self.host, self.plan(steps)), (self.host + '2', self.plan(then or ())))]
+        for runner in runners:
+            runner.start()
+            self.addCleanup(runner.stop)
+        base.eventually(lambda: self.row(ident).state != rows.OPEN, 'it has not ended', 60)
+        return self.row(ident)
+
+    def plan(self, steps):
+        return Plan(KIND, tuple(steps), lambda conn, work: None, lambda conn, work, error: None)
+
+    def row(self, ident):
+        with self.db.reader() as conn:
+            return rows.get(conn, ident)
+
+    def count(self, name):
+        return self.notes.count(name)
+
+    def test_a_step_that_fails_has_all_tries(self):
+        row = self.run_plan(self.step('a', self.all_but_one), self.step('b', self.all_but_one))
+        self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
+
+    def test_a_step_whose_process_dies_has_all_tries(self):
+        deaths = ['die'] * (self.tries - 1)
+        row = self.run_plan(self.step('a', deaths), self.step('b', deaths))
+        self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
+
+    def test_a_step_has_its_own_tries_when_their_saving_was_refused(self):
+        db = Refusing(self.db, is_at_the_second_step)
+        row = self.run_plan(self.step('a', self.all_but_one), self.step('b', ['fail']), db=db)
+        self.assertEqual((rows.DONE, self.tries, 2), (row.state, self.count('a'), self.count('b')))
+
+    def test_what_was_asked_for_again_has_all_tries_again(self):
+        row = self.run_plan(self.step('a', [*self.all_but_one, 'ask', *self.all_but_one]))
+        self.assertEqual((rows.DONE, 2 * self.tries), (row.state, self.count('a')))
+
+    def test_what_was_asked_for_again_begins_with_the_first_step(self):
+        row = self.run_plan(self.step('a', ['', *self.all_but_one]), self.step('b', [*self.all_but_one, 'ask']))
+        self.assertEqual((rows.DONE, 1 + self.tries, self.tries + 1), (row.state, self.count('a'), self.count('b')))
+
+    def test_what_was_passed_on_has_all_tries(self):
+        row = self.run_plan(self.step('a', [*self.all_but_one, 'send']), then=[self.step('b', self.all_but_one)])
+        self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
+
+    def test_to_wait_is_no_try(self):
+        row = self.run_plan(self.step('a', [*self.all_but_one, 'again'] * 3))
+        self.assertEqual((rows.DONE, 3 * self.tries + 1), (row.state, self.count('a')))
+
+    def test_each_undo_has_all_tries(self):
+        failed = [*self.all_but_one, 'fail']
+        row = self.run_plan(self.step('a', undo=self.all_but_one), self.step('b', failed, self.all_but_one))
+        self.assertEqual((rows.FAILED, self.tries), (row.state, self.count('b')))
+        self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries:])
+
+    def test_each_undo_whose_process_dies_has_all_tries(self):
+        failed, deaths = [*self.all_but_one, 'fail'], ['die'] * (self.tries - 1)
+        row = self.run_plan(self.step('a', undo=deaths), self.step('b', failed, deaths))
+        self.assertEqual((rows.FAILED, self.tries), (row.state, self.count('b')))
+        self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries:])
