@@ -19,12 +19,13 @@ class Killed(BaseException):
 class Journal:
     """Steps that note what was done and undone, and fail or die where they are told to."""
 
-    def __init__(self, length=3, *, die_at=None, fail_at=None, again_at=None, error=errors.Final):
+    def __init__(self, length=3, *, die_at=None, fail_at=None, again_at=None, times=1, error=errors.Final):
         self.notes = []
         self.ends = []
         self.die_at = die_at
         self.fail_at = fail_at
         self.again_at = again_at
+        self.times = times      # that it is not ready
         self.error = error
         self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n)) for n in range(length)),
                          lambda conn, work: self.ends.append('done'),
@@ -37,8 +38,8 @@ class Journal:
             if self.die_at == number:
                 self.die_at = None
                 raise Killed
-            if self.again_at == number:
-                self.again_at = None
+            if self.again_at == number and self.times:
+                self.times -= 1
                 raise errors.Again(0.01)
             if self.fail_at == number:
                 raise self.error(f'step {number} says no')
@@ -116,9 +117,12 @@ class Operations(base.ServiceTest):
         self.assertEqual(1, len(journal.ends))
 
     def test_again_repeats_the_step_without_counting_as_a_failure(self):
-        journal = Journal(again_at=1)
-        self.run_plan(journal)
-        self.assertEqual(['do 0', 'do 1', 'do 1', 'do 2'], journal.notes)
+        times = 3 * self.service.conf.operations.max_attempts
+        journal = Journal(again_at=1, times=times)
+        row = self.run_plan(journal, patience=60)
+        self.assertEqual((rows.DONE, None), (row.state, row.error))
+        self.assertEqual(['do 0', *['do 1'] * (times + 1), 'do 2'], journal.notes)
+        self.assertEqual(['done'], journal.ends)
 
     def test_unknown_errors_are_tried_again_but_not_for_ever(self):
         journal = Journal(fail_at=1, error=RuntimeError)

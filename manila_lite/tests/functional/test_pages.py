@@ -98,8 +98,14 @@ class Named(testtools.TestCase):
         self.assertLess(4, len(found))
 
     def test_options_exist(self):
-        for name, text in self.pages().items():
-            for block in _INI.findall(text):
+        self.assertEqual(1, len(self.doubts('   [DEFAULT]\n   no_such_option = 1\n')), 'what is none would not be noticed')
+        blocks = {name: _INI.findall(text) for name, text in self.pages().items()}
+        self.assertEqual({name: text.count('.. code-block:: ini') for name, text in self.pages().items()},
+                         {name: len(found) for name, found in blocks.items()}, 'one is not read')
+        self.assertLess(10, sum(map(len, blocks.values())))
+        for name, found in blocks.items():
+            for block in found:
+                self.assertRegex(block, r'(?m)^   \w+ *=')
                 self.assertEqual([], self.doubts(block), name)
 
     def doubts(self, block):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients really send, read as what they mean; all else is a ValueError."""
 
-import contextlib
+import collections
 import datetime
 
 import orjson
 import testtools
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 
 from manila_lite.api.contract import fields, shapes
 
-JSON = strategies.recursive(
-    strategies.none() | strategies.booleans() | strategies.integers() | strategies.floats() | strategies.text(),
+_PLAIN = strategies.none() | strategies.booleans() | strategies.integers() | strategies.floats() | strategies.text()
+_PAIRS = strategies.dictionaries(strategies.text(), strategies.text() | strategies.integers(), max_size=3)
+_WORDS = strategies.sampled_from(('7', 'on', 'No', '{"a": 1}', "{'a': 'b'}", '2026-01-31', '2026-01-31T12:00:00Z', 'A'))
+JSON = _PLAIN | _PAIRS | _WORDS | strategies.recursive(
+    _PLAIN,
     lambda inner: strategies.lists(inner, max_size=3) | strategies.dictionaries(strategies.text(), inner, max_size=3))
 
 
@@ -56,12 +59,38 @@ class Shapes(testtools.TestCase):
         self.assertEqual('asc', parse('ASC'))
         self.assertIn('asc, desc', str(self.assertRaises(ValueError, parse, 'up')))
 
-    @given(JSON)
-    def test_parsers_refuse_in_one_way(self, value):
-        """Whatever comes, a parser gives a value or one of these errors, since they become a 400."""
-        for parse in (shapes.integer, shapes.flag, shapes.pairs, shapes.time, shapes.one_of('a')):
-            with contextlib.suppress(ValueError, TypeError, OverflowError):
-                parse(value)
+    def test_parsers_refuse_in_one_way(self):
+        """Whatever comes, a parser gives a value of its kind or one of these errors, since they become a 400."""
+        parsed = collections.Counter()
+
+        @settings(derandomize=True, deadline=None, database=None, max_examples=300)
+        @given(JSON)
+        def anything(value):
+            for kind, parse in ((int, shapes.integer), (bool, shapes.flag), (dict, shapes.pairs),
+                                (datetime.datetime, shapes.time), (str, shapes.one_of('a', '0'))):
+                try:
+                    found = parse(value)
+                except (ValueError, TypeError, OverflowError):
+                    parsed['refused', kind] += 1
+                else:
+                    self.assertIs(kind, type(found), value)
+                    self.assert_in_bounds(found)
+                    parsed['read', kind] += 1
+
+        anything()
+        for kind in (int, bool, dict, datetime.datetime, str):
+            self.assertTrue(parsed['read', kind], f'nothing was read as {kind}')
+            self.assertTrue(parsed['refused', kind], f'nothing was refused as {kind}')
+
+    def assert_in_bounds(self, found):
+        if isinstance(found, dict):
+            self.assertLessEqual({type(part) for pair in found.items() for part in pair}, {str})
+        elif isinstance(found, int):
+            self.assertLessEqual(abs(found), shapes.MAX_INT)
+        elif isinstance(found, datetime.datetime):
+            self.assertIsNone(found.tzinfo)
+        else:
+            self.assertIn(found, ('a', '0'))
 
     def test_size(self):
         fits = fields.compiled(shapes.SIZE)

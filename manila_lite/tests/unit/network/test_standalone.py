@@ -102,8 +102,17 @@ class Allocate(PluginTest):
         gone = self.assertRaises(errors.Final, self.plugin('networks: []').allocate, subnet, 1, taken=(), owner='s')
         self.assertIn('blue-v4', str(gone))
 
-    def test_free_lets_strangers_be(self):
-        self.plugin().free([Address('192.0.2.1')])
+    def test_addresses_are_free_when_their_owner_forgets_them(self):
+        """The plugin keeps nothing: neither what it gave nor what was given back, its own or a stranger's."""
+        plugin = self.plugin()
+        subnet = plugin.describe('blue', 'blue-v4', 'p')
+        [first] = plugin.allocate(subnet, 1, taken=(), owner='server')
+        plugin.free([Address('192.0.2.1')])
+        self.assertEqual([first], plugin.allocate(subnet, 1, taken=(), owner='other'))
+        plugin.free([first])
+        [second] = plugin.allocate(subnet, 1, taken={first.ip_address}, owner='other')
+        self.assertEqual(('10.10.0.2', '10.10.0.3'), (first.ip_address, second.ip_address))
+        self.assertEqual(networks.FILE, self.file.read_text())
 
 
 class Mistakes(testscenarios.WithScenarios, PluginTest):
