@@ -49,6 +49,9 @@ class ChecksTest(testtools.TestCase):
     def test_walks(self):
         self._passes_tool('check_walks.py')
 
+    def test_sleeps(self):
+        self._passes_tool('check_sleeps.py')
+
     def test_notes(self):
         self._passes_tool('check_notes.py')
 

@@ -161,6 +161,34 @@ class WalksTest(ToolCase):
         self.assert_caught('a walk must name files')
 
 
+class SleepsTest(ToolCase):
+    TOOL = 'check_sleeps.py'
+    PATH = 'manila_lite/tests/unit/test_x.py'
+
+    def test_sleeping_by_any_name_is_caught(self):
+        for code in ('import time\ntime.sleep(1)\n', 'import time as t\nt.sleep(1)\n', 'from time import sleep\nsleep(1)\n',
+                     'from time import sleep as nap\nnap(seconds)\n'):
+            self.plant(self.PATH, code)
+            self.assert_caught(f'{self.PATH}:2: sleeps')
+
+    def test_a_reason_is_an_excuse(self):
+        self.plant(self.PATH, 'import time\ntime.sleep(1)     # sleeps: a slow backend\n'
+                              '# sleeps: a slow backend\ntime.sleep(1)\n')
+        self.assert_clean()
+
+    def test_an_empty_reason_or_that_of_another_line_is_none(self):
+        for code in ('import time\ntime.sleep(1)  # sleeps:\n', 'import time  # sleeps: it is slow\ntime.sleep(1)\n',
+                     'import time\ntime.sleep(1)  # it is slow\n'):
+            self.plant(self.PATH, code)
+            self.assert_caught(f'{self.PATH}:2: sleeps')
+
+    def test_what_does_not_sleep_is_let_be(self):
+        self.plant(self.PATH, "import time\nPROGRAM = 'import time; time.sleep(60)'\nself.sleep(1)\nplain = time.sleep\n")
+        self.plant('manila_lite/tests/waiting.py', 'import time\ntime.sleep(1)\n')
+        self.plant('manila_lite/drivers/slow.py', 'import time\ntime.sleep(1)\n')
+        self.assert_clean()
+
+
 class NotesTest(ToolCase):
     TOOL = 'check_notes.py'
 

@@ -2,13 +2,13 @@
 """Durable work on a real database: every plan ends, wherever it was killed."""
 
 import threading
-import time
 
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations
 from manila_lite.db import operations as rows
 from manila_lite.operations import Plan, Step
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 
@@ -59,7 +59,7 @@ class Operations(base.ServiceTest):
 
     PARTS = ()
 
-    def run_plan(self, journal, patience=10):
+    def run_plan(self, journal, patience=60):
         """Run one operation to its end, taking it over after each death. Returns its row."""
         services = self.service.services
         queue = uuidutils.generate_uuid()
@@ -69,8 +69,8 @@ class Operations(base.ServiceTest):
                                     topic='share', host=queue)
         runner.start()
         self.addCleanup(runner.stop)
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
+
+        def ended():
             with services.db.writer() as conn:
                 row = rows.get(conn, wake.operation_id)
                 if row.state != rows.OPEN:
@@ -78,8 +78,8 @@ class Operations(base.ServiceTest):
                 if row.owner and not runner.busy:
                     rows.free_claims_of(conn, row.owner)    # what the next process does at its start
             runner.wake()
-            time.sleep(0.02)
-        raise AssertionError(f'{row.kind} is {row.state} at step {row.step} after {patience} s')
+            return None
+        return waiting.until(ended, 'the operation has ended', patience)
 
     def _runner(self, journal, queue):
         return operations.Runner(self.service.services, 'share', queue, [journal.plan], None)

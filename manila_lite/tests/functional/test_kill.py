@@ -2,11 +2,10 @@
 """kill -9 of the whole service in the middle of everything: after a restart each resource ends by itself."""
 
 import subprocess
-import time
 
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 _DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
     'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
@@ -24,10 +23,7 @@ class Kill(testtools.TestCase):
         self._wait_for_pool()
 
     def _wait_for_pool(self):
-        end = time.monotonic() + 20
-        while not self.lite.ok('GET', '/scheduler-stats/pools')['pools']:
-            self.assertLess(time.monotonic(), end, 'no pool')
-            time.sleep(0.05)
+        waiting.until(self.lite.pools, 'the pool is known', pause=0.05)
 
     def knobs(self, *lines):
         (self.lite.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
@@ -40,15 +36,11 @@ class Kill(testtools.TestCase):
         self.lite.wait(f'/shares/{ident}', 'share', 'available')
         return ident
 
-    def reached(self, method, patience=20):
+    def reached(self, method, patience=60):
         """Wait until the backend is at this call."""
         calls = self.lite.state / 'alpha' / 'calls'
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            if calls.exists() and method in calls.read_text():
-                return
-            time.sleep(0.02)
-        raise AssertionError(f'{method} was not called within {patience} s\n{self.lite.tail()}')
+        waiting.until(lambda: calls.exists() and method in calls.read_text(),
+                      lambda: f'{method} is called\n{self.lite.tail()}', patience)
 
     def kill_in(self, method):
         """The service is killed inside this driver call, and started again with a healthy backend."""

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import fixtures
@@ -14,6 +13,7 @@ import psycopg2
 import sqlalchemy as sa
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services import daemon, databases, places
 
 #: Tells what it was given, and stays until it is ended, if asked to.
@@ -59,11 +59,8 @@ class Around(testtools.TestCase):
             return False
         return True
 
-    def gone(self, url, patience=30):
-        end = time.monotonic() + patience
-        while self.answers(url):
-            self.assertLess(time.monotonic(), end, 'the server still runs')
-            time.sleep(0.05)
+    def gone(self, url, patience=60):
+        waiting.until(lambda: not self.answers(url), 'the server has ended', patience, pause=0.05)
 
     def test_the_status_is_the_commands(self):
         process, url = self.start(0, 5)

@@ -60,7 +60,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
                 break
             self.assertIn(first, ask.through, said)
             self.assertLess(time.monotonic(), end, said)
-            time.sleep(0.02)
+            time.sleep(0.02)    # sleeps: between two requests, each of which is looked at
         for path, value in ask.holds.items():
             wanted = string.Template(value).safe_substitute(known) if isinstance(value, str) else value
             self.assertTrue(fits(find(document, path), wanted), f'{path} is not {wanted}: {said}')
