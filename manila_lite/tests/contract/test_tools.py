@@ -71,7 +71,7 @@ class OneWriterTest(ToolCase):
     def test_attribute_of_a_row(self):
         self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/access.py')
 
-    def test_setattr(self):
+    def test_setattr_is_a_write(self):
         self._caught("setattr(share, 'status', 'error')\n")
 
     def test_sql_text(self):

@@ -34,7 +34,7 @@ class Clients(commandline.Calls, testtools.TestCase):
             config.write(f'[standalone_network]\nfile = {file}\n')
         cls.lite.start()
         cls.url = f'http://127.0.0.1:{cls.lite.port}'
-        waiting.until(cls.lite.pools, cls.lite.tail, pause=0.05)
+        waiting.until(lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], cls.lite.tail, pause=0.05)
 
     def test_command_line(self):
         kind = self.cli('share', 'type', 'create', 'default', 'False', '--snapshot-support', 'True',
@@ -118,7 +118,7 @@ class Clients(commandline.Calls, testtools.TestCase):
                 'shared_file_system_default_microversion': '2.82', **more}
         return openstack.connect(load_yaml_config=False, load_envvars=False, **auth).shared_file_system
 
-    def test_sdk(self):
+    def test_the_sdk_finds_the_api_and_works(self):
         for end in ('/v2', '/v2/'):
             self.assertEqual([], list(self.connect(
                 shared_file_system_endpoint_override=f'{self.url}{end}').shares(name='no such share')))

@@ -85,7 +85,7 @@ class Commands(testtools.TestCase):
             return f'{what}\n{logs}'
         return waiting.until(ready, told, patience, pause=0.1, ignoring=(OSError,))
 
-    def test_manage(self):
+    def test_manage_makes_and_shows_the_schema(self):
         self.assertIn('none', self.run_module('manage', 'db', 'version'))
         self.assertIn('The schema is at', self.run_module('manage', 'db', 'sync'))
         self.assertNotIn('none', self.run_module('manage', 'db', 'version'))
@@ -93,7 +93,7 @@ class Commands(testtools.TestCase):
         self.run_module('manage', 'db', 'purge', 'x', status=2)
         self.assertIn('[]', self.run_module('manage', 'service', 'list', '--format_output', 'json'))
 
-    def test_status(self):
+    def test_the_upgrade_check_says_what_is_missing(self):
         said = self.run_module('status', 'upgrade', 'check', status=2)
         self.assertIn('run manila-manage db sync', ' '.join(said.replace('|', ' ').split()))
         self.run_module('manage', 'db', 'sync')

@@ -124,7 +124,7 @@ class Asked(EnsureTest):
         self.idle()
         self.assertEqual(['available'], self.statuses([ident]))
 
-    def test_strictly(self):
+    def test_strictly_one_share_that_is_not_available_refuses_all(self):
         [ident, _] = self.shares(2)
         self.override('ensure_shares_strict', True)
         self.assertEqual('done', self.ensure()['state'])

@@ -21,7 +21,7 @@ _SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'wanted'}}
 class Logins(keystone_base.KeystoneTest):
     """Clients find the API in the catalog and come in."""
 
-    def test_openstacksdk(self):
+    def test_openstacksdk_comes_in_and_sees_its_own(self):
         mine = self.sdk('demo', 'demo')
         share = mine.create_share(name='mine', size=1, share_protocol='NFS')
         share = mine.wait_for_status(share, status='available', interval=0.2, wait=60)

@@ -66,7 +66,7 @@ class TwoBackends(base.ServiceTest):
         self.assertEqual('009', message['detail_id'])
         self.assertIn('500 GiB asked for', message['user_message'])
 
-    def test_affinity(self):
+    def test_hints_place_shares_together_or_apart(self):
         caller = self.caller('near')
         near, far = affinity.KEYS['same_host'], affinity.KEYS['different_host']
         first = caller.share(availability_zone='other')

@@ -74,14 +74,14 @@ class Around(testtools.TestCase):
         self.assertNotEqual(5432, url.port)
         self.assertFalse(self.answers(url.set(password='guessed')))
 
-    def test_interrupted(self):
+    def test_an_interrupted_command_takes_its_server_with_it(self):
         for signo in (signal.SIGTERM, signal.SIGINT):
             process, url = self.start(60)
             process.send_signal(signo)
             self.assertEqual(128 + signo, process.wait(60))
             self.assertFalse(self.answers(url))
 
-    def test_killed(self):
+    def test_a_killed_command_takes_its_server_with_it(self):
         process, url = self.start(1)
         process.kill()
         process.wait(60)

@@ -218,7 +218,7 @@ class Groups(GroupTest):
             self.assertIsNone(examine.mend(self.service.services, found[ident]))
         self.assertEqual('error', self.user.ok('GET', self.path(group))['share_group']['status'])
 
-    def test_lists(self):
+    def test_lists_are_filtered_sorted_and_paged(self):
         names = [f'{mark}-listed' for mark in 'abc']
         made = [self.group(name=name, description=f'about {name}') for name in names]
         here = '/share-groups/detail?name~=listed&sort_key=name&sort_dir=asc'

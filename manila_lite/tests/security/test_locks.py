@@ -178,7 +178,7 @@ class First(LockTest):
 class Lift(LockTest):
     """Locks that some may lift, and others not."""
 
-    def test_rules(self):
+    def test_locks_of_others_on_a_rule_stay(self):
         share = self.user.share()['id']
         rule = self.rule(share)
         placed = {self.lock(caller, rule, 'access_rule') for caller in (self.nova, self.mate, self.admin)}

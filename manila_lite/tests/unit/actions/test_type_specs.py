@@ -47,7 +47,7 @@ REFUSED = (
 class ReadTest(testtools.TestCase):
     """What is kept of what is sent."""
 
-    def test_accepted(self):
+    def test_what_is_accepted_is_kept_in_one_form(self):
         for key, sent, kept in ACCEPTED:
             self.assertEqual({key: kept}, type_specs.read({key: sent}), f'{key}={sent!r}')
 
@@ -104,6 +104,6 @@ class VisibleTest(testtools.TestCase):
         self.assertEqual({'create_share_from_snapshot_support': 'False', 'revert_to_snapshot_support': 'False',
                           'mount_snapshot_support': 'False'}, type_specs.unset(self.SPECS))
 
-    def test_required(self):
+    def test_required_are_those_that_users_must_know(self):
         self.assertEqual({DHSS: 'False'}, type_specs.required(self.SPECS))
         self.assertEqual({}, type_specs.required({'snapshot_support': 'True'}))

@@ -28,7 +28,7 @@ class Literal(testtools.TestCase):
             return
         self.assertEqual(ast.literal_eval(text.strip()), found)
 
-    def test_forms(self):
+    def test_every_form_means_what_python_means(self):
         for text, meant in (("{}", {}), (" { 'a' : 1 , } ", {'a': 1}), ("{u'a': U\"b\"}", {'a': 'b'}),
                             ("{'a': 'b', 'a': 'c'}", {'a': 'c'}), (r"{'\x41\u00e9\U0001f600\'\q': ''}", {"Aé😀'\\q": ''})):
             self.assertEqual(meant, literal.pairs(text), text)

@@ -25,13 +25,13 @@ def moment(*parts):
 
 class Shapes(testtools.TestCase):
 
-    def test_integer(self):
+    def test_whole_numbers_are_read_and_large_ones_refused(self):
         for value in (5, '5', ' 5 ', '05', 5.0):
             self.assertEqual(5, shapes.integer(value))
         for value in (2**31, '2147483648', -2**31, 'x', '', '1e3', '5.0'):
             self.assertRaises(ValueError, shapes.integer, value)
 
-    def test_flag(self):
+    def test_words_for_yes_and_no_are_flags(self):
         for value in (True, 'true', 'True', '1', 1, 'yes', 'on', 't', 'Y'):
             self.assertIs(True, shapes.flag(value))
         for value in (False, 'false', '0', 0, 'no', 'off', 'f', 'n'):
@@ -39,7 +39,7 @@ class Shapes(testtools.TestCase):
         for value in ('maybe', '', '2', 2):
             self.assertRaises(ValueError, shapes.flag, value)
 
-    def test_pairs(self):
+    def test_pairs_are_read_from_json_and_python(self):
         for value in ('{"a": "b"}', "{'a': 'b'}", "{u'a': u'b'}", {'a': 'b'}):
             self.assertEqual({'a': 'b'}, shapes.pairs(value))
         self.assertEqual({'a': '1', '2': 'True'}, shapes.pairs("{'a': 1, 2: True}"))
@@ -47,7 +47,7 @@ class Shapes(testtools.TestCase):
                       '[' * 4000, '{"a": null}'):
             self.assertRaises(ValueError, shapes.pairs, value)
 
-    def test_time(self):
+    def test_times_are_read_as_utc(self):
         self.assertEqual(moment(2026, 1, 31, 11, 0), shapes.time('2026-01-31T12:00:00+01:00'))
         self.assertEqual(moment(2026, 1, 31, 12, 0), shapes.time('2026-01-31T12:00:00'))
         self.assertEqual(moment(2026, 1, 31), shapes.time('2026-01-31'))
@@ -92,7 +92,7 @@ class Shapes(testtools.TestCase):
         else:
             self.assertIn(found, ('a', '0'))
 
-    def test_size(self):
+    def test_sizes_are_positive_and_small_enough(self):
         fits = fields.compiled(shapes.SIZE)
         for value in (1, shapes.MAX_INT, '1', '007'):
             self.assertEqual(value, fits(value))

@@ -62,7 +62,7 @@ class Blocks(testtools.TestCase):
             self.assertEqual('', text)
             self.assertIn('interface', results['r0'].error)
 
-    def test_refusals(self):
+    def test_rules_that_cannot_be_have_their_reasons(self):
         text, results = _text((
             ('user', 'joe', 'rw'), ('ip', 'nonsense; }', 'rw'), ('ip', 'fd00::/112', 'ro'), ('ip', '::ffff:10.0.0.1', 'rw'),
             ('ip', '10.0.0.1', 'admin'), ('ip', '10.0.0.2', 'rw')))
