@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import testtools
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manila_lite import errors
@@ -57,6 +57,7 @@ class ReadTest(testtools.TestCase):
             self.assertTrue(str(error).startswith('extra_specs'), f'{key}={sent!r}: {error}')
             self.assertIn(repr(key) if 'the key' in str(error) else key, str(error))
 
+    @settings(deadline=None, database=None)
     @given(st.sampled_from(sorted(type_specs.KNOWN)), st.text(max_size=30) | st.booleans() | st.integers())
     def test_what_is_kept_can_be_sent_again(self, key, sent):
         try:
@@ -65,6 +66,7 @@ class ReadTest(testtools.TestCase):
             return
         self.assertEqual(kept, type_specs.read(kept))
 
+    @settings(deadline=None, database=None)
     @given(st.lists(st.from_regex(r'\A *[a-z0-9-]{1,9} *\Z'), min_size=1, max_size=5))
     def test_zones_are_kept_without_blanks_and_in_order(self, names):
         kept = type_specs.read({'availability_zones': ','.join(names)})['availability_zones'].split(',')
