@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Count the tests of one or more runs: tools/tally.py [--again | --strict] RUN...
+"""Count the tests of one or more runs: tools/tally.py [--again | [--strict] [--first-try]] RUN...
 
 A RUN is ``NAME:STATUS:FILE[:STATUS:FILE]``: what it is called ('' for the plain one), the test runner's exit code, and its
 results as subunit; then those of a second try of what had failed. Says why tests were skipped and why they failed, names
@@ -8,6 +8,7 @@ what failed and on what, and what failed at the first try only, then ends with o
 ``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
 With ``--again`` it prints regular expressions of the tests that are worth a second try, if they are few.
 With ``--strict`` a test that was skipped has failed, unless the reason is in the table ``PERMITTED``.
+With ``--first-try`` a test that failed at the first try has failed, whatever the second was.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from typing import BinaryIO
 import subunit
 import testtools
 
-FAILED = {'fail', 'uxsuccess', 'inprogress', 'missed'}
+FAILED = {'fail', 'uxsuccess', 'inprogress', 'missed', 'mended'}
 #: Exit code of a run that could not take place because a program is not installed.
 MISSING = 77
 #: tools/test says so of a run of which a process ended before its last test.
@@ -64,6 +65,12 @@ class Run:
         tests = [test | {'status': 'missed'} if test['status'] == 'skip' and not permitted(reason(test)) else test
                  for test in self.tests]
         return dataclasses.replace(self, tests=tests, strict=True)
+
+    def at_first(self) -> 'Run':
+        """Return the same run, of which tests have failed that passed at the second try only."""
+        names = {test['id'] for test in self.mended}
+        mended = [test | {'status': 'mended'} for test in self.mended]
+        return dataclasses.replace(self, tests=[test for test in self.tests if test['id'] not in names] + mended, mended=[])
 
     def worth_another_try(self) -> list[str]:
         """Return regular expressions of what failed, if it is little and the run went to its end.
@@ -154,6 +161,8 @@ def cause(test: dict) -> str:
     """Return the first exception of a failed test's report: it is the root, and what was logged comes after it."""
     if test['status'] == 'missed':
         return f'skipped: {" ".join(reason(test).split())[:LONGEST]}'
+    if test['status'] == 'mended':
+        return f'passed only when tried again alone: {cause(test | {"status": "fail"})}'
     if not test['details'] and test['status'] != 'uxsuccess':
         return 'no report: its process ended'
     text = report(test)
@@ -186,9 +195,9 @@ def load(words: str) -> Run:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument('--again', action='store_true')
-    how.add_argument('--strict', action='store_true')
+    parser.add_argument('--again', action='store_true')
+    parser.add_argument('--strict', action='store_true')
+    parser.add_argument('--first-try', action='store_true')
     parser.add_argument('runs', nargs='*', metavar='RUN')
     return parser.parse_args()
 
@@ -199,7 +208,9 @@ def main() -> int:
     if asked.again:
         print('\n'.join(itertools.chain.from_iterable(run.worth_another_try() for run in runs)))
         return 0
-    return tell([run.strictly() for run in runs] if asked.strict else runs)
+    if asked.strict:
+        runs = [run.strictly() for run in runs]
+    return tell([run.at_first() for run in runs] if asked.first_try else runs)
 
 
 def tell(runs: list[Run]) -> int:

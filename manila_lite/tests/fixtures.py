@@ -4,7 +4,6 @@
 Which database and which bus: see :mod:`manila_lite.tests.services.places`.
 """
 
-import time
 from pathlib import Path
 
 import fixtures
@@ -18,7 +17,7 @@ from manila_lite.db import migrate, models, types
 from manila_lite.manager.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
-from manila_lite.tests import hush
+from manila_lite.tests import hush, waiting
 from manila_lite.tests.services import places
 
 #: Extra specs of the share type "default" of every test service.
@@ -137,16 +136,14 @@ class Service(fixtures.Fixture):
             for manager in self.managers.values():
                 manager.stop()
 
-    def wait_for_pool(self, name, patience=20):
+    def wait_for_pool(self, name, patience=60):
         """The backend has reported its pools."""
         from manila_lite.db import services as rows
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
+
+        def known():
             with self.services.db.reader() as conn:
-                if any(f'@{name}#' in row.host for row in rows.pools(conn)):
-                    return
-            time.sleep(0.02)
-        raise AssertionError(f'backend {name} reported no pool within {patience} s')
+                return any(f'@{name}#' in row.host for row in rows.pools(conn))
+        waiting.until(known, f'backend {name} has reported a pool', patience)
 
     def knob(self, backend, text):
         """The dummy backend behaves as its knobs file says from now on."""

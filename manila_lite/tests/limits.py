@@ -19,6 +19,8 @@ import unittest
 import testtools
 from testtools import content
 
+from manila_lite.tests import order
+
 #: Seconds for a test.
 LIMIT = 600
 #: What others have of a test's seconds: what classes set up and take down between two tests;
@@ -148,12 +150,12 @@ class Suite(unittest.TestSuite):
 
 
 def discovered(loader, folder, pattern):
-    """Return the tests in a folder, each of which ends."""
+    """Return the tests in a folder, each of which ends, in the order that is wanted."""
     if seconds := limit():
         _end_in(max(seconds * LOADING, LOADING_AT_LEAST))
     if '--list' not in sys.argv:
         _leave_word()
-    return Suite([loader.discover(folder, pattern)])
+    return Suite([order.ordered(loader.discover(folder, pattern))])
 
 
 def limit():

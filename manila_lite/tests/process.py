@@ -15,7 +15,7 @@ from pathlib import Path
 import fixtures
 import psutil
 
-from manila_lite.tests import forks, hush
+from manila_lite.tests import forks, hush, waiting
 
 _CONFIG = """
 [DEFAULT]
@@ -82,7 +82,7 @@ class Lite(fixtures.Fixture):
             try:
                 self.call('GET', '/healthcheck', prefix='')
             except OSError:
-                time.sleep(0.05)
+                time.sleep(0.05)    # sleeps: between two tries; the process is watched at each
             else:
                 return
         raise AssertionError(f'no answer within {patience} s: {self.tail()}')
@@ -132,14 +132,14 @@ class Lite(fixtures.Fixture):
     def wait(self, path, key, until, patience=30, field='status'):
         """Poll a resource until its field is one of ``until``; ``'gone'`` means 404. Returns it."""
         wanted = {until} if isinstance(until, str) else set(until)
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
+        seen = []
+
+        def found():
             status, document = self.call('GET', path)
-            seen = 'gone' if status == 404 else document[key][field]
-            if seen in wanted:
-                return None if status == 404 else document[key]
-            time.sleep(0.05)
-        raise AssertionError(f'{path} is {seen} after {patience} s, not {wanted}\n{self.tail()}')
+            seen[:] = ('gone', None) if status == 404 else (document[key][field], document[key])
+            return seen[0] in wanted
+        waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}\n{self.tail()}', patience, pause=0.05)
+        return seen[1]
 
 
 class Parts(Lite):
@@ -231,13 +231,7 @@ class Parts(Lite):
 
 def until(check, what, tail, patience=60):
     """Wait until ``check`` returns something true; returns it. An answer that does not come is a no."""
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            if found := check():
-                return found
-        time.sleep(0.05)
-    raise AssertionError(f'not within {patience} s: {what}\n{tail()}')
+    return waiting.until(check, lambda: f'{what}\n{tail()}', patience, pause=0.05, ignoring=(OSError,))
 
 
 def children(started):

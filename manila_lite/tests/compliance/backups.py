@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver backs shares up: every call of that."""
 
-import time
 from typing import Any
 
 from oslo_utils import uuidutils
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import interface
+from manila_lite.tests import waiting
 from manila_lite.tests.compliance import base, calls
 from manila_lite.tests.compliance.cases import Case
 
@@ -27,11 +27,11 @@ class KeepsBackups:
 
     def complete(self, verb: str, share: kinds.Share, backup: kinds.Backup) -> None:
         """What was begun is complete."""
-        end = time.monotonic() + base.STUCK
-        while (progress := getattr(self.driver, f'{verb}_backup_continue')(share, backup)).percent < 100:
+        def complete() -> bool:
+            progress = getattr(self.driver, f'{verb}_backup_continue')(share, backup)
             self.assertIsInstance(progress, kinds.BackupProgress)
-            self.assertLess(time.monotonic(), end, f'it is at {progress.percent} percent')
-            time.sleep(0.05)
+            return progress.percent >= 100
+        waiting.until(complete, f'the {verb} is complete', base.STUCK, pause=0.05)
 
     def made_backup(self, share: kinds.Share) -> kinds.Backup:
         """Return a backup that is complete."""

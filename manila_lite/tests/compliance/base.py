@@ -114,7 +114,7 @@ class Binding(testtools.TestCase):
     def kill(self, method: str, args: tuple, moment: float) -> None:
         """A process in which the call ran was killed ``moment`` seconds after the call began."""
         victim = self.victim(method, args)
-        time.sleep(moment)
+        time.sleep(moment)      # sleeps: any moment of the call will do, none has a mark
         victim.kill()
         victim.wait(STUCK)
 

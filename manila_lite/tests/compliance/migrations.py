@@ -3,13 +3,13 @@
 
 import contextlib
 import dataclasses
-import time
 
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
 from manila_lite import errors, kinds
 from manila_lite.drivers import load
+from manila_lite.tests import waiting
 from manila_lite.tests.compliance import base
 
 #: What the names of a driver's methods begin with, by what moves.
@@ -65,11 +65,7 @@ class Origin:
 
     def near(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> bool:
         """The copy got as near as it gets."""
-        end = time.monotonic() + base.STUCK
-        while not self.step('continue', migration):
-            self.assertLess(time.monotonic(), end, 'the copy does not get near')
-            time.sleep(0.05)
-        return True
+        return bool(waiting.until(lambda: self.step('continue', migration), 'the copy is near', base.STUCK, pause=0.05))
 
 
 class Migrates(Origin):

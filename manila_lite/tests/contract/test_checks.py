@@ -31,25 +31,28 @@ class ChecksTest(testtools.TestCase):
     def _passes_tool(self, name: str, *argv: str) -> None:
         self._passes(sys.executable, TOOLS / name, *argv)
 
-    def test_style(self):
+    def test_style_is_that_of_ruff(self):
         self._passes(command('ruff'), 'check', '--no-cache')
 
-    def test_types(self):
+    def test_types_fit(self):
         self._passes(sys.executable, '-m', 'mypy', '--cache-dir', '/dev/null')
 
-    def test_layers(self):
+    def test_imports_look_down_only(self):
         self._passes(command('lint-imports'), '--no-cache')
 
     def test_one_writer(self):
         self._passes_tool('check_one_writer.py')
 
-    def test_mirror(self):
+    def test_each_module_has_its_test(self):
         self._passes_tool('check_mirror.py')
 
-    def test_walks(self):
+    def test_the_walks_are_true(self):
         self._passes_tool('check_walks.py')
 
-    def test_notes(self):
+    def test_no_test_sleeps(self):
+        self._passes_tool('check_sleeps.py')
+
+    def test_release_notes_are_those_of_reno(self):
         self._passes_tool('check_notes.py')
 
     def test_states_page_is_the_states_table(self):

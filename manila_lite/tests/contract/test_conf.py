@@ -26,7 +26,7 @@ class Options(testtools.TestCase):
             module = importlib.import_module(f'manila_lite.conf.{name}')
             self.assertTrue(any(options for _, options in module.list_opts()), name)
 
-    def test_help(self):
+    def test_each_option_has_a_help_text(self):
         for group, options in opts.list_opts():
             for option in options:
                 self.assertTrue((option.help or '').strip().endswith(('.', ')')), f'[{group}] {option.name}')
@@ -35,7 +35,7 @@ class Options(testtools.TestCase):
         names = [(group, option.dest) for group, options in opts.list_opts() for option in options]
         self.assertEqual(len(names), len(set(names)))
 
-    def test_sample(self):
+    def test_the_sample_has_every_option(self):
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'sample'
         done = subprocess.run(
             [sys.executable, '-c', 'import sys; from oslo_config.generator import main; sys.exit(main())',
@@ -145,7 +145,7 @@ class Mistakes(testtools.TestCase):
         for word in words:
             self.assertIn(word, lines[0])
 
-    def test_each(self):
+    def test_each_mistake_is_one_line_that_names_it(self):
         paths = {name: self.write(name, text) for name, (text, _) in MISTAKES.items()}
         done = self.run_python('-c', _SCRIPT, *map(str, paths.values()))
         self.assertEqual(['1'] * len(MISTAKES), done.stdout.split(), done.stderr)

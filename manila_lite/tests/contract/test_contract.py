@@ -53,7 +53,7 @@ class Rows(testtools.TestCase):
             if op.old_action:
                 self.assertIsNotNone(op.action)
 
-    def test_actions(self):
+    def test_actions_are_posts_to_their_path(self):
         for op in OPS:
             self.assertEqual(op.path.endswith('/action'), op.action is not None, label(op))
             if op.action:

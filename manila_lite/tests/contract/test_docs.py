@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 class Build(testtools.TestCase):
 
-    def test_pages(self):
+    def test_the_pages_build_without_a_warning(self):
         """As ``tox -e docs`` does it, but for the HTML."""
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'xml', 'doc/source', folder],

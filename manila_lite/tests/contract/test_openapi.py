@@ -21,7 +21,7 @@ TRIED = (versions.MIN, 6, versions.PLAIN_NAMES, 24, 45, 65, 82, versions.MAX)
 
 class Document(testtools.TestCase):
 
-    def test_valid(self):
+    def test_the_document_is_valid_at_every_version_tried(self):
         for version in TRIED:
             document = json.loads(openapi.text(version))
             openapi_spec_validator.validate(document, cls=openapi_spec_validator.OpenAPIV31SpecValidator)

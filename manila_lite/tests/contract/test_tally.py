@@ -92,6 +92,20 @@ class TallyTest(testtools.TestCase):
         self.assertEqual('1 passed, 2 failed, 1 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
         self.assertIn('FAILED m.C.test', self.tally('--strict', f':1:{first}:0:{skipped}')[1])
 
+    def test_what_passed_only_when_tried_again_fails_a_run_of_first_tries(self):
+        report = 'Traceback (most recent call last):\n  File\nLate: b'
+        first = self.stream(a=('addSuccess', ''), b=('addFailure', report), c=('addSkip', 'no root'),
+                            **{'setUpClass (m.C)': ('addError', report)})
+        good = self.stream(**{'b': ('addSuccess', ''), 'm.C.test': ('addSuccess', '')})
+        run = f'x:1:{first}:0:{good}'
+        self.assertEqual(0, self.tally(run)[0])
+        self.assertEqual((1, ['skipped 1: no root [x]', 'failed 2: passed only when tried again alone: Late: b [x]',
+                              'FAILED b [x]', 'FAILED setUpClass (m.C) [x]', '2 passed, 2 failed, 1 skipped']),
+                         self.tally('--first-try', run))
+        self.assertIn('FAILED c [x]', self.tally('--first-try', '--strict', run)[1])
+        well = self.stream(a=('addSuccess', ''))
+        self.assertEqual((0, ['1 passed, 0 failed, 0 skipped']), self.tally('--first-try', f':0:{well}'))
+
     def test_what_is_not_worth_another_try(self):
         many = self.stream(**{f'm.C{number}.test': ('addFailure', ' ') for number in range(11)})
         self.assertEqual((0, ['']), self.tally('--again', f':1:{many}'))

@@ -71,7 +71,7 @@ class OneWriterTest(ToolCase):
     def test_attribute_of_a_row(self):
         self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/access.py')
 
-    def test_setattr(self):
+    def test_setattr_is_a_write(self):
         self._caught("setattr(share, 'status', 'error')\n")
 
     def test_sql_text(self):
@@ -159,6 +159,34 @@ class WalksTest(ToolCase):
     def test_walk_that_names_nothing(self):
         self.plant(self.PAGE, 'It just works.\n')
         self.assert_caught('a walk must name files')
+
+
+class SleepsTest(ToolCase):
+    TOOL = 'check_sleeps.py'
+    PATH = 'manila_lite/tests/unit/test_x.py'
+
+    def test_sleeping_by_any_name_is_caught(self):
+        for code in ('import time\ntime.sleep(1)\n', 'import time as t\nt.sleep(1)\n', 'from time import sleep\nsleep(1)\n',
+                     'from time import sleep as nap\nnap(seconds)\n'):
+            self.plant(self.PATH, code)
+            self.assert_caught(f'{self.PATH}:2: sleeps')
+
+    def test_a_reason_is_an_excuse(self):
+        self.plant(self.PATH, 'import time\ntime.sleep(1)     # sleeps: a slow backend\n'
+                              '# sleeps: a slow backend\ntime.sleep(1)\n')
+        self.assert_clean()
+
+    def test_an_empty_reason_or_that_of_another_line_is_none(self):
+        for code in ('import time\ntime.sleep(1)  # sleeps:\n', 'import time  # sleeps: it is slow\ntime.sleep(1)\n',
+                     'import time\ntime.sleep(1)  # it is slow\n'):
+            self.plant(self.PATH, code)
+            self.assert_caught(f'{self.PATH}:2: sleeps')
+
+    def test_what_does_not_sleep_is_let_be(self):
+        self.plant(self.PATH, "import time\nPROGRAM = 'import time; time.sleep(60)'\nself.sleep(1)\nplain = time.sleep\n")
+        self.plant('manila_lite/tests/waiting.py', 'import time\ntime.sleep(1)\n')
+        self.plant('manila_lite/drivers/slow.py', 'import time\ntime.sleep(1)\n')
+        self.assert_clean()
 
 
 class NotesTest(ToolCase):

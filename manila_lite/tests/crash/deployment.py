@@ -259,7 +259,7 @@ class Deployment(fixtures.Fixture):
             self.lives()
             if time.monotonic() > end:
                 raise AssertionError(f'not within {patience} s: {what}\n{self.tail()}')
-            time.sleep(0.05)
+            time.sleep(0.05)    # sleeps: between two looks; the commands are watched at each
 
     def lives(self) -> None:
         """Every command runs.

@@ -157,7 +157,7 @@ class Wave:
             if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
                 break
             self.deployment.lives()
-            time.sleep(0.3)
+            time.sleep(0.3)    # sleeps: between two looks; the end moves while something happens
         for story in waiting:
             if behind:
                 self._behind.append(story)
@@ -215,7 +215,7 @@ class Wave:
                 end, before = time.monotonic() + PATIENCE, now
             for project in [project for project, unsettled in now.items() if not unsettled]:
                 left.pop(project).seconds = time.monotonic() - self._start
-            time.sleep(0.1)
+            time.sleep(0.1)    # sleeps: between two looks; the end moves while something happens
 
     def _again(self, stories: list[Story]) -> None:
         """A client that got no answer, and sees that nothing was begun, asks once more."""

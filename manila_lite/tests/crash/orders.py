@@ -102,7 +102,7 @@ class Orders:
         draft.write_text(str(os.getpid()))
         draft.replace(self.root / 'held' / project)
         while not (self.root / 'released' / project).exists():
-            time.sleep(_LOOK)
+            time.sleep(_LOOK)    # sleeps: until who held it releases or kills it; it has no end of its own
 
     def copies(self, role: str) -> int:
         """Return how often a wake-up is to be sent."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from manila_lite.tests import waiting
 from manila_lite.tests.crash import truth
 from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
 from manila_lite.tests.crash.hostile import Siege
@@ -125,13 +126,13 @@ class Soak:
 
     def _unsettled(self) -> Iterator[str]:
         """Wait until all is quiet; yield what is not."""
-        end = time.monotonic() + _QUIET
-        while True:
-            found = truth.read(self.deployment.engine)
-            left = [what for rows in found.values() for what in rows.unsettled()]
-            if not left or time.monotonic() > end:
-                break
-            time.sleep(0.3)
+        left: list[str] = []
+
+        def quiet() -> bool:
+            left[:] = [what for rows in truth.read(self.deployment.engine).values() for what in rows.unsettled()]
+            return not left
+        with contextlib.suppress(waiting.Late):
+            waiting.until(quiet, 'quiet', _QUIET, pause=0.3)
         yield from (f'stuck: {what}' for what in left)
 
     def check(self) -> Iterator[str]:

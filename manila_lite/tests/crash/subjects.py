@@ -13,6 +13,7 @@ from oslo_utils import timeutils
 
 from manila_lite.db import models
 from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
+from manila_lite.tests import waiting
 from manila_lite.tests.crash import places
 
 #: What an operator does when a server's task state is this; and when nothing is left to do.
@@ -300,7 +301,7 @@ class Cell:
             with contextlib.suppress(OSError, sa.exc.OperationalError):
                 if self._moved(table, path, ident, wanted):
                     return
-            time.sleep(0.3)
+            time.sleep(0.3)    # sleeps: an operator looks now and then, and gives up in silence
 
     def _moved(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> bool:
         """The next thing to do for that was done; says whether none is left."""
@@ -319,11 +320,13 @@ class Cell:
     def ensure(self) -> None:
         """It was asked that all shares of the share's backend be ensured; one that is at it already is asked again."""
         host = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
-        end = time.monotonic() + _OPERATOR
-        while (answer := self.deployment.call('POST', '/services/ensure', {'host': host}, self.project))[0] != 202:
-            if answer[0] != 409 or time.monotonic() > end:
+
+        def begun() -> bool:
+            answer = self.deployment.call('POST', '/services/ensure', {'host': host}, self.project)
+            if answer[0] not in (202, 409):
                 raise AssertionError(f'{host} is not ensured: {answer}')
-            time.sleep(0.1)
+            return answer[0] == 202
+        waiting.until(begun, f'{host} is ensured', _OPERATOR, pause=0.1)
 
     def take(self) -> None:
         """A snapshot was asked for."""

@@ -24,7 +24,7 @@ class Soak(testtools.TestCase):
 class Excuses(testtools.TestCase):
     """What of /healthcheck counts in a hostile soak."""
 
-    def test_each(self):
+    def test_what_was_slow_or_refused_is_excused_by_a_kill_near_it(self):
         kills = [(10.0, 10.5)]
         for asked, counts in (
                 (Asked(9.0, 200, 0.1), False), (Asked(9.0, 200, 0.99), False), (Asked(9.5, 200, 2.0), False),

@@ -56,10 +56,10 @@ class Truth(testtools.TestCase):
         problems = self.problems()
         self.assertTrue(any(all(word in problem for word in words) for problem in problems), problems)
 
-    def test_nothing(self):
+    def test_where_all_is_well_nothing_is_found(self):
         self.assertEqual([], self.problems())
 
-    def test_stuck(self):
+    def test_a_share_in_a_transient_status_is_found(self):
         self.plant_share('creating', host=None)
         self.assert_found('is creating')
 
@@ -72,7 +72,7 @@ class Truth(testtools.TestCase):
                     host='h', lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
         self.assert_found('operation k', 'is open')
 
-    def test_lost(self):
+    def test_a_share_that_the_backend_lost_is_found(self):
         Store(self.state / 'alpha').shares.drop(self.share)
         self.assert_found('lost:', self.share)
 
@@ -80,7 +80,7 @@ class Truth(testtools.TestCase):
         snapshot = self.plant_snapshot('available')
         self.assert_found('lost:', snapshot)
 
-    def test_orphans(self):
+    def test_what_only_the_backend_knows_is_found(self):
         self.record('beta', 'nobody')
         self.assert_found('orphan:', 'nobody')
         store = Store(self.state / 'beta')
@@ -96,14 +96,14 @@ class Truth(testtools.TestCase):
         self.assert_found('wrong:', '5 at its backend')
         self.assert_found('wrong:', "['r'] at its backend")
 
-    def test_untold(self):
+    def test_a_failure_that_was_not_told_is_found(self):
         failed = self.plant_share('error', host=None)
         self.assert_found('untold:', failed)
         self.insert(models.messages, resource_type='SHARE', resource_id=failed, action_id='002', detail_id='001',
                     message_level='ERROR', text='', expires_at=timeutils.utcnow())
         self.assertEqual([], self.problems())
 
-    def test_quota(self):
+    def test_usage_that_is_not_that_of_the_rows_is_found(self):
         rows = truth.read(self.engine)['p']
         self.assertEqual({'shares': 1, 'gigabytes': 1}, {name: used for name, used in rows.usage().items() if used})
 

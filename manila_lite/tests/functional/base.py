@@ -2,22 +2,17 @@
 """What functional tests share: a running service for the class, and short ways to call its API."""
 
 import json
-import time
 
 import testtools
 
-from manila_lite.tests import fixtures, hush
+from manila_lite.tests import fixtures, hush, waiting
 
 LATEST = '2.99'
 
 
 def eventually(test, what, patience=30):
     """``test()`` holds within ``patience`` seconds; ``what`` says what is wrong if it does not."""
-    end = time.monotonic() + patience
-    while not test():
-        if time.monotonic() > end:
-            raise AssertionError(what)
-        time.sleep(0.02)
+    waiting.until(test, what, patience)
 
 
 class Api:
@@ -51,15 +46,14 @@ class Api:
     def wait(self, path, key, until, patience=30, field='status'):
         """Poll a resource until its status is one of ``until``; ``'gone'`` means 404. Returns the resource."""
         wanted = {until} if isinstance(until, str) else set(until)
-        end = time.monotonic() + patience
-        seen = None
-        while time.monotonic() < end:
+        seen = []
+
+        def found():
             status, document, _ = self.call('GET', path)
-            seen = 'gone' if status == 404 else document[key][field]
-            if seen in wanted:
-                return None if status == 404 else document[key]
-            time.sleep(0.02)
-        raise AssertionError(f'{path} is {seen} after {patience} s, not {wanted}')
+            seen[:] = ('gone', None) if status == 404 else (document[key][field], document[key])
+            return seen[0] in wanted
+        waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}', patience)
+        return seen[1]
 
     def share(self, *, wait='available', **values):
         """Create a share and wait for it. Returns it."""

@@ -9,6 +9,7 @@ from manila_lite.db import messages, paging
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import retry
 from manila_lite.drivers.dummy.driver import DummyDriver
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 
@@ -55,10 +56,7 @@ class Access(base.ServiceTest):
         self.user.wait(f'/shares/{self.share}', 'share', status, field='access_rules_status')
 
     def reach(self, count):
-        end = time.monotonic() + 10
-        while self.calls() < count:
-            self.assertLess(time.monotonic(), end, 'the backend was not called')
-            time.sleep(0.01)
+        waiting.until(lambda: self.calls() >= count, f'the backend is called {count} times', pause=0.01)
 
     def messages(self):
         with self.service.services.db.reader() as conn:
@@ -263,13 +261,10 @@ class Access(base.ServiceTest):
         self.knobs('update_access:fail@once', 'delete_share:hang')
         self.allow('10.0.0.1')
         self.user.ok('DELETE', f'/shares/{self.share}')
-        time.sleep(1.5)
+        time.sleep(1.5)     # sleeps: the next try for the rule is to come while the backend is at it, and tells nobody
         self.knobs()
         self.user.wait(f'/shares/{self.share}', 'share', 'gone')
-        end = time.monotonic() + 15
-        while self.is_open():
-            self.assertLess(time.monotonic(), end, 'the operation stays open')
-            time.sleep(0.1)
+        waiting.until(lambda: not self.is_open(), 'the operation ends', pause=0.1)
         self.assertEqual([], self.messages())
 
     def syncs(self):

@@ -30,7 +30,7 @@ class Versions(commandline.OverHttp, base.ServiceTest):
         for field, value in wanted.items():
             self.admin.wait(f'/shares/{share.id}', 'share', value, field=field)
 
-    def test_shares(self):
+    def test_a_share_lives_at_each_version(self):
         self.each(self.live_share)
 
     def live_share(self, at, minor):

@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
 import fixtures
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 _CONFIG = """
 [DEFAULT]
@@ -81,19 +80,12 @@ class Commands(testtools.TestCase):
             return json.loads(text) if text else None
 
     def eventually(self, ready, what, patience=60):
-        end = time.monotonic() + patience
-        while True:
-            try:
-                if found := ready():
-                    return found
-            except OSError:
-                pass
-            if time.monotonic() > end:
-                logs = '\n'.join(f'{log.name}: {log.read_text()[-1500:]}' for log in self.state.glob('*.log'))
-                self.fail(f'not within {patience} s: {what}\n{logs}')
-            time.sleep(0.1)
+        def told():
+            logs = '\n'.join(f'{log.name}: {log.read_text()[-1500:]}' for log in self.state.glob('*.log'))
+            return f'{what}\n{logs}'
+        return waiting.until(ready, told, patience, pause=0.1, ignoring=(OSError,))
 
-    def test_manage(self):
+    def test_manage_makes_and_shows_the_schema(self):
         self.assertIn('none', self.run_module('manage', 'db', 'version'))
         self.assertIn('The schema is at', self.run_module('manage', 'db', 'sync'))
         self.assertNotIn('none', self.run_module('manage', 'db', 'version'))
@@ -101,7 +93,7 @@ class Commands(testtools.TestCase):
         self.run_module('manage', 'db', 'purge', 'x', status=2)
         self.assertIn('[]', self.run_module('manage', 'service', 'list', '--format_output', 'json'))
 
-    def test_status(self):
+    def test_the_upgrade_check_says_what_is_missing(self):
         said = self.run_module('status', 'upgrade', 'check', status=2)
         self.assertIn('run manila-manage db sync', ' '.join(said.replace('|', ' ').split()))
         self.run_module('manage', 'db', 'sync')

@@ -196,7 +196,7 @@ class Copied(CopyTest):
         with self.written(self.new) as conn:
             self.assertEqual(['{"cut'], list(conn.execute(sa.select(data)).scalars()))
 
-    def test_nothing(self):
+    def test_an_empty_database_is_copied(self):
         self.manage('db', 'sync')
         self.assertIn('1 rows', self.copy())
         self.assert_no_rows()

@@ -53,7 +53,7 @@ class Many(testtools.TestCase):
         status, document, _ = self.api.call('POST', '/services/ensure', {'host': 'test@alpha'})
         self.assertEqual(202, status, document)
 
-    def test_statements(self):
+    def test_statements_do_not_grow_with_the_shares(self):
         self.addCleanup(self.manager.stop)
         count, run = self.costs(self.manager.start, 'start')
         self.assertEqual(('done', COUNT, 0), (run.state, run.data['progress']['done'], run.data['progress']['updated']))

@@ -2,13 +2,13 @@
 """Durable work on a real database: every plan ends, wherever it was killed."""
 
 import threading
-import time
 
 from oslo_utils import uuidutils
 
 from manila_lite import errors, operations
 from manila_lite.db import operations as rows
 from manila_lite.operations import Plan, Step
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 
@@ -19,12 +19,13 @@ class Killed(BaseException):
 class Journal:
     """Steps that note what was done and undone, and fail or die where they are told to."""
 
-    def __init__(self, length=3, *, die_at=None, fail_at=None, again_at=None, error=errors.Final):
+    def __init__(self, length=3, *, die_at=None, fail_at=None, again_at=None, times=1, error=errors.Final):
         self.notes = []
         self.ends = []
         self.die_at = die_at
         self.fail_at = fail_at
         self.again_at = again_at
+        self.times = times      # that it is not ready
         self.error = error
         self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n)) for n in range(length)),
                          lambda conn, work: self.ends.append('done'),
@@ -37,8 +38,8 @@ class Journal:
             if self.die_at == number:
                 self.die_at = None
                 raise Killed
-            if self.again_at == number:
-                self.again_at = None
+            if self.again_at == number and self.times:
+                self.times -= 1
                 raise errors.Again(0.01)
             if self.fail_at == number:
                 raise self.error(f'step {number} says no')
@@ -58,7 +59,7 @@ class Operations(base.ServiceTest):
 
     PARTS = ()
 
-    def run_plan(self, journal, patience=10):
+    def run_plan(self, journal, patience=60):
         """Run one operation to its end, taking it over after each death. Returns its row."""
         services = self.service.services
         queue = uuidutils.generate_uuid()
@@ -68,8 +69,8 @@ class Operations(base.ServiceTest):
                                     topic='share', host=queue)
         runner.start()
         self.addCleanup(runner.stop)
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
+
+        def ended():
             with services.db.writer() as conn:
                 row = rows.get(conn, wake.operation_id)
                 if row.state != rows.OPEN:
@@ -77,8 +78,8 @@ class Operations(base.ServiceTest):
                 if row.owner and not runner.busy:
                     rows.free_claims_of(conn, row.owner)    # what the next process does at its start
             runner.wake()
-            time.sleep(0.02)
-        raise AssertionError(f'{row.kind} is {row.state} at step {row.step} after {patience} s')
+            return None
+        return waiting.until(ended, 'the operation has ended', patience)
 
     def _runner(self, journal, queue):
         return operations.Runner(self.service.services, 'share', queue, [journal.plan], None)
@@ -116,9 +117,12 @@ class Operations(base.ServiceTest):
         self.assertEqual(1, len(journal.ends))
 
     def test_again_repeats_the_step_without_counting_as_a_failure(self):
-        journal = Journal(again_at=1)
-        self.run_plan(journal)
-        self.assertEqual(['do 0', 'do 1', 'do 1', 'do 2'], journal.notes)
+        times = 3 * self.service.conf.operations.max_attempts
+        journal = Journal(again_at=1, times=times)
+        row = self.run_plan(journal, patience=60)
+        self.assertEqual((rows.DONE, None), (row.state, row.error))
+        self.assertEqual(['do 0', *['do 1'] * (times + 1), 'do 2'], journal.notes)
+        self.assertEqual(['done'], journal.ends)
 
     def test_unknown_errors_are_tried_again_but_not_for_ever(self):
         journal = Journal(fail_at=1, error=RuntimeError)

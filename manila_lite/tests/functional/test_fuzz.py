@@ -92,13 +92,13 @@ class Described(Fuzz):
         return {name: self.world.get(name) or self.world.get(world.ALSO.get(name, ''), value)
                 for name, value in (values or {}).items()}
 
-    def test_oldest(self):
+    def test_the_oldest_version_answers_as_described(self):
         self.fuzz(versions.MIN, 2)
 
-    def test_middle(self):
+    def test_a_version_in_the_middle_answers_as_described(self):
         self.fuzz(45, 2)
 
-    def test_newest(self):
+    def test_the_newest_version_answers_as_described(self):
         self.fuzz(versions.MAX, 6)
 
 
@@ -186,7 +186,7 @@ class Hostile(Fuzz):
 
     @bounded(400 if backend() == 'sqlite' else 100)
     @hypothesis.given(strategies.data())
-    def test_anything(self, data):
+    def test_any_bytes_get_an_answer(self, data):
         """Any bytes anywhere."""
         raw = strategies.text(strategies.characters(max_codepoint=255), max_size=40)
         op = data.draw(strategies.sampled_from(self.ops()))

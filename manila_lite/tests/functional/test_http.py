@@ -36,7 +36,7 @@ class Open(base.ServiceTest):
         self.assertEqual((status, reason), (fault['code'], fault['reason']))
         return fault['message']
 
-    def test_root(self):
+    def test_the_root_names_the_versions(self):
         """GET / is 300: python-manilaclient takes the entry with status CURRENT."""
         answer = self.get('/')
         self.assertEqual(300, answer.status_int)
@@ -62,7 +62,7 @@ class Open(base.ServiceTest):
             self.fault(self.get(path, 'POST'), 405, 'badMethod', 'wrong_method')
             self.assertLess(self.get(path, 'HEAD').status_int, 301)
 
-    def test_versions(self):
+    def test_the_version_asked_for_is_that_of_the_answer(self):
         self.assertEqual('2.0', self.get('/v2/shares').headers[VERSION])
         for version in ('2.0', '2.7', '2.99'):
             self.assertEqual(version, self.get('/v2/shares', **{VERSION: version}).headers[VERSION])
@@ -119,7 +119,7 @@ class Open(base.ServiceTest):
             answer = self.get('/v2/shares', **{name: sent})
             self.assertEqual((200, echoed), (answer.status_int, answer.headers[name]))
 
-    def test_bodies(self):
+    def test_bodies_that_are_no_json_are_refused(self):
         def post(body, kind='application/json'):
             return self.get('/v2/shares', 'POST', body, Content_Type=kind)
         self.fault(post(b'{"share": '), 400, 'badRequest', 'malformed_body')
@@ -142,11 +142,11 @@ class Open(base.ServiceTest):
         self.assertEqual((413, 'over_quota_shares'), (status, document['overLimit']['reason']))
         self.assertEqual('0', headers['Retry-After'])
 
-    def test_healthcheck(self):
+    def test_the_healthcheck_is_open_to_all(self):
         for path in ('/healthcheck', '/healthcheck/'):
             self.assertEqual(200, self.get(path).status_int)
 
-    def test_openapi(self):
+    def test_the_document_is_that_of_the_version(self):
         self.assertEqual('2.99', self.get('/openapi.json').json['info']['version'])
         document = self.get('/openapi.json?version=2.65').json
         self.assertEqual('2.65', document['info']['version'])
@@ -230,7 +230,7 @@ class Guarded(base.ServiceTest):
         for _ in range(2):      # from the file, then from memory
             self.assertEqual(200, self.get('/v2/shares', 'alice').status_int)
 
-    def test_refused(self):
+    def test_wrong_and_missing_passwords_are_refused(self):
         self.assert_refused(self.get('/v2/shares'))
         for password in ('wrong', '', 'right\0alice', 'x' * 500):
             self.assert_refused(self.get('/v2/shares', 'alice', password))

@@ -130,7 +130,7 @@ class Walk(base.ServiceTest):
         self.assertGreater(tried, 5)
         self.assertEqual(before, self.everything())
 
-    def test_lists(self):
+    def test_lists_show_nothing_of_others(self):
         for version in TRIED:
             for op in self.lists(version):
                 status, document = self.call(self.stranger, op, version, self.own)

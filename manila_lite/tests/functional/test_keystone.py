@@ -2,6 +2,7 @@
 """The API behind a real Keystone: who comes in with what, and what the roles of the token let them do."""
 
 import datetime
+import json
 
 import openstack
 import requests
@@ -20,7 +21,7 @@ _SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'wanted'}}
 class Logins(keystone_base.KeystoneTest):
     """Clients find the API in the catalog and come in."""
 
-    def test_openstacksdk(self):
+    def test_openstacksdk_comes_in_and_sees_its_own(self):
         mine = self.sdk('demo', 'demo')
         share = mine.create_share(name='mine', size=1, share_protocol='NFS')
         share = mine.wait_for_status(share, status='available', interval=0.2, wait=60)
@@ -54,8 +55,16 @@ class Logins(keystone_base.KeystoneTest):
     def test_paths_with_a_project(self):
         """Of old the catalog's URL ended with it, and there are clouds whose catalogs do still."""
         user = self.caller_of('demo', 'demo')
-        found = user.ok('GET', f'/{self.keystone.projects["demo"]}/shares')
-        self.assertEqual(user.ok('GET', '/shares'), found)
+        old = f'/{self.keystone.projects["demo"]}'
+        share = user.ok('POST', f'{old}/shares', _SHARE)['share']['id']
+        self.addCleanup(self.admin.action, share, 'force_delete')
+        user.wait(f'/shares/{share}', 'share', 'available', patience=60)
+        self.assertIn(share, [one['id'] for one in user.ok('GET', f'{old}/shares')['shares']])
+        for path in ('/shares', f'/shares/{share}'):
+            found, plain = user.call('GET', f'{old}{path}')[1], user.ok('GET', path)
+            # The links are what a client with such a catalog goes on with.
+            self.assertIn(f'{old}/shares/{share}', json.dumps(found))
+            self.assertEqual(plain, json.loads(json.dumps(found).replace(old, '')))
 
 
 class Credentials(keystone_base.KeystoneTest):

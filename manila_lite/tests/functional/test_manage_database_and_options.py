@@ -70,11 +70,11 @@ class AloneTest(manage.AloneTest):
 
     # manila-manage ----------------------------------------------------------------------------
 
-    def test_version(self):
+    def test_the_version_is_that_of_the_package(self):
         self.assertIn(metadata.version('manila-lite'), self.manage('--version'))
         self.assertIn(metadata.version('manila-lite'), self.manage('version', 'list'))
 
-    def test_schema(self):
+    def test_a_schema_that_is_old_or_missing_is_named(self):
         self.assertIn('manila-manage db sync', self.manage('db', 'check', status=1))
         self.assertIn('manila-manage db sync', self.manage('doctor', status=2))
         self.manage('db', 'sync')
@@ -126,7 +126,7 @@ class AloneTest(manage.AloneTest):
         self.assertEqual((0, 2), (found['database'][0], found['database schema'][0]))
         self.assertIn('manila-manage db sync', found['database schema'][1])
 
-    def test_services(self):
+    def test_services_that_are_down_are_named(self):
         self.manage('db', 'sync')
         self.service('here@alpha', heartbeat_at=datetime.datetime.fromisoformat('2020-01-01'))
         self.service('here@off', heartbeat_at=datetime.datetime.fromisoformat('2020-01-01'), disabled=True)
@@ -157,7 +157,7 @@ class AloneTest(manage.AloneTest):
         policy.write_text('share:get: "((("\n- x\n')
         self.assertEqual(2, self.check(2)['policy file'][0])
 
-    def test_options(self):
+    def test_options_that_do_not_exist_are_named(self):
         self.manage('db', 'sync')
         self.configure(extra='defualt_share_type = x\n[beta]\ndriver = dummy\n[keystone_authtoken]\nusername = x',
                        backend='dummy_knob = x')
@@ -172,7 +172,7 @@ class AloneTest(manage.AloneTest):
         self.configure(extra='rpc_thread_pool_size = 3')
         self.assertIn('is called [DEFAULT] executor_thread_pool_size now', self.check(1)['options'][1])
 
-    def test_backends(self):
+    def test_a_driver_that_does_not_load_is_named(self):
         self.manage('db', 'sync')
         self.configure(backend='driver = nonsense')
         result, details = self.check(2)['share backends']

@@ -55,7 +55,7 @@ class RecordsTest(manage.ManageTest):
                         host=host.partition('#')[0], lane='work', data={'size': 1, 'new_size': 1})
         return share['id']
 
-    def test_lists(self):
+    def test_lists_are_shown_in_each_format(self):
         self.backend('other@backend')
         for option in ('--format', '--format_output'):
             out, _ = self.manage('service', 'list', option, 'json')
@@ -73,7 +73,7 @@ class RecordsTest(manage.ManageTest):
         out, _ = self.manage('host', 'list')
         self.assertEqual(['host', 'zone', 'status', 'state', 'pools', 'shares'], out.splitlines()[0].split())
 
-    def test_cleanup(self):
+    def test_hosts_that_have_nothing_are_cleaned_up(self):
         self.backend('old@one')
         self.backend('old@two')
         self.backend('old@three')
@@ -140,7 +140,7 @@ class RecordsTest(manage.ManageTest):
         self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
         self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
 
-    def test_delete(self):
+    def test_a_share_in_use_is_deleted_by_force_only_and_its_backend_let_be(self):
         share = self.admin.share()
         path = f'/shares/{share["id"]}'
         self.assertIn('openstack share delete', self.refused('share', 'delete', share['id']))

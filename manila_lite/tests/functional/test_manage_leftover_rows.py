@@ -74,7 +74,7 @@ class LeftoversTest(manage.ManageTest):
         self.add(models.pools, **{'host': host, 'backend_host': host.partition('#')[0], 'total_gb': 10, 'free_gb': 10,
                                   'capabilities': {}, 'reported_at': timeutils.utcnow(), **values})
 
-    def test_services(self):
+    def test_services_that_went_long_ago_are_found(self):
         for host, values in {
                 'down@a': {'heartbeat_at': _LONG_AGO}, 'stopped@a': {'heartbeat_at': _LONG_AGO, 'stopped': True},
                 'off@a': {'heartbeat_at': _LONG_AGO, 'disabled': True}, 'silent@a': {'created_at': _LONG_AGO}}.items():
@@ -83,7 +83,7 @@ class LeftoversTest(manage.ManageTest):
         self.assertEqual({('down@a', 'down'): True, ('stopped@a', 'stopped'): False, ('off@a', 'down'): False,
                           ('silent@a', 'up'): True}, found)
 
-    def test_pools(self):
+    def test_pools_that_nobody_reports_are_found(self):
         self.service_row('full@b')
         self.pool('full@b#p', claimed_gb=5, reported_at=_LONG_AGO)
         self.pool('gone@b#p')

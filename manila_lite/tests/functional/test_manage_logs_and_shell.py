@@ -144,7 +144,7 @@ class Logs(Alone):
             self.configure(extra)
             self.assertIn(said, self.refusal('logs', 'errors'))
 
-    def test_syslog(self):
+    def test_only_our_lines_of_the_syslog_are_shown(self):
         ours = [f'Nov 21 09:02:5{number} here manila-share[2505]: {number}' for number in range(10)]
         ours += ['Nov 21 09:03:00 here systemd[1]: mlite-compute-api.service: Failed.',
                  'Nov 21 09:03:01 here gunicorn[7]: 2026-11-21 ERROR manila_lite.wsgi.api [-] x']
@@ -180,7 +180,7 @@ class Shell(Alone):
         path.write_text(text)
         return path
 
-    def test_python(self):
+    def test_the_shell_has_the_database_at_hand(self):
         for words in (['python'], ['run'], ['run', '--shell', 'python']):
             self.assertIn('[] here True True', self.manage('shell', *words, typed=self.TYPED)[0])
         self.manage('shell', 'python', typed='exit(3)\n', status=3)
@@ -199,7 +199,7 @@ class Shell(Alone):
             self.assertIn(f'{name} is not installed', self.refusal('shell', name))
             self.assertIn(f'{name} is not installed', self.refusal('shell', 'run', '--shell', name))
 
-    def test_script(self):
+    def test_a_script_runs_as_in_the_shell(self):
         path = self.script(f'{self.TYPED}import sys\nprint(__name__, sys.argv)\n')
         for words in ([path], ['--path', path]):
             out = self.manage('shell', 'script', *words)[0]

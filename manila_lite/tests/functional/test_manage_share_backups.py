@@ -61,7 +61,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
         self.manage('share_backup', 'update_host', '--currenthost', self.GONE, '--newhost', 'nobody@far', '--force')
         self.assertEqual('nobody@far', self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']['host'])
 
-    def test_forgotten(self):
+    def test_a_backup_without_its_backend_is_forgotten(self):
         backup, share = self.made()
         self.assertIn('openstack share backup delete', self.complaint('delete', backup))
         self.waits(backup)

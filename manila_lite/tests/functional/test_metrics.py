@@ -236,7 +236,7 @@ class FromTheDatabase(base.ServiceTest):
 
     PARTS = ()
 
-    def test_ages(self):
+    def test_open_operations_are_counted_by_age(self):
         now = timeutils.utcnow()
         with self.service.services.db.writer() as conn:
             for seconds, state in ((1, 'open'), (70, 'open'), (80, 'open'), (7200, 'open'), (1, 'done')):

@@ -185,7 +185,7 @@ class AtOnce(NetworkTest):
         found = together(*(lambda: self.admin.call('POST', f'/share-networks/{network}/subnets', body)[0] for _ in range(2)))
         self.assertEqual([200, 409], sorted(found))
 
-    def test_quota(self):
+    def test_the_quota_holds_for_many_at_once(self):
         self.admin.ok('PUT', '/quota-sets/narrow', {'quota_set': {'share_networks': 3}})
         caller = self.caller('narrow')
         found = together(*(lambda: caller.call('POST', '/share-networks', {'share_network': {}})[0] for _ in range(6)))
@@ -270,7 +270,7 @@ class Secrets(NetworkTest):
         self.addCleanup(root.setLevel, before)
         self.addCleanup(root.removeHandler, handler)
 
-    def test_used(self):
+    def test_no_password_is_logged_where_it_is_used(self):
         values = {'type': 'ldap', 'password': self.SECRET}
         ident = self.admin.ok('POST', '/security-services', {'security_service': values})['security_service']['id']
         self.admin.ok('PUT', f'/security-services/{ident}', {'security_service': {'password': f'{self.SECRET}-2'}})

@@ -50,13 +50,13 @@ class OldNames(base.ServiceTest):
         self.assertLess(status, 500, (method, path, document))
         return fault.get('reason') not in _NOTHING
 
-    def test_paths(self):
+    def test_old_paths_are_served_up_to_their_version(self):
         for method, old, new in PATHS:
             body = {} if method in ('PUT', 'POST') else None
             served = [self.is_served(method, path, body, minor) for path in (old, new) for minor in (0, 6, 7, versions.MAX)]
             self.assertEqual([True, True, False, False, False, False, True, True], served, (method, old))
 
-    def test_actions(self):
+    def test_old_actions_are_served_up_to_their_version(self):
         for noun, since, names in ACTIONS:
             for name in names:
                 served = [self.is_served('POST', f'/{noun}/{ANY}/action', {key: None}, minor)

@@ -56,7 +56,7 @@ class Seen(base.ServiceTest):
                  'topic': 'none', 'lane': 'work', 'state': 'open', 'data': {}, 'next_run_at': timeutils.utcnow(), **values}))
         return ident
 
-    def test_progress(self):
+    def test_progress_is_what_the_work_said(self):
         for data, shown in (({'done': 1, 'total': 4}, (25, 1, 4, None)),
                             ({'percent': 7.9, 'bytes_done': 3}, (7, None, None, 3)),
                             ({}, (None,) * 4), ('much', (None,) * 4), ({'total': 0, 'done': 0}, (None, 0, 0, None))):

@@ -63,7 +63,7 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
         self.assertEqual([], self.lite.ok('GET', '/shares')['shares'])
         return done.stdout
 
-    def test_page(self):
+    def test_what_the_page_says_to_type_works(self):
         path = DOC / 'user' / f'{self.page}.rst'
         typed = len(re.findall(r'^ +\$ .*openstack ', path.read_text(), re.MULTILINE))
         out = self.run_page('manila_lite.tests.openstack_page:main', path)
@@ -75,7 +75,7 @@ class Python(Typed):
 
     scenarios = [('sdk', {'page': 'sdk'})]
 
-    def test_page(self):
+    def test_what_the_page_says_to_type_works(self):
         text = ''.join(_PYTHON.findall((DOC / 'user' / 'sdk.rst').read_text())).replace('http://127.0.0.1:8786/v2', self.url)
         program = '\n'.join(line.removeprefix('   ') for line in text.splitlines())
         self.assertIn('create_share_snapshot', program)
@@ -98,8 +98,14 @@ class Named(testtools.TestCase):
         self.assertLess(4, len(found))
 
     def test_options_exist(self):
-        for name, text in self.pages().items():
-            for block in _INI.findall(text):
+        self.assertEqual(1, len(self.doubts('   [DEFAULT]\n   no_such_option = 1\n')), 'what is none would not be noticed')
+        blocks = {name: _INI.findall(text) for name, text in self.pages().items()}
+        self.assertEqual({name: text.count('.. code-block:: ini') for name, text in self.pages().items()},
+                         {name: len(found) for name, found in blocks.items()}, 'one is not read')
+        self.assertLess(10, sum(map(len, blocks.values())))
+        for name, found in blocks.items():
+            for block in found:
+                self.assertRegex(block, r'(?m)^   \w+ *=')
                 self.assertEqual([], self.doubts(block), name)
 
     def doubts(self, block):
@@ -148,7 +154,7 @@ class Named(testtools.TestCase):
         generator = (UNITS.parent / 'config-generator.conf').read_text()
         self.assertLessEqual(set(re.findall(r'^namespace = (\S+)$', generator, re.MULTILINE)), set(settings.NAMESPACES))
 
-    def test_units(self):
+    def test_units_run_our_commands_and_close_what_they_can(self):
         scripts = {point.name for point in metadata.entry_points(group='console_scripts')
                    if point.value.startswith('manila_lite.')}
         units = sorted(UNITS.glob('*.service'))

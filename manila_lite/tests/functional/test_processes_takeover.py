@@ -46,7 +46,7 @@ class Takeover(testtools.TestCase):
         self.assert_one_call_for_each_of(10)
         self.assertEqual(1, self.parts.calls('setup'))
 
-    def test_kill(self):
+    def test_the_other_takes_over_from_one_that_was_killed(self):
         """In the middle of its work, which the other finishes; what is dead on the same host is not waited for."""
         self.parts.knobs('create_share:hang')
         ident = self.parts.share()
@@ -59,7 +59,7 @@ class Takeover(testtools.TestCase):
         self.assertTrue(self.is_up())
         self.assert_one_call_for_each_of(3)
 
-    def test_end(self):
+    def test_the_other_takes_over_from_one_that_ends(self):
         """An orderly one: the other takes over; and its own end later is one of the service."""
         self.first.terminate()
         self.assertEqual(0, self.first.wait(timeout=60), self.parts.tail())
@@ -76,7 +76,7 @@ class Takeover(testtools.TestCase):
         self.assertTrue(self.is_up())
         self.assert_one_call_for_each_of(3)
 
-    def test_sleep(self):
+    def test_one_that_slept_longer_than_its_lease_stands_back(self):
         """Longer than the lease, in the middle of its work. Awake again it writes nothing of it, and stands back."""
         self.parts.knobs('create_share:hang')
         ident = self.parts.share()

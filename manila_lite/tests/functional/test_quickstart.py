@@ -64,7 +64,7 @@ class Quickstart(testtools.TestCase):
         self.run_tool('--down')
         self.assertFalse(self.state.exists())
 
-    def test_help(self):
+    def test_help_names_the_way_down(self):
         done = subprocess.run([str(TOP / 'tools' / 'quickstart'), '--help'], capture_output=True, text=True, timeout=30)
         self.assertIn('--down', done.stdout)
 
@@ -139,7 +139,7 @@ class RealStorage(WithRoot):
 class Moving(WithRoot):
     """A share server moves to another backend."""
 
-    def test_walk(self):
+    def test_a_share_moves_with_its_data(self):
         self.addCleanup(self.run_tool, '--down')
         said = self.run_tool('--migration', '--mebibytes', '2')
         for part in ('yes: nothing was changed to find out', 'copied   100 %', 'photos: every checksum as before',
@@ -172,7 +172,7 @@ class Siblings(WithRoot):
                      "::1 reads hello.txt through NFS: 'hello from the guest'", 'access rules left: ::1'):
             self.assertIn(part, said)
 
-    def test_cluster(self):
+    def test_a_cluster_mounts_its_share(self):
         said = self.walk(nodes.missing(), '--cluster')
         for part in ("it reads: 'hello from 10.77.1.", 'Read-only file system', 'access rules left: 0',
                      'mounts left on the node: 0'):
@@ -183,7 +183,7 @@ class Siblings(WithRoot):
 class DualStack(WithRoot):
     """A share server in three subnets."""
 
-    def test_walk(self):
+    def test_both_families_reach_the_share(self):
         self.addCleanup(self.run_tool, '--down')
         said = self.run_tool('--dual-stack')
         for part in ("fd77:2::101 reads: 'hello from IPv4'", "10.77.1.101 reads: 'hello from IPv6'", 'none failed',

@@ -17,22 +17,30 @@ class Hostless(base.ServiceTest):
         self.ident = self.admin.share(wait='error', size=101)['id']
         self.assertEqual(202, self.admin.action(self.ident, 'reset_status', {'status': 'available'})[0])
 
-    def settles(self, path, key):
-        transient = {'creating', 'extending', 'shrinking', 'deleting'}
-        base.eventually(lambda: self.admin.ok('GET', path)[key]['status'] not in transient, f'{path} is stuck', 6)
+    def refused(self, answer):
+        """The answer says that there is no host, and the share is as it was."""
+        status, document, _ = answer
+        self.assertEqual(400, status, document)
+        fault = document['badRequest']
+        self.assertEqual('wrong_state', fault['reason'])
+        self.assertIn('has no host: it was never made at a backend', fault['message'])
+        share = self.admin.ok('GET', f'/shares/{self.ident}')['share']
+        self.assertEqual(('available', 101, None), (share['status'], share['size'], share['host']))
 
-    def test_force_extend(self):
-        status, document, _ = self.admin.action(self.ident, 'extend', {'new_size': 102, 'force': True})
-        self.assertLess(status, 500, document)
+    def test_it_cannot_be_extended_not_even_by_force(self):
+        self.refused(self.admin.action(self.ident, 'extend', {'new_size': 102}))
+        self.refused(self.admin.action(self.ident, 'extend', {'new_size': 102, 'force': True}))
 
-    def test_shrink(self):
-        self.admin.action(self.ident, 'shrink', {'new_size': 1})
-        self.settles(f'/shares/{self.ident}', 'share')
+    def test_it_cannot_be_shrunk(self):
+        self.refused(self.admin.action(self.ident, 'shrink', {'new_size': 1}))
 
-    def test_snapshot(self):
-        status, document, _ = self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': self.ident}})
-        if status < 300:
-            self.settles(f'/snapshots/{document["snapshot"]["id"]}', 'snapshot')
+    def test_it_cannot_have_snapshots(self):
+        self.refused(self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': self.ident}}))
+        self.assertEqual([], self.admin.ok('GET', f'/snapshots?share_id={self.ident}')['snapshots'])
+
+    def test_it_can_be_deleted(self):
+        self.assertEqual(202, self.admin.call('DELETE', f'/shares/{self.ident}')[0])
+        self.admin.wait(f'/shares/{self.ident}', 'share', 'gone', patience=60)
 
 
 class Reset(base.ServiceTest):

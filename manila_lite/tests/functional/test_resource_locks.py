@@ -221,7 +221,7 @@ class Clients(commandline.OverHttp, LockTest):
         self.run_cli('share', 'access', 'delete', self.share, rule['id'], '--unrestrict', '--wait')
         self.assertEqual([], self.cli('share', 'lock', 'list'))
 
-    def test_sdk(self):
+    def test_the_sdk_locks_and_unlocks(self):
         proxy = openstack.connect(
             load_yaml_config=False, load_envvars=False, auth_type='none', shared_file_system_default_microversion='2.82',
             shared_file_system_endpoint_override=f'{self.url}/v2').shared_file_system

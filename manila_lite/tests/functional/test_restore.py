@@ -8,7 +8,7 @@ import testtools
 
 from manila_lite.db import services
 from manila_lite.manager import ensure
-from manila_lite.tests import fixtures
+from manila_lite.tests import fixtures, waiting
 from manila_lite.tests.functional import base
 
 
@@ -55,9 +55,9 @@ class Backend(testtools.TestCase):
         stopper = threading.Thread(target=manager.stop)
         with service.services.db.writer():      # others write: the first claim of the new worker has to wait
             go.set()
-            time.sleep(0.3)
+            time.sleep(0.3)     # sleeps: the worker is to try meanwhile, and leaves no trace of it
             stopper.start()
-            time.sleep(0.7)
+            time.sleep(0.7)     # sleeps: the write lock is to be held for so long
         stopper.join()
         alive = [thread.name for thread in manager.worker.runner._threads.values() if thread.is_alive()]
         manager.worker.runner.stop()
@@ -104,8 +104,10 @@ class Restore(base.ServiceTest):
     def test_one_that_is_deleted_meanwhile_keeps_none_of_the_others_away(self):
         self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that exports are written
         first, *others = sorted(self.instances)
+        calls = self.service.managers['alpha'].driver.store.calls
+        before = len(calls('ensure_shares'))
         self.restart('ensure_shares:delay_after=1@once')
-        time.sleep(0.4)
+        waiting.until(lambda: len(calls('ensure_shares')) > before, 'the backend is at it')
         self.admin.ok('DELETE', f'/shares/{self.instances[first]}')
         self.are_back(others)
 

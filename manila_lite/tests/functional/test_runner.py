@@ -13,6 +13,7 @@ from manila_lite.db import operations as rows
 from manila_lite.operations.begin import begin
 from manila_lite.operations.plans import FAST, Plan, Step
 from manila_lite.operations.runner import Runner
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 
@@ -109,26 +110,26 @@ class Trouble(base.ServiceTest):
         runner = self.runner([self.plan(do, undo, lambda conn, work, error: failed.append(str(error)))])
         ident = self.begin(runner)
         runner.start()
-        for _ in range(60):
-            if self.row(ident).state != rows.OPEN:
-                break
-            if not runner.busy:
-                self.take_over(ident)
-            runner.wake()
-            time.sleep(0.05)
-        self.assertEqual(rows.FAILED, self.row(ident).state, f'{len(died)} deaths so far')
+        self.goes_on(runner, ident, lambda: f'{len(died)} deaths so far')
+        self.assertEqual(rows.FAILED, self.row(ident).state)
         self.assertEqual(1, len(failed))
 
     def test_an_operation_of_unknown_kind_ends(self):
         runner = self.runner([self.plan(lambda work: None)])
         ident = self.begin(runner, 'from.another.version')
         runner.start()
-        for _ in range(40):
+        self.goes_on(runner, ident, 'it has ended')
+
+    def goes_on(self, runner, ident, what):
+        """The operation has ended; whenever its process died in it another took it over."""
+        def ended():
+            if self.row(ident).state != rows.OPEN:
+                return True
             if not runner.busy:
                 self.take_over(ident)
             runner.wake()
-            time.sleep(0.05)
-        self.assertNotEqual(rows.OPEN, self.row(ident).state)
+            return False
+        waiting.until(ended, what, pause=0.05)
 
     def test_a_row_that_cannot_be_read_holds_up_no_other(self):
         runner = self.runner([self.plan(lambda work: None)])
@@ -144,13 +145,13 @@ class Trouble(base.ServiceTest):
         self.ends(good, 5)
 
     def test_stop_does_not_wait_for_a_backlog(self):
-        runner = self.runner([self.plan(lambda work: time.sleep(0.02))])
+        runner = self.runner([self.plan(lambda work: time.sleep(0.02))])    # sleeps: work takes a while
         with self.service.services.db.writer() as conn:
             for _ in range(400):
                 begin(conn, self.service.context(), 'test', 'test', uuidutils.generate_uuid(), topic='share',
                                  host=runner.host)
         runner.start()
-        time.sleep(0.3)
+        waiting.until(lambda: runner.busy, 'it is at work')
         began = time.monotonic()
         runner.stop()
         self.assertLess(time.monotonic() - began, 1.5)

@@ -61,7 +61,7 @@ class SecretKeys(testtools.TestCase):
         self.assertEqual({renewal.FIRST: 450}, self.states())
         self.assertEqual({None, *(f'secret {number}' for number in range(450))}, set(map(encryption.decrypt, self.kept())))
 
-    def test_lost(self):
+    def test_what_a_lost_key_wrote_is_said_to_be_lost(self):
         encryption.prepare(self.conf, self.db)
         with self.db.writer() as conn:
             self.insert_as(conn, encryption.encrypt(conn, 'old'))

@@ -224,7 +224,7 @@ class Migration(base.ServiceTest):
         found = self.admin.ok('GET', f'/shares/{other["id"]}')['share']
         self.assertEqual(idle['id'], found['share_server_id'], 'it serves as before')
 
-    def test_cancelled(self):
+    def test_a_cancelled_one_leaves_all_as_it_was(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         network = self.make_network('other')
@@ -298,7 +298,7 @@ class Migration(base.ServiceTest):
         self.assertEqual([200, *[400] * 5], answers)
         self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')
 
-    def test_checked(self):
+    def test_a_check_changes_nothing(self):
         server, _ = self.make_shares(1)
         status, told = self.act(server, 'migration_check', {**_WANTED, 'host': 'test@beta'})
         self.assertEqual(200, status)
@@ -312,7 +312,7 @@ class Migration(base.ServiceTest):
         self.assertEqual((200, False), (status, told['compatible']))
         self.at_rest()
 
-    def test_refused(self):
+    def test_what_cannot_move_is_refused(self):
         server, shares = self.make_shares(1, kind='here')
         nowhere = uuidutils.generate_uuid()
         for status, word, more in (

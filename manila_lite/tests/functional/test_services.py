@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import fixtures
@@ -14,6 +13,7 @@ import psycopg2
 import sqlalchemy as sa
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services import daemon, databases, places
 
 #: Tells what it was given, and stays until it is ended, if asked to.
@@ -59,11 +59,8 @@ class Around(testtools.TestCase):
             return False
         return True
 
-    def gone(self, url, patience=30):
-        end = time.monotonic() + patience
-        while self.answers(url):
-            self.assertLess(time.monotonic(), end, 'the server still runs')
-            time.sleep(0.05)
+    def gone(self, url, patience=60):
+        waiting.until(lambda: not self.answers(url), 'the server has ended', patience, pause=0.05)
 
     def test_the_status_is_the_commands(self):
         process, url = self.start(0, 5)
@@ -77,14 +74,14 @@ class Around(testtools.TestCase):
         self.assertNotEqual(5432, url.port)
         self.assertFalse(self.answers(url.set(password='guessed')))
 
-    def test_interrupted(self):
+    def test_an_interrupted_command_takes_its_server_with_it(self):
         for signo in (signal.SIGTERM, signal.SIGINT):
             process, url = self.start(60)
             process.send_signal(signo)
             self.assertEqual(128 + signo, process.wait(60))
             self.assertFalse(self.answers(url))
 
-    def test_killed(self):
+    def test_a_killed_command_takes_its_server_with_it(self):
         process, url = self.start(1)
         process.kill()
         process.wait(60)

@@ -155,7 +155,7 @@ class Copies(BackingUp):
         plain = base.Api(self.service.app, 'u', 'p', 'member,reader')
         self.assertEqual(404, plain.call('GET', f'/share-backups/{backup["id"]}')[0])       # without the experimental header
 
-    def test_lists(self):
+    def test_lists_are_filtered_sorted_and_paged(self):
         caller = self.caller('lists')
         shares = [caller.share(), caller.share()]
         made = [self.back_up(shares[number % 2], caller, name=f'number {number}')['id'] for number in range(3)]
@@ -183,7 +183,7 @@ class Copies(BackingUp):
 
 class Refusals(BackingUp):
 
-    def test_busy(self):
+    def test_a_share_that_is_busy_gets_no_second_copy(self):
         share = self.admin.share()
         backup = self.back_up(share)
         go_on = self.hang(share, 'create_backup_continue:hang')
@@ -257,7 +257,7 @@ class Refusals(BackingUp):
         self.addCleanup(self.service.conf.clear_override, 'enabled_backup_types')
         self.refused(409, 'backups_not_configured', 'POST', '/share-backups', {'share_backup': {'share_id': share['id']}})
 
-    def test_quota(self):
+    def test_the_quota_counts_backups_and_their_size(self):
         caller = self.caller('poor')
         share = caller.share(size=2)
         for limits, over in (({'backups': 1, 'backup_gigabytes': -1}, 'backups'),

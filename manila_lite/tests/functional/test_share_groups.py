@@ -61,6 +61,15 @@ class GroupTest(base.ServiceTest):
         self.user.wait(self.path(made), 'share_group', wait)
         return self.admin.ok('GET', self.path(made))['share_group']
 
+    def network(self):
+        """Return a new share network."""
+        file = self.service.state / 'networks.yaml'
+        file.write_text(_NETWORKS)
+        self.service.conf.set_override('file', str(file), 'standalone_network')
+        self.addCleanup(self.service.conf.clear_override, 'file', 'standalone_network')
+        return self.user.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']
+
     @staticmethod
     def path(group):
         return f'/share-groups/{group["id"]}'
@@ -132,9 +141,14 @@ class Groups(GroupTest):
             'host': 'test@beta#pool1', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': False,
             'preserve_metadata': False}}, caller=self.admin, says='torn apart')
         self.refused(400, 'POST', '/share-transfers', {'transfer': {'share_id': share['id']}}, says='member of share group')
-        for body, says in (({'share_type': 'served'}, 'takes no shares of type'),
-                           ({'availability_zone': 'elsewhere'}, 'availability_zone'),
-                           ({'share_network_id': uuidutils.generate_uuid()}, 'share_network_id')):
+        # A network and a zone that there are, so that it is for the group's sake.
+        network = self.network()['id']
+        with self.service.services.db.writer() as conn:
+            services.zone_id(conn, 'elsewhere', create=True)
+        own = f'that of share group {group["id"]} is'
+        for body, says in (({'share_type': 'served'}, 'takes no shares of type served'),
+                           ({'availability_zone': 'elsewhere'}, f'availability_zone: {own} nova'),
+                           ({'share_network_id': network}, f'share_network_id: {own} None')):
             self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id'],
                                                             **body}}, says=says)
         self.refused(404, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
@@ -204,7 +218,7 @@ class Groups(GroupTest):
             self.assertIsNone(examine.mend(self.service.services, found[ident]))
         self.assertEqual('error', self.user.ok('GET', self.path(group))['share_group']['status'])
 
-    def test_lists(self):
+    def test_lists_are_filtered_sorted_and_paged(self):
         names = [f'{mark}-listed' for mark in 'abc']
         made = [self.group(name=name, description=f'about {name}') for name in names]
         here = '/share-groups/detail?name~=listed&sort_key=name&sort_dir=asc'
@@ -369,15 +383,6 @@ class Snapshots(GroupTest):
 
 
 class OnServers(GroupTest):
-
-    def setUp(self):
-        super().setUp()
-        (self.service.state / 'networks.yaml').write_text(_NETWORKS)
-        self.service.conf.set_override('file', str(self.service.state / 'networks.yaml'), 'standalone_network')
-
-    def network(self):
-        return self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']
 
     def served_by(self, network):
         """Return what asks for a group in the network."""

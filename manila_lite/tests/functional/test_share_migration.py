@@ -196,7 +196,7 @@ class Migration(MigrationTest):
         self.assertEqual((202, None), self.act(share, 'migration_complete'))
         self.task_is(share, 'migration_success')
 
-    def test_cancelled(self):
+    def test_a_cancelled_one_leaves_all_as_it_was(self):
         share, held = self.make(), self.held('beta')
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
@@ -350,7 +350,7 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
 
-    def test_refused(self):
+    def test_what_cannot_move_is_refused(self):
         share = self.make(kind='here')
         nowhere = uuidutils.generate_uuid()
         self.take(share)

@@ -67,7 +67,7 @@ class Refused(Replicating):
 
 class ByHand(Replicating):
 
-    def test_quotas(self):
+    def test_replicas_count_in_their_quotas(self):
         boss, user = self.caller('counted', roles='admin,member,reader'), self.caller('counted')
         share = self.make(caller=boss)
         boss.ok('PUT', '/quota-sets/counted', {'quota_set': {'share_replicas': 2, 'replica_gigabytes': 5}})

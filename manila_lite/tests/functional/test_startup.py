@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share manager that starts again serves what was served, and grants nothing that was taken away meanwhile."""
 
-import time
-
 from manila_lite.tests.functional import base
 
 
@@ -30,11 +28,8 @@ class Startup(base.ServiceTest):
         record = self.driver.store.share(instance)
         return {rule[1] for rule in record.rules.values()} if record.exported else set()
 
-    def eventually(self, expected, instance, patience=10):
-        end = time.monotonic() + patience
-        while self.granted(instance) != expected:
-            self.assertLess(time.monotonic(), end, self.granted(instance))
-            time.sleep(0.05)
+    def eventually(self, expected, instance):
+        base.eventually(lambda: self.granted(instance) == expected, f'not {expected} is granted', 60)
 
     def restart(self):
         self.service.stop()
@@ -60,16 +55,19 @@ class Startup(base.ServiceTest):
         instance = self.instance(share)
         self.service.stop()
         self.driver.lose_exports()
-        self.service.knob('alpha', 'ensure_shares:delay=1.5')
+        before = len(self.driver.store.calls('ensure_shares'))
+        self.service.knob('alpha', 'ensure_shares:hang')
         self.service.start()
-        calls = self.service.state / 'alpha' / 'calls'
-        end = time.monotonic() + 10
-        while 'ensure_shares' not in calls.read_text().splitlines()[-1] and time.monotonic() < end:
-            time.sleep(0.02)
+        # The backend is at it, and was told of both rules.
+        base.eventually(lambda: len(self.driver.store.calls('ensure_shares')) > before, 'is not ensured', 60)
         caller.ok('POST', f'/shares/{share["id"]}/action', {'deny_access': {'access_id': doomed['id']}})
-        caller.wait(f'/share-access-rules/{doomed["id"]}', 'access', 'gone', field='state')
-        time.sleep(2)
+        caller.wait(f'/share-access-rules/{doomed["id"]}', 'access', 'gone', field='state', patience=60)
+        self.service.knob('alpha', '')
+        base.eventually(lambda: not self.ensuring(), 'is ensured for ever', 60)
         self.eventually({'10.0.0.1'}, instance)
+
+    def ensuring(self):
+        return self.admin.ok('GET', '/services?host=test@alpha&binary=manila-share')['services'][0]['ensuring']
 
     def test_a_backend_that_is_not_ready_at_first(self):
         self.service.stop()

@@ -72,7 +72,7 @@ class Transitions(base.ServiceTest):
             thread.join()
         self.assertEqual((1, 7), (len(won), len(lost)))
 
-    def test_pairs(self):
+    def test_pairs_are_merged_and_replaced(self):
         table = models.share_metadata
         with self.service.services.db.writer() as conn:
             pairs.merge(conn, table, self.share, {'a': '1', 'c': '3'})

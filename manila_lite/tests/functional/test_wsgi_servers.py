@@ -68,7 +68,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         with contextlib.closing(sqlite3.connect(self.parts.state / 'manila_lite.sqlite')) as database:
             return database.execute(sql, values).fetchall()
 
-    def test_requests(self):
+    def test_every_process_of_the_server_works(self):
         """Rows are written by every process, the work is a row too, and a scheduler and a backend find it."""
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
         with futures.ThreadPoolExecutor(8) as callers:

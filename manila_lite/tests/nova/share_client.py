@@ -62,7 +62,7 @@ def eventually(test, what):
     end = time.monotonic() + PATIENCE
     while not test():
         assert time.monotonic() < end, what
-        time.sleep(0.2)
+        time.sleep(0.2)     # sleeps: between two looks; Nova's Python has not our package
 
 
 def refused(expected, call, *args):

@@ -42,7 +42,7 @@ class AccessTo(base.ServiceTest):
             body = {'access_type': kind, 'access_to': to}
             self.assertEqual(200, self.user.action(share, 'allow_access', body)[0], body)
 
-    def test_filters(self):
+    def test_what_is_no_address_is_none_to_look_for(self):
         """What is no address is none to look for, either."""
         for to in ('fe80::1%25eth0', '::ffff:10.0.0.1', '10.0.0.1%0a', 'host'):
             path = f'/share-access-rules?share_id={self.share}&access_type=ip&access_to={to}'

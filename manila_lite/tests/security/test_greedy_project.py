@@ -99,7 +99,7 @@ class GreedyAtTheScheduler(base.ServiceTest):
 
     PARTS = ('share',)
 
-    def test_placing(self):
+    def test_others_are_placed_before_a_backlog(self):
         self.service.knob('alpha', 'create_share:hang')
         self.addCleanup(self.service.knob, 'alpha', '')
         many = [self.caller('greedy').share(wait=None) for _ in range(BACKLOG)]

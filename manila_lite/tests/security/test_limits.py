@@ -155,7 +155,7 @@ class Others(LimitsTest):
         self.race('access_rules', lambda number: self.owner.call('POST', f'/snapshots/{snapshot}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': f'10.0.0.{number}'}}))
 
-    def test_subnets(self):
+    def test_the_limit_of_subnets_holds_for_many_at_once(self):
         network = self.owner.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         self.race('subnets', lambda number: self.owner.call('POST', f'/share-networks/{network}/subnets', {
             'share-network-subnet': {}}), had=1)
@@ -187,7 +187,7 @@ class Others(LimitsTest):
         self.assertEqual(200, self.caller('another').call('POST', '/security-services', {
             'security_service': {'type': 'ldap'}})[0])
 
-    def test_locks(self):
+    def test_the_limit_of_locks_holds_for_many_at_once(self):
         share = self.owner.share()['id']
         self.race('resource_locks', lambda number: self.owner.call('POST', '/resource-locks', {'resource_lock': {
             'resource_id': share, 'resource_type': 'share'}}))
@@ -201,7 +201,7 @@ class Questions(LimitsTest):
     def get(self, path, **query):
         return self.admin.call('GET', f'{path}?{urllib.parse.urlencode(query)}', headers={versions.EXPERIMENTAL_HEADER: 'true'})
 
-    def test_filters(self):
+    def test_filters_are_no_longer_than_the_limit(self):
         """The longest that is taken, and one character more: in a filter that there is, and in one that is ignored."""
         most = self.service.conf.limits.filter_length
         for op in self.LISTS:
@@ -226,7 +226,7 @@ class Questions(LimitsTest):
                 self.assertEqual((400, 'query_too_long'), (answer.status_int, answer.json['badRequest']['reason']), path)
         self.assertEqual(200, self.get('/shares', **{str(number): '' for number in range(2000)})[0])
 
-    def test_pages(self):
+    def test_pages_are_no_larger_than_the_limit(self):
         """A page is never larger than the operator says; what is no number of things is refused by name."""
         self.service.conf.set_override('osapi_max_limit', 2)
         self.addCleanup(self.service.conf.clear_override, 'osapi_max_limit')

@@ -189,7 +189,7 @@ class LocalUser(testtools.TestCase):
             one.listen()
             self.assertIn('anybodys', _run(_STRANGER, given=json.dumps([str(self.state / 'anybodys')])))
 
-    def test_modes(self):
+    def test_files_and_folders_are_closed_to_others(self):
         """Not only the way to them is closed."""
         for name in ('lib', 'lib/alpha'):
             self.assertEqual(0o700, stat.S_IMODE((self.state / name).stat().st_mode), name)
@@ -201,7 +201,7 @@ class LocalUser(testtools.TestCase):
         self.assertIn(f'{self.state}/lib could be opened by other users of this machine (mode 0755); it has mode 0700 now',
                       said)
 
-    def test_mounts(self):
+    def test_mounts_are_closed_to_programs_and_devices(self):
         found = {}
         for line in Path('/proc/self/mountinfo').read_text().splitlines():
             words = line.split(' ')

@@ -115,7 +115,7 @@ class Addresses(Flood):
         self.assertEqual(BURST, said)
         self.assertEqual(200, self.get(port, X_Forwarded_For='2001:db8:0:1::1')[0])
 
-    def test_exempt(self):
+    def test_exempt_addresses_are_not_limited(self):
         port = self.serve(address_rate=SLOW, address_burst=1, address_exempt=['127.0.0.4/31'])
         self.assertEqual(30, self.let_in(port, 30, source='127.0.0.5'))
         self.assertEqual(1, self.let_in(port, 30, source='127.0.0.6'))
@@ -140,7 +140,7 @@ class Projects(Flood):
         self.assertEqual(BURST, self.let_in(port, project='modest'))
         self.assertEqual(200, self.get(port, '/healthcheck', project='greedy')[0])
 
-    def test_exempt(self):
+    def test_exempt_projects_are_not_limited(self):
         port = self.serve(project_rate=SLOW, project_burst=1, project_exempt=['service'])
         self.assertEqual(30, self.let_in(port, 30, project='service'))
         self.assertEqual(1, self.let_in(port, 30, project='other'))

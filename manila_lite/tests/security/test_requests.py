@@ -237,7 +237,7 @@ class Literals(base.ServiceTest):
         gc.callbacks.append(self.pause)
 
     def pause(self, *_):
-        time.sleep(0)
+        time.sleep(0)       # sleeps: not at all; another thread has its turn
 
     def test_many_at_once(self):
         share = self.admin.share(wait=None, metadata={'a': 'b'})['id']

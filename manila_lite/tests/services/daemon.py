@@ -122,7 +122,7 @@ class Daemon(fixtures.Fixture):
             status = self.process.poll()
             if status is not None or time.monotonic() > end:
                 raise Broken(f'{type(self).__name__}: exit {status}\n{self.tail()}')
-            time.sleep(0.05)
+            time.sleep(0.05)    # sleeps: between two looks; the process is watched at each
 
     def stop(self, patience: float = 60.0) -> None:
         """It has ended cleanly, or was killed after ``patience`` seconds."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody who listens to notifications, through oslo.messaging as any program does."""
 
-import time
 
 import fixtures
 import oslo_messaging
+
+from manila_lite.tests import waiting
 
 _GROUP = 'oslo_messaging_notifications'
 
@@ -50,10 +51,9 @@ class Heard(fixtures.Fixture):
 
     def wait(self, event, patience=30, **payload):
         """Return the first notification of this type with these values, once it is here."""
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            for found in self.of(**payload):
-                if found['event'] == event:
-                    return found
-            time.sleep(0.02)
-        raise AssertionError(f'no {event} with {payload}; heard: {[(one["event"], one["payload"]) for one in self.events]}')
+        def heard():
+            return next((found for found in self.of(**payload) if found['event'] == event), None)
+
+        def told():
+            return f'{event} with {payload}; heard: {[(one["event"], one["payload"]) for one in self.events]}'
+        return waiting.until(heard, told, patience)

@@ -128,7 +128,7 @@ class Node:
         while self.boots() < boots:
             if self._process.poll() is not None or time.monotonic() > end:
                 raise AssertionError(f'{self.name} did not come up: {self.tail()}')
-            time.sleep(0.1)
+            time.sleep(0.1)     # sleeps: between two looks; the guest is watched at each
 
     def pull(self):
         """The node is reset, as by its button."""

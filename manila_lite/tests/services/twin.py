@@ -9,9 +9,9 @@ import contextlib
 import os
 import shlex
 import subprocess
-import time
 from pathlib import Path
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services import initramfs
 
 MODULES = ('virtio_pci', 'virtiofs', 'overlay', 'nfsv4', 'btrfs', 'loop', 'veth', 'bridge')
@@ -69,9 +69,8 @@ def run(folder, words, env, patience):
     (folder / 'initrd').write_bytes(initrd)
     with _started(folder, _VIRTIOFSD, f'--socket-path={folder / "socket"}', '-f', '-o',
                   'source=/,cache=always,xattr,sandbox=chroot') as served:
-        end = time.monotonic() + _SECONDS
-        while not (folder / 'socket').exists() and served.poll() is None and time.monotonic() < end:
-            time.sleep(0.05)
+        with contextlib.suppress(waiting.Late):     # what the machine says then is told
+            waiting.until(lambda: (folder / 'socket').exists() or served.poll() is not None, 'the socket', _SECONDS)
         with _started(folder, *_qemu(folder, image)) as machine, contextlib.suppress(subprocess.TimeoutExpired):
             machine.wait(patience)
     return _ended(folder)

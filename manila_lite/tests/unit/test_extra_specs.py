@@ -44,10 +44,10 @@ class TestOperators(testscenarios.WithScenarios, testtools.TestCase):
 
     scenarios = [(text, {'text': text, 'good': good, 'bad': bad}) for text, good, bad in OPERATORS]
 
-    def test_satisfied(self):
+    def test_good_values_match(self):
         self.assertEqual([], [value for value in self.good if not extra_specs.matches(value, self.text)])
 
-    def test_refused(self):
+    def test_bad_values_do_not_match(self):
         self.assertEqual([], [value for value in self.bad if extra_specs.matches(value, self.text)])
 
     def test_can_be_read(self):
@@ -70,7 +70,7 @@ class TestUnreadable(testscenarios.WithScenarios, testtools.TestCase):
 
 class TestUnmet(testtools.TestCase):
 
-    def test_satisfied(self):
+    def test_one_of_several_values_is_enough(self):
         self.assertIsNone(extra_specs.unmet('dedupe', '<is> True', {'dedupe': [False, True]}))
 
     def test_names_the_spec_and_both_values(self):
@@ -105,13 +105,13 @@ class TestLikeOslo(testtools.TestCase):
 
     @hypothesis.given(strategies.sampled_from(['=', '==', '!=', '<=', '>=', '<', '>']), FIGURES, FIGURES)
     @hypothesis.settings(database=None, deadline=None, max_examples=200)
-    def test_figures(self, sign, held, asked):
+    def test_figures_are_compared_as_by_oslo(self, sign, held, asked):
         text = f'{sign} {asked}'
         self.assertEqual(specs_matcher.match(str(held), text), extra_specs.matches(held, text))
 
     @hypothesis.given(strategies.sampled_from(['s==', 's!=', 's<=', 's<', 's>=', 's>', '<in>', '<or>']), WORDS, WORDS)
     @hypothesis.settings(database=None, deadline=None, max_examples=200)
-    def test_texts(self, sign, held, asked):
+    def test_texts_are_compared_as_by_oslo(self, sign, held, asked):
         text = f'{sign} {asked}'
         self.assertEqual(specs_matcher.match(held, text), extra_specs.matches(held, text))
 
@@ -130,7 +130,7 @@ class IsTrue(testtools.TestCase):
         for text in ('False', '<is> false', 'no', '0'):
             self.assertFalse(extra_specs.is_true(text, strict=True), text)
 
-    def test_neither(self):
+    def test_what_is_neither_is_false_or_refused(self):
         for text in ('', 'host', '<is> maybe'):
             self.assertFalse(extra_specs.is_true(text))
             self.assertRaises(ValueError, extra_specs.is_true, text, strict=True)

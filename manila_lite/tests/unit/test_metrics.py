@@ -41,7 +41,7 @@ class Values(testtools.TestCase):
         metrics.claimed('x', -5.0)
         self.assertEqual(before, value('manila_lite_operation_wait_seconds_sum', kind='x'))
 
-    def test_ended(self):
+    def test_what_ended_is_counted_with_its_time(self):
         metrics.ended('y', 'failed', 3.0)
         self.assertEqual(1, value('manila_lite_operations_ended_total', kind='y', outcome='failed'))
         self.assertEqual(1, value('manila_lite_operation_duration_seconds_bucket', kind='y', le='5.0'))

@@ -23,16 +23,16 @@ class Machines(testtools.TestCase):
     def test_an_unknown_verb(self):
         self.assertRaises(KeyError, states.SHARE.__getitem__, 'fly')
 
-    def test_statuses(self):
+    def test_statuses_are_those_of_the_verbs(self):
         self.assertLessEqual({'creating', 'available', 'error', 'deleting', 'error_deleting'}, states.SHARE.statuses)
         self.assertNotIn(None, states.SHARE.statuses)
         self.assertIn('migrating', states.SHARE.statuses)
 
-    def test_transient(self):
+    def test_transient_are_those_that_work_leaves(self):
         self.assertEqual({'creating', 'deleting', 'restoring', 'migrating', 'server_migrating', 'manage_starting',
                           'unmanage_starting', 'deferred_deleting'}, states.SNAPSHOT.transient)
         self.assertNotIn('available', states.SHARE.transient)
         self.assertNotIn('awaiting_transfer', states.SHARE.transient)
 
-    def test_rules(self):
+    def test_rules_show_three_statuses(self):
         self.assertEqual(['active', 'syncing', 'error'], [str(status) for status in states.Rules])

@@ -79,7 +79,7 @@ def _run(line: Line, known: dict[str, str], patience: float) -> Done:
         status, out, err = _call(words)
         if not line.until or line.until in out or time.monotonic() > end:
             break
-        time.sleep(0.05)
+        time.sleep(0.05)    # sleeps: between two tries; what the last one said is told
     done = Done(words, out + err)
     if bool(status) != (line.refused is not None):
         done.wrong = f'status {status}'

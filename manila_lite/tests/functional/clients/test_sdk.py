@@ -2,10 +2,10 @@
 """Every method of openstacksdk's proxy is called; what it returns is what was asked for."""
 
 import collections.abc
-import time
 
 import openstack
 
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.clients import sdk, service
 
@@ -40,11 +40,10 @@ class Sdk(service.ClientTest):
 
     def until(self, find, wanted, field='status'):
         """Return what ``find`` finds once it is as wanted."""
-        end = time.monotonic() + 60
-        while getattr(found := find(), field) != wanted:
-            self.assertLess(time.monotonic(), end, found)
-            time.sleep(0.05)
-        return found
+        def looks():
+            found = find()
+            return (found,) if getattr(found, field) == wanted else None
+        return waiting.until(looks, lambda: f'{field} is {wanted}: {find()}', 60)[0]
 
     def share(self, name):
         made = self.recorder.create_share(name=name, size=1, share_protocol='NFS', share_type='default')

@@ -40,7 +40,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
     scenarios = [(row.name, {'row': row}) for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES)]
     EXTRA = '[oslo_middleware]\nenable_proxy_headers_parsing = true\n[quota]\nshares = -1\ngigabytes = -1\nsnapshots = 1\n'
 
-    def test_row(self):
+    def test_each_request_of_the_row_is_answered_so(self):
         if self.row.elsewhere:
             path = pathlib.Path(tests.__file__).parent.joinpath(*self.row.elsewhere.split('.')).with_suffix('.py')
             self.assertIn('def test_', path.read_text())
@@ -60,7 +60,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
                 break
             self.assertIn(first, ask.through, said)
             self.assertLess(time.monotonic(), end, said)
-            time.sleep(0.02)
+            time.sleep(0.02)    # sleeps: between two requests, each of which is looked at
         for path, value in ask.holds.items():
             wanted = string.Template(value).safe_substitute(known) if isinstance(value, str) else value
             self.assertTrue(fits(find(document, path), wanted), f'{path} is not {wanted}: {said}')

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from oslo_utils import uuidutils
 from manila_lite import kinds
 from manila_lite.drivers import load
 from manila_lite.drivers.linux import mounts
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'mkfs.btrfs': 'btrfs-progs', 'dbus-daemon': 'dbus-daemon', 'ip': 'iproute2'}
 
@@ -63,9 +62,7 @@ def power_off(state, images, spaces=()):
 def kill(daemon):
     """The daemon was killed and has ended."""
     daemon.process().kill()
-    end = time.monotonic() + 10
-    while daemon.process() is not None and time.monotonic() < end:
-        time.sleep(0.001)
+    waiting.until(lambda: daemon.process() is None, 'the daemon has ended', pause=0.001)
 
 
 class Fabric:

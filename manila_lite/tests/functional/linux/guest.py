@@ -63,7 +63,7 @@ class Guest:
                 break
             self._shell = None
             self._must_live(end)
-            time.sleep(0.1)
+            time.sleep(0.1)     # sleeps: between two tries; the guest is watched at each
         while not self._answer('true', min(end, time.monotonic() + 3)):
             self._must_live(end)
 

@@ -4,7 +4,7 @@
 import threading
 import time
 
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 
 
 class Writer(threading.Thread):
@@ -50,11 +50,11 @@ class Writer(threading.Thread):
 
         :raises TimeoutError: it hangs.
         """
-        wanted, end = len(self.acknowledged) + more, time.monotonic() + 60
-        while len(self.acknowledged) < wanted:
-            if time.monotonic() > end:
-                raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}')
-            time.sleep(0.05)
+        wanted = len(self.acknowledged) + more
+        try:
+            waiting.until(lambda: len(self.acknowledged) >= wanted, 'a client writes', 60)
+        except waiting.Late:
+            raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}') from None
 
     def end(self):
         """No more is written."""

@@ -16,7 +16,7 @@ def main():
     with moment.turn(Path(sys.argv[2])) as turn, moment.still([psutil.Process(int(sys.argv[1]))], turn):
         sys.stdout.write('still\n')
         sys.stdout.flush()
-        time.sleep(600)
+        time.sleep(600)     # sleeps: until it is killed
 
 
 if __name__ == '__main__':

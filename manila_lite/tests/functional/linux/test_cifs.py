@@ -159,7 +159,7 @@ class Plain(cifs_base.Plain):
             self.assertFalse(worked, said)
         self.assertFalse(hung.is_running())
 
-    def test_snapshots(self):
+    def test_shares_come_back_to_their_snapshots(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         self.writes(share, 'alice', text='old')
@@ -175,7 +175,7 @@ class Plain(cifs_base.Plain):
         self.reads(share, 'alice', text='old')
         self.writes(share, 'alice', 'g')
 
-    def test_names(self):
+    def test_shares_have_the_name_that_was_chosen(self):
         share = self.cifs(mount_point_name='Projects')
         self.allow(share, ('alice', 'rw'))
         self.assertTrue(share.export_locations[0].path.endswith(r'\Projects'))

@@ -105,7 +105,7 @@ class SpaceNodes(base.LinuxTest):
                 self.assertEqual('', self.handler.unmount(remote, mount))
             self.clean('one', remote)
 
-    def test_levels(self):
+    def test_a_mount_may_no_more_than_its_access_level(self):
         remote, at = self.connect('one'), self.exported('rw')
         read_only, both = at('/srv/level', 'ro'), at('/srv/level')
         self.handler.mount(remote, read_only)
@@ -167,7 +167,7 @@ class SpaceNodes(base.LinuxTest):
         self.assertIn('lazily', self.handler.unmount(remote, mount, force=True))
         self.clean('one', remote)
 
-    def test_links(self):
+    def test_links_do_not_lead_mounts_elsewhere(self):
         remote, at = self.connect('one'), self.exported('rw')
         self.says(remote, 'mkdir', '/srv/real')
         self.says(remote, 'ln', '-s', 'real', '/srv/link')

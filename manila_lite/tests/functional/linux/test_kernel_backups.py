@@ -19,10 +19,10 @@ _SECONDS = 570
 
 class InTwin(testtools.TestCase):
 
-    def test_backups(self):
+    def test_backups_work_with_the_kernels_client(self):
         self.works('backups')
 
-    def test_takeover(self):
+    def test_another_process_takes_backups_over(self):
         self.works('backup_takeover')
 
     def works(self, name):

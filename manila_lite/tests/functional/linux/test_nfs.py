@@ -29,7 +29,7 @@ class Access(base.LinuxTest):
         self.refused('NOENT', 'one', share, 'read', 'f')
         self.works('two', share, 'write', 'f', 'mine')
 
-    def test_ipv6(self):
+    def test_rules_hold_for_ipv6(self):
         share = self.share()
         self.grant(share, (self.fabric.v6('one'), 'rw'), ('fd99::/64', 'ro'))
         self.works('one', share, 'write', 'f', 'six', v6=True)

@@ -8,10 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.compliance import migrations, test_linux
 from manila_lite.tests.functional.linux import base
 
@@ -71,10 +70,7 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
                                      str(self.root / 'sshd_config')], stdout=said, stderr=said, stdin=subprocess.DEVNULL)
         self.addCleanup(sshd.wait, 30)
         self.addCleanup(sshd.terminate)
-        end = time.monotonic() + 30
-        while not (self.root / 'sshd.pid').exists():
-            self.assertLess(time.monotonic(), end, (self.root / 'sshd.log').read_text())
-            time.sleep(0.02)
+        waiting.until((self.root / 'sshd.pid').exists, (self.root / 'sshd.log').read_text)
 
     def trust(self, name: str) -> None:
         """The host there is known by this key."""

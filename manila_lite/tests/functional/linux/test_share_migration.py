@@ -100,7 +100,7 @@ class Moves(testtools.TestCase):
         return {place.name for folder in ('shares', 'snapshots', 'moving') if (pool / folder).exists()
                 for place in (pool / folder).iterdir()}
 
-    def test_moved(self):
+    def test_a_share_moves_with_its_data_and_rules(self):
         share = self.make('alpha')
         self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
         self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
@@ -149,7 +149,7 @@ class OnServers(test_server_migration.MigrationTest):
     # Those are about whole servers.
     test_a_client_writes_and_nothing_is_lost = test_called_off = None
 
-    def test_moved(self):
+    def test_a_share_moves_and_its_neighbour_stays(self):
         share, stays = self.shares
         self.lite.ok('POST', f'/shares/{share}/action', {'migration_start': {**_WANTED, 'host': 'test@beta'}})
         self.lite.wait(f'/shares/{share}', 'share', 'migration_driver_phase1_done', field='task_state', patience=60)

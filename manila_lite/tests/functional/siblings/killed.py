@@ -65,7 +65,7 @@ class Victims:
             if time.monotonic() > end:
                 logs = ''.join(log.read_text(errors='replace')[-5000:] for log in self._folder.glob('*.log'))
                 raise AssertionError(f'{what}: {left}\n{logs}')
-            time.sleep(0.1)
+            time.sleep(0.1)     # sleeps: between two looks, up to the end above
 
     def kill(self, projects):
         """The process that is at the places of all these projects is dead, as soon as it is at all of them."""

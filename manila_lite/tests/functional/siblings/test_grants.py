@@ -122,7 +122,7 @@ class GrantTest(ShareServiceTest):
             except errors.Again as again:
                 if time.monotonic() > end:
                     raise AssertionError(f'still: {again}') from again
-                time.sleep(0.02)
+                time.sleep(0.02)    # sleeps: between two tries, up to the end above
 
     def want(self, grant):
         return self.until(self.grants.want, grant)

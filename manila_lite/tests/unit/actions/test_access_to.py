@@ -35,11 +35,11 @@ BAD = (
 class Check(testtools.TestCase):
     """Values that are taken, and values that are refused by name."""
 
-    def test_good(self):
+    def test_good_ones_are_taken_as_they_are(self):
         for kind, text in GOOD:
             self.assertEqual(text, access_to.check(kind, text), (kind, text))
 
-    def test_bad(self):
+    def test_bad_ones_are_refused_by_name(self):
         for kind, text in BAD:
             refused = self.assertRaises(errors.Invalid, access_to.check, kind, text)
             self.assertIn(repr(text.strip() if kind == 'cert' else text), str(refused), (kind, text))
@@ -56,7 +56,7 @@ class Check(testtools.TestCase):
 class Same(testtools.TestCase):
     """Which rules would be a second one for the same client."""
 
-    def test_same(self):
+    def test_two_ways_to_write_one_are_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.1/32'), ('ip', '10.0.0.0/8', '10.0.0.0/255.0.0.0'),
                                  ('ip', 'fd00::1', 'fd00:0:0::1/128'), ('user', 'anna', 'anna')):
             self.assertTrue(access_to.same(kind, one, other), (one, other))
@@ -66,7 +66,7 @@ class Same(testtools.TestCase):
         self.assertFalse(access_to.same('ip', 'fe80::1', 'fe80::1%eth0'))
         self.assertFalse(access_to.same('ip', '10.0.0.1', '::ffff:10.0.0.1'))
 
-    def test_other(self):
+    def test_others_are_not_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.2'), ('ip', '10.0.0.0/8', '10.0.0.0/9'),
                                  ('ip', '0.0.0.0/0', '::/0'), ('user', 'anna', 'Anna'), ('user', '10.0.0.1', '10.0.0.1/32')):
             self.assertFalse(access_to.same(kind, one, other), (one, other))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import testtools
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manila_lite import errors
@@ -47,7 +47,7 @@ REFUSED = (
 class ReadTest(testtools.TestCase):
     """What is kept of what is sent."""
 
-    def test_accepted(self):
+    def test_what_is_accepted_is_kept_in_one_form(self):
         for key, sent, kept in ACCEPTED:
             self.assertEqual({key: kept}, type_specs.read({key: sent}), f'{key}={sent!r}')
 
@@ -57,6 +57,7 @@ class ReadTest(testtools.TestCase):
             self.assertTrue(str(error).startswith('extra_specs'), f'{key}={sent!r}: {error}')
             self.assertIn(repr(key) if 'the key' in str(error) else key, str(error))
 
+    @settings(deadline=None, database=None)
     @given(st.sampled_from(sorted(type_specs.KNOWN)), st.text(max_size=30) | st.booleans() | st.integers())
     def test_what_is_kept_can_be_sent_again(self, key, sent):
         try:
@@ -65,6 +66,7 @@ class ReadTest(testtools.TestCase):
             return
         self.assertEqual(kept, type_specs.read(kept))
 
+    @settings(deadline=None, database=None)
     @given(st.lists(st.from_regex(r'\A *[a-z0-9-]{1,9} *\Z'), min_size=1, max_size=5))
     def test_zones_are_kept_without_blanks_and_in_order(self, names):
         kept = type_specs.read({'availability_zones': ','.join(names)})['availability_zones'].split(',')
@@ -104,6 +106,6 @@ class VisibleTest(testtools.TestCase):
         self.assertEqual({'create_share_from_snapshot_support': 'False', 'revert_to_snapshot_support': 'False',
                           'mount_snapshot_support': 'False'}, type_specs.unset(self.SPECS))
 
-    def test_required(self):
+    def test_required_are_those_that_users_must_know(self):
         self.assertEqual({DHSS: 'False'}, type_specs.required(self.SPECS))
         self.assertEqual({}, type_specs.required({'snapshot_support': 'True'}))

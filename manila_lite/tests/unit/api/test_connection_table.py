@@ -45,7 +45,7 @@ class TestTable(testtools.TestCase):
             self.table.close(conn)
         self.assertEqual({1, 3}, {conn.fd for conn in self.table.all()})
 
-    def test_late(self):
+    def test_late_are_those_since_before_the_time(self):
         old = self.add(1, 'a', State.HEAD, 5.0)
         self.add(2, 'a', State.HEAD, 6.0)
         found = []

@@ -15,6 +15,7 @@ from manila_lite.api import admission, server
 from manila_lite.api.connection import State
 from manila_lite.api.connection_limits import Limits
 from manila_lite.cmd import flood
+from manila_lite.tests import waiting
 
 _GET = b'GET /%s HTTP/1.1\r\nHost: a\r\n\r\n'
 _LARGE = 8 << 20
@@ -101,10 +102,7 @@ class TestCrowd(testtools.TestCase):
             self.assertLess(len(self.heard(wire)), 3 * _LARGE)
 
     def wait_for_log(self, what, times=1):
-        end = time.monotonic() + 20
-        while self.log.output.count(what) < times:
-            self.assertLess(time.monotonic(), end, self.log.output)
-            time.sleep(0.02)
+        waiting.until(lambda: self.log.output.count(what) >= times, lambda: self.log.output)
 
     def test_unread_answers_hold_so_much_memory(self):
         self.serve(memory=3 * _LARGE)

@@ -39,7 +39,7 @@ class Bodies(testtools.TestCase):
     def test_what_was_not_sent_is_not_there(self):
         self.assertEqual({'size': 1, 'flag': None}, BODY.parse(50, {'thing': {'size': 1, 'flag': None}}))
 
-    def test_aliases(self):
+    def test_an_alias_is_read_where_the_name_is_missing(self):
         self.assertEqual('a', BODY.parse(50, {'thing': {'size': 1, 'display_name': 'a'}})['name'])
         self.assertEqual('b', BODY.parse(50, {'thing': {'size': 1, 'display_name': 'a', 'name': 'b'}})['name'])
 
@@ -63,20 +63,20 @@ class Bodies(testtools.TestCase):
         self.refused({'thing': {'size': 1, 'old': 'x'}}, version=9)
         self.assertEqual({'size': 1, 'new': 'x'}, BODY.parse(9, {'thing': {'size': 1, 'new': 'x', 'old': None}}))
 
-    def test_optional(self):
+    def test_an_optional_body_may_be_empty(self):
         body = Body('act', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True)
         for sent in ({'act': None}, {'act': {}}):
             self.assertEqual({}, body.parse(0, sent))
         self.refused({}, body=body)
 
-    def test_free(self):
+    def test_free_bodies_are_checked_by_their_schema(self):
         body = Body('meta', free=shapes.METADATA, keys=('metadata',))
         self.assertEqual({'a': 'b'}, body.parse(0, {'meta': {'a': 'b'}}))
         self.assertEqual({'a': 'b'}, body.parse(0, {'metadata': {'a': 'b'}}))
         for entity in ({'a': 1}, {'': 'b'}, {'a': ''}, {'a': None}, [], {'a': 'x' * 1024}, {'k' * 256: 'v'}):
             self.refused({'meta': entity}, body=body)
 
-    def test_renamed(self):
+    def test_a_renamed_body_reads_the_same(self):
         self.assertEqual({'size': 1}, BODY.named('os-thing').parse(0, {'os-thing': {'size': 1}}))
 
 
@@ -105,7 +105,7 @@ class Asking:
 
 class Views(testtools.TestCase):
 
-    def test_versions(self):
+    def test_fields_are_shown_at_their_versions(self):
         self.assertEqual({'id': 'i', 'title': 'n', 'twice': 'ii'}, VIEW.render(ROW, Asking(8)))
         self.assertEqual({'id': 'i', 'title': 'n', 'made': ROW.made}, VIEW.render(ROW, Asking(9)))
 
@@ -131,10 +131,10 @@ class Views(testtools.TestCase):
             self.assertEqual(VIEW.render(ROW, Asking(version)), VIEW.render(row, Asking(version)))
         self.assertEqual([VIEW.render(row, Asking(9))] * 2, VIEW.render_all([row, row], Asking(9)))
 
-    def test_rules(self):
+    def test_a_field_with_a_rule_is_shown_to_whom_it_permits(self):
         self.assertEqual('s', VIEW.render(ROW, Asking(9, ('see:secret',)))['secret'])
 
-    def test_links(self):
+    def test_links_lead_to_the_thing(self):
         linked = View('thing', 'things', (Field('id', shapes.ID),), 'things')
         self.assertEqual('/things/i', linked.render(ROW, Asking(0))['links'][0]['href'])
         self.assertIn('links', linked.schema(0)['required'])
@@ -159,7 +159,7 @@ class Views(testtools.TestCase):
                     {'thing': {**good['thing'], 'id': 5}}):
             self.assertRaises(ValueError, fits, bad)
 
-    def test_document(self):
+    def test_required_fields_of_a_document_are_required(self):
         schema = document({'a': shapes.ID}, {'b': shapes.ID})
         compiled(schema)({'a': 'x', 'b': 'y'})
         self.assertRaises(ValueError, compiled(schema), {'b': 'y'})

@@ -62,7 +62,7 @@ class TestIncoming(testtools.TestCase):
         self.assertEqual([], self.feed(_HEAD + b'Content-Length: 3\r\nExpect: 100-continue\r\n\r\n'))
         self.assertEqual(b'HTTP/1.1 100 Continue\r\n\r\n', self.conn.said)
 
-    def test_refused(self):
+    def test_what_is_no_request_is_refused(self):
         for sent, status in ((b'nonsense\r\n\r\n', '400'), (b'\r\n\r\n', '400'), (b'GET / HTTP/1.1\n\n', '400'),
                              (b'GET http://[::1/ HTTP/1.1\r\n\r\n', '400'), (b'GET / HTTP/2.0\r\n\r\n', '505'),
                              (b'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n', '400'),

@@ -28,7 +28,7 @@ class Routes(testtools.TestCase):
     def find(self, path, version=50):
         return self.routes.find(path.split('/'), version)
 
-    def test_parameters(self):
+    def test_parameters_are_parts_of_the_path(self):
         match = self.find('things/x/parts/k')
         self.assertEqual((PART,), match.ops)
         self.assertEqual({'thing_id': 'x', 'key': 'k'}, match.params)
@@ -37,7 +37,7 @@ class Routes(testtools.TestCase):
         self.assertEqual((DETAIL,), self.find('things/detail').ops)
         self.assertEqual((SHOW,), self.find('things/details').ops)
 
-    def test_versions(self):
+    def test_a_path_has_the_calls_of_its_version(self):
         self.assertEqual((NEW,), self.find('things', 8).ops)
         self.assertEqual((NEW, LATE), self.find('things', 9).ops)
         self.assertEqual((SHOW, GONE), self.find('things/x', 8).ops)

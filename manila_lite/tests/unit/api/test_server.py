@@ -64,7 +64,7 @@ class TestApiServer(testtools.TestCase):
         self.assertEqual((200, {'path': '/x', 'body': 3}), (answer.status, json.loads(body)))
         self.assertEqual(f'127.0.0.1:{api.port}', api.address)
 
-    def test_ipv6(self):
+    def test_it_listens_on_ipv6(self):
         try:
             socket.create_server(('::1', 0), family=socket.AF_INET6).close()
         except OSError:

@@ -58,7 +58,7 @@ class Tighten(testtools.TestCase):
             self.assertRaisesRegex(errors.BadConfig, 'state_path: .* whole machine', privacy.tighten, self.conf(state=folder))
             self.assertEqual(before, _mode(folder))
 
-    def test_umask(self):
+    def test_new_files_are_for_their_owner_only(self):
         self.addCleanup(os.umask, os.umask(0o022))
         privacy.begin()
         (self.state / 'file').touch()

@@ -286,7 +286,7 @@ class TestAllInOne(RunnerTestCase):
     def test_idle_it_costs_nothing_and_stops_soon(self):
         child, _port = self.start(seconds=0)
         before = self.ticks(child.pid)
-        time.sleep(1.5)
+        time.sleep(1.5)     # sleeps: it is to do nothing for so long
         self.assertLessEqual(self.ticks(child.pid) - before, 2)
         child.terminate()
         begin = time.monotonic()

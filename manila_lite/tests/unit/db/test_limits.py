@@ -16,7 +16,7 @@ class Limits(testtools.TestCase):
     def conf(most):
         return types.SimpleNamespace(limits={'subnets': most})
 
-    def test_growth(self):
+    def test_only_growth_beyond_the_limit_is_refused(self):
         for most, had, will, fits in ((3, 2, 3, True), (3, 3, 4, False), (3, 0, 4, False), (3, 9, 9, True), (3, 9, 8, True),
                                       (3, 9, 10, False), (0, 0, 1, False), (0, 0, 0, True), (-1, 10**6, 10**7, True)):
             if fits:

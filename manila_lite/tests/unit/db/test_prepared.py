@@ -72,7 +72,7 @@ class Rows(Prepared):
         self.assertEqual([], self.all.all(self.conn))
         self.assertIsNone(self.all.first(self.conn))
 
-    def test_first(self):
+    def test_first_is_the_first_in_order(self):
         self.insert.execute_many(self.conn, [{'id': number} for number in (2, 1)])
         self.assertEqual(1, self.all.first(self.conn).id)
 

@@ -37,7 +37,7 @@ class TogetherTest(testtools.TestCase):
         with db.reader() as conn:
             return list(conn.execute(sa.select(TABLE.c.number)).scalars())
 
-    def test_all(self):
+    def test_all_is_written_and_then_said(self):
         with self.db.together():
             self.write(1)
             self.write(2)
@@ -45,7 +45,7 @@ class TogetherTest(testtools.TestCase):
             self.assertEqual(([1, 2], [], []), (self.numbers(self.db), self.numbers(self.other), self.said))
         self.assertEqual([[1, 2]], self.said)
 
-    def test_nothing(self):
+    def test_after_an_error_nothing_is_written_or_said(self):
         def work():
             with self.db.together():
                 self.write(1)
@@ -72,6 +72,6 @@ class TogetherTest(testtools.TestCase):
             self.write(8)
             self.assertTrue(whole.begun)
 
-    def test_alone(self):
+    def test_outside_it_is_said_at_once(self):
         self.db.afterwards(lambda: self.said.append('now'))
         self.assertEqual(['now'], self.said)

@@ -53,7 +53,7 @@ class KnobsTest(DummyCase):
         plain = [name for name in knobs.METHODS if not hasattr(getattr(driver, name), '__wrapped__')]
         self.assertEqual([], plain)
 
-    def test_texts(self):
+    def test_a_line_is_a_knob(self):
         for text, knob in (
                 ('create_share:delay=2', {'method': 'create_share', 'action': 'delay', 'seconds': 2.0}),
                 ('*:delay=0.5@times=3', {'method': '*', 'action': 'delay', 'seconds': 0.5, 'times': 3}),
@@ -220,7 +220,7 @@ class PoolsTest(DummyCase):
         self.assertEqual(15, len(refused))
         self.assertEqual(0, driver.report()[0].free_gb)
 
-    def test_capabilities(self):
+    def test_capabilities_are_those_of_the_options(self):
         driver = self.make(dummy_capabilities={'qos': 'True', 'tier': 'gold', 'snapshot_support': 'false'},
                            dummy_export_ips=['10.0.0.1'])
         said = driver.report()[0].capabilities
@@ -239,7 +239,7 @@ class PoolsTest(DummyCase):
 
 
 class SharesTest(DummyCase):
-    def test_locations(self):
+    def test_exports_are_at_the_addresses_of_the_options(self):
         driver = self.make(dummy_admin_export_ip='192.0.2.1')
         self.assertEqual([kinds.ExportLocation('10.0.0.1:/shares/s1', preferred=True),
                           kinds.ExportLocation('[fd00::1]:/shares/s1'),
@@ -312,7 +312,7 @@ class ServersTest(DummyCase):
         driver = self.make(dummy_allocations_per_subnet=3, dummy_admin_allocations=1)
         self.assertEqual((3, 1), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS))
 
-    def test_locations(self):
+    def test_exports_are_at_the_addresses_of_the_server(self):
         driver = self.make()
         driver.setup_server(a_server())
         self.assertEqual([kinds.ExportLocation('10.1.0.5:/shares/s1', preferred=True),

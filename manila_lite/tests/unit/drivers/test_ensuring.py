@@ -46,5 +46,5 @@ class OneByOne(testtools.TestCase):
         self.assertEqual(('f',), found['f'].repaired)
         self.assertEqual(Slow.ENSURED_AT_ONCE, driver.most)
 
-    def test_none(self):
+    def test_no_shares_are_no_work(self):
         self.assertEqual({}, Slow().ensure_shares([]))

@@ -17,12 +17,12 @@ def subnet(ident: str, allocation: kinds.Allocation, *more: kinds.Allocation) ->
 
 
 class VetTest(testtools.TestCase):
-    def test_sound(self):
+    def test_sound_servers_pass(self):
         self.assertIsNone(networks.vet(kinds.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))))
         host_bits = dataclasses.replace(FOUR, cidr='10.0.0.7/24')
         self.assertIsNone(networks.vet(kinds.ShareServer('s', (subnet('n4', host_bits, FOUR),))))
 
-    def test_odd(self):
+    def test_odd_networks_are_refused_by_name(self):
         for changes, text in (({'ip_address': '10.0.1.5'}, 'not in 10.0.0.0/24'), ({'ip_address': 'x'}, "'x'"),
                               ({'cidr': '10.0.0.0/33'}, '10.0.0.0/33'), ({'gateway': 'fd00::1'}, 'fd00::1'),
                               ({'mtu': 67}, 'MTU of 67'), ({'mac_address': 'fa:16'}, 'fa:16'),
@@ -39,7 +39,7 @@ class VetTest(testtools.TestCase):
         for found in ((), (kinds.ServerNetwork('n', '10.0.0.0/24', 4),)):
             self.assertRaises(errors.Final, networks.vet, kinds.ShareServer('s', found))
 
-    def test_overlap(self):
+    def test_subnets_that_overlap_are_refused(self):
         server = kinds.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))
         for cidr, fits in (('10.0.1.0/24', True), ('10.0.0.0/8', False), ('10.0.0.128/25', False), ('fd00:1::/64', True),
                            ('fd00::/16', False)):
@@ -60,7 +60,7 @@ class ShareServerTest(testtools.TestCase):
         server = kinds.ShareServer('s', (subnet('n6', SIX), subnet('n4', FOUR), subnet('m4', second)), (admin,))
         self.assertEqual(['a4', 'b4', 'a6', 'admin'], [allocation.id for allocation in server.allocations])
 
-    def test_joined(self):
+    def test_a_new_subnet_joins_and_a_known_one_is_replaced(self):
         server = kinds.ShareServer('s', (subnet('n6', SIX),)).joined(subnet('n4', FOUR))
         self.assertEqual(['n6', 'n4'], [network.subnet_id for network in server.networks])
         again = server.joined(kinds.ServerNetwork('n6', 'fd01::/64', 6))

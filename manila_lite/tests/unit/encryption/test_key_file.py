@@ -31,7 +31,7 @@ class KeyFile(testtools.TestCase):
         (self.folder / 'deep').touch()
         self.assertRaisesRegex(errors.BadConfig, 'cannot be made', key_file.make, self.path)
 
-    def test_lines(self):
+    def test_keys_are_lines_and_comments_are_none(self):
         keys = [key_file.new(), key_file.new()]
         self.path = self.folder / 'keys'
         self.path.touch(mode=0o600)
@@ -44,7 +44,7 @@ class KeyFile(testtools.TestCase):
             self.assertRegex(str(said), why)
             self.assertNotIn(keys[0], str(said))
 
-    def test_modes(self):
+    def test_a_file_that_others_may_read_is_refused(self):
         key_file.make(self.path)
         for mode in (0o644, 0o604, 0o660, 0o620):
             self.path.chmod(mode)
@@ -53,7 +53,7 @@ class KeyFile(testtools.TestCase):
             self.path.chmod(mode)
             self.assertEqual(1, len(key_file.read(self.path)))
 
-    def test_stamp(self):
+    def test_the_stamp_changes_with_the_file(self):
         self.assertEqual((), key_file.stamp(self.path))
         key_file.make(self.path)
         before = key_file.stamp(self.path)

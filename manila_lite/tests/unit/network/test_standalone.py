@@ -31,12 +31,12 @@ class PluginTest(testtools.TestCase):
 
 class Describe(PluginTest):
 
-    def test_ipv4(self):
+    def test_an_ipv4_subnet_is_as_the_file_says(self):
         found = self.plugin().describe('blue', 'blue-v4', 'p')
         self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24', 4, '10.10.0.1', 1450, 'vlan', 100, None),
                          tuple(vars(found).values()))
 
-    def test_ipv6(self):
+    def test_an_ipv6_subnet_is_as_the_file_says(self):
         found = self.plugin().describe('blue', 'blue-v6', 'p')
         self.assertEqual(('fd10::/64', 6, 'fd10::1'), (found.cidr, found.ip_version, found.gateway))
 
@@ -82,12 +82,12 @@ class Allocate(PluginTest):
     def test_to_the_last_one(self):
         self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)], self.allocate('blue-small', 5))
 
-    def test_full(self):
+    def test_a_full_subnet_is_named(self):
         full = self.assertRaises(errors.Final, self.allocate, 'blue-small', 2, taken={f'10.10.1.{n}' for n in range(2, 6)})
         self.assertEqual('SUBNET_FULL', full.detail)
         self.assertIn('blue-small', str(full))
 
-    def test_ranges(self):
+    def test_addresses_are_those_of_the_ranges(self):
         text = ('networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: 10.0.0.9, ranges: '
                 '[[10.0.0.8, 10.0.0.10], [10.0.0.20, 10.0.0.20]]}]}]')
         self.assertEqual(['10.0.0.8', '10.0.0.10', '10.0.0.20'], self.allocate('s', 3, net='n', text=text))
@@ -102,8 +102,17 @@ class Allocate(PluginTest):
         gone = self.assertRaises(errors.Final, self.plugin('networks: []').allocate, subnet, 1, taken=(), owner='s')
         self.assertIn('blue-v4', str(gone))
 
-    def test_free_lets_strangers_be(self):
-        self.plugin().free([Address('192.0.2.1')])
+    def test_addresses_are_free_when_their_owner_forgets_them(self):
+        """The plugin keeps nothing: neither what it gave nor what was given back, its own or a stranger's."""
+        plugin = self.plugin()
+        subnet = plugin.describe('blue', 'blue-v4', 'p')
+        [first] = plugin.allocate(subnet, 1, taken=(), owner='server')
+        plugin.free([Address('192.0.2.1')])
+        self.assertEqual([first], plugin.allocate(subnet, 1, taken=(), owner='other'))
+        plugin.free([first])
+        [second] = plugin.allocate(subnet, 1, taken={first.ip_address}, owner='other')
+        self.assertEqual(('10.10.0.2', '10.10.0.3'), (first.ip_address, second.ip_address))
+        self.assertEqual(networks.FILE, self.file.read_text())
 
 
 class Mistakes(testscenarios.WithScenarios, PluginTest):
@@ -148,7 +157,7 @@ class Load(PluginTest):
         for word in ('[network] plugin', 'nonsense', 'standalone'):
             self.assertIn(word, bad)
 
-    def test_overlap(self):
+    def test_only_networks_of_one_family_overlap(self):
         self.assertTrue(overlap('10.0.0.0/8', '10.1.0.0/16'))
         self.assertFalse(overlap('10.0.0.0/16', '10.1.0.0/16'))
         self.assertFalse(overlap('10.0.0.0/8', 'fd00::/8'))

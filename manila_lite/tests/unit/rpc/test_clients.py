@@ -158,7 +158,7 @@ class TestDeadBroker(base.BusTestCase):
         self.assertLess(time.monotonic() - begin, 0.5)
         for _ in range(2):
             bus.wake('share', 'h@one', 'op-2')
-            time.sleep(0.3)
+            time.sleep(0.3)     # sleeps: a second complaint, which must not come, has time to
         self.assertTrue(bus.close(5))
         self.assertEqual(1, log.output.count('Wake-ups are dropped'))
 

@@ -228,7 +228,7 @@ class TestStopAndCost(InprocTestCase):
         for caller in callers:
             caller.start()
         self.wait_for(end, 1)
-        time.sleep(0.1)                 # the other two are in the executor's queue or the inbox by now
+        time.sleep(0.1)     # sleeps: the other two are to be in the executor's queue or the inbox, whichever; none tells
         stopper = threading.Thread(target=self.end, args=(end.server,))
         stopper.start()
         end.go_on.set()
@@ -246,9 +246,9 @@ class TestStopAndCost(InprocTestCase):
     def test_idle_listeners_cost_nothing(self):
         for host in 'abcdefgh':
             self.serve('t', host)
-        time.sleep(0.1)
+        time.sleep(0.1)     # sleeps: what starting costs is not counted
         before = resource.getrusage(resource.RUSAGE_SELF)
-        time.sleep(1)
+        time.sleep(1)       # sleeps: they are to do nothing for so long
         after = resource.getrusage(resource.RUSAGE_SELF)
         self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 0.02)
 

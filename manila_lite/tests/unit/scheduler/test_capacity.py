@@ -49,7 +49,7 @@ class TestHeadroom(testscenarios.WithScenarios, testtools.TestCase):
 
     scenarios = [(name, {'held': held, 'specs': specs, 'left': left}) for name, held, specs, left in CASES]
 
-    def test_headroom(self):
+    def test_headroom_is_that_of_the_table(self):
         self.assertAlmostEqual(self.left, capacity.headroom(Request(1, self.specs), PoolState('h@b#p', **self.held)))
 
     def test_check_agrees(self):
@@ -61,7 +61,7 @@ class TestHeadroom(testscenarios.WithScenarios, testtools.TestCase):
 
 class TestReason(testtools.TestCase):
 
-    def test_thin(self):
+    def test_the_reason_has_the_figures_of_a_thin_pool(self):
         pool = PoolState('h@b#p', **{**THIN, 'provisioned_gb': 180.0, 'claimed_gb': 12.5, 'reserved_percentage': 1})
         self.assertEqual(
             '10 GiB asked for, 5.5 GiB left: free 60 GiB of 100 GiB, 1 % reserved, 12.5 GiB promised since the last '

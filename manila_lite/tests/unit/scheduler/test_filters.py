@@ -111,7 +111,7 @@ class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(f'{kind.__name__}-{number}', {'kind': kind, 'asked': asked, 'held': held, 'reason': reason})
                  for number, (kind, asked, held, reason) in enumerate(CASES)]
 
-    def test_check(self):
+    def test_it_answers_yes_or_the_reason(self):
         request, pool = Request(**{'size': 1, **self.asked}), dataclasses.replace(POOL, **self.held)
         item = self.kind()
         self.assertTrue(item.applies(request))

@@ -11,7 +11,7 @@ POOL = PoolState('h@b#p', 'nova', {'a': True, 'b': ['x', 'y'], 'pool_name': 'p'}
 
 class TestPoolState(testtools.TestCase):
 
-    def test_places(self):
+    def test_a_pool_is_at_its_backend_and_host(self):
         self.assertEqual(('h@b#p', 'h@b', 'h'), POOL.places)
         self.assertEqual('h@b', POOL.backend)
 

@@ -52,7 +52,7 @@ class TestLoad(LoadTestCase):
             found = [type(item).__name__ for item in filters.load(names)]
             self.assertEqual([name.capitalize() for name in names], found)
 
-    def test_multipliers(self):
+    def test_multipliers_are_those_that_were_given(self):
         found = weighers.load(['capacity', 'goodness'], {'goodness': 0.25})
         self.assertEqual([('Capacity', 1.0), ('Goodness', 0.25)],
                          [(type(item).__name__, item.multiplier) for item in found])
@@ -60,13 +60,13 @@ class TestLoad(LoadTestCase):
     def refused(self, load, *names):
         return str(self.assertRaises(errors.BadConfig, load, list(names)))
 
-    def test_unknown(self):
+    def test_unknown_names_are_refused_with_the_known(self):
         self.assertEqual('[scheduler] filters: no such filter: upp; known: capacity, gone, up, wrong',
                          self.refused(filters.load, 'up', 'upp'))
         self.assertEqual('[scheduler] weighers: no such weigher: up; known: capacity, goodness',
                          self.refused(weighers.load, 'up'))
 
-    def test_twice(self):
+    def test_a_name_given_twice_is_refused(self):
         self.assertEqual('[scheduler] filters: up is given twice', self.refused(filters.load, 'up', 'capacity', 'up'))
 
     def test_not_a_filter(self):

@@ -181,7 +181,7 @@ class TestKeptVerdicts(testtools.TestCase):
         self.assertEqual([], names(chooser.place(Request(8, excluded={state.host: 'x'}), [state])))
         self.assertEqual(['a'], names(chooser.place(Request(8), [state])))
 
-    def test_threads(self):
+    def test_verdicts_of_many_threads_are_not_mixed_up(self):
         chooser = placing(cached_requests=3, cached_signatures=2)
         pools = [pool(f'{zone}{number}', zone=zone) for zone in 'abcdef' for number in range(5)]
         wrong = []
@@ -242,7 +242,7 @@ class TestWhyNone(testtools.TestCase):
 
 class TestNormalised(testtools.TestCase):
 
-    def test_numbers(self):
+    def test_numbers_are_spread_from_zero_to_one(self):
         for given, expected in (([], []), ([5], [0]), ([3, 3], [0, 0]), ([10, 20, 15], [0, 1, 0.5]), ([-4, 0], [0, 1]),
                                 ([0, 10, math.inf], [0, 0.5, 1]), ([7, math.inf], [0, 1]),
                                 ([math.inf, math.inf], [0, 0]), ([math.nan, 2, 4], [0, 0, 1]),

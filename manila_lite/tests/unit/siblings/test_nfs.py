@@ -81,7 +81,7 @@ class Mounting(testtools.TestCase):
         self.assertRaisesRegex(nfs.MountFailed, 'access denied',
                                nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount, EXPORT, PLACE)
 
-    def test_busy(self):
+    def test_a_busy_mount_is_told_from_one_that_is_gone(self):
         host = Host()
         mounter = nfs.NfsMounter(host, way='kernel')
         mounter.mount(EXPORT, PLACE)

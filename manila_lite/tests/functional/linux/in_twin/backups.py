@@ -109,7 +109,7 @@ class KernelNfs(test_share_backups.BacksUp):
         self.assertNotIn(f'{self.state}/lib/{backend}/backups', Path('/proc/mounts').read_text())
         self.assertEqual([], list((self.state / 'lib' / backend / 'backups').glob('*')))
 
-    def test_backups(self):
+    def test_they_go_both_ways_and_outlive_a_reset(self):
         for part in (self.both_ways, self.reset_meanwhile):
             with self.told(part.__name__):
                 part()

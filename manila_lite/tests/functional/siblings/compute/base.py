@@ -158,7 +158,7 @@ class Caller:
                 return server
             if time.monotonic() > end:
                 raise AssertionError(f'Server {ident} is {seen} after {patience} s, not {statuses}: {document}')
-            time.sleep(0.05)
+            time.sleep(0.05)    # sleeps: between two looks, up to the end above
 
     def attached(self, ident, share, *statuses, patience=90):
         """Poll an attachment until it shows one of these statuses, ``gone`` among them. Returns it."""
@@ -170,7 +170,7 @@ class Caller:
                 return None if status == 404 else document['share']
             if time.monotonic() > end:
                 raise AssertionError(f'Share {share} is {seen} after {patience} s, not {statuses}')
-            time.sleep(0.05)
+            time.sleep(0.05)    # sleeps: between two looks, up to the end above
 
     def server(self, *, until='ACTIVE', **more):
         """Make a server and wait for it. Returns its id."""

@@ -143,7 +143,7 @@ class Contract:
         self.driver.power_off(self.server)
         self.assertEqual(Power.OFF, self.power(self.server))
 
-    def test_disks(self):
+    def test_what_is_done_twice_to_disks_is_done_once(self):
         self.driver.create_image(self.server, 'copy')
         for _ in range(2):
             self.driver.delete_image(self.server.project_id, 'copy')

@@ -99,7 +99,7 @@ class Networks(ComputeTest):
         self.assertEqual(4, len(self.taken()))
         self.assertIn(self.addresses(again)['data'][0], self.taken())
 
-    def test_refusals(self):
+    def test_networks_that_cannot_be_are_refused(self):
         for networks, wanted in ((5, 400), ('some', 400), ([{}], 400), ([{'uuid': 'n1', 'port': 'x'}], 400),
                                  ([{'uuid': 'none'}], 400), ([{'uuid': 'n1', 'fixed_ip': '192.0.2.1'}], 400),
                                  ([{'uuid': 'n1', 'fixed_ip': 'fd66::5'}], 400), ('auto', 409), ([{'uuid': 'far'}], 409)):

@@ -138,7 +138,7 @@ class RefusalTest(ComputeTest):
             self.assertEqual(400, self.me.refused('POST', path, body)[0], body)
         self.assertEqual((409, 'no_disk'), self.me.refused('POST', path, {'rebuild': {}}))
 
-    def test_others(self):
+    def test_others_do_not_see_it_and_readers_do_not_act(self):
         server = self.me.server()
         other, reader = self.on_compute('other'), self.on_compute(self.project, 'reader')
         for action in ('os-start', 'os-stop', 'suspend', 'os-getConsoleOutput'):

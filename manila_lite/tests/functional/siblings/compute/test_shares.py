@@ -228,7 +228,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((413, 'body_too_large'), self.me.refused('POST', path, b' ' * 20000))
         self.assertEqual([], self.me.ok('GET', path)['shares'])
 
-    def test_versions(self):
+    def test_older_versions_know_no_attachments(self):
         share, server = self.shared(), self.me.off()
         for version in (None, '2.1', '2.96'):
             old = self.on_compute(self.project, version=version)
@@ -237,7 +237,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((406, 'microversion_out_of_range'), self.me.refused('GET', '/servers', version='2.98'))
         self.assertEqual(400, self.me.refused('GET', '/servers', version='2.x')[0])
 
-    def test_limit(self):
+    def test_more_than_the_limit_are_refused(self):
         self.compute.conf.set_override('max_attachments', 1, 'compute')
         self.addCleanup(self.compute.conf.clear_override, 'max_attachments', 'compute')
         server = self.me.off()

@@ -150,7 +150,7 @@ class Caller:
                 return None if status == 404 else document['cluster']
             if time.monotonic() > end or seen in ('Active', 'Error'):
                 raise AssertionError(f'The cluster is {seen} after {patience} s, not {statuses}: {document}')
-            time.sleep(0.1)
+            time.sleep(0.1)     # sleeps: between two looks, up to the end above
 
 
 def group(name='workers', count=2, **more):

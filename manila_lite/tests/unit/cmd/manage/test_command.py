@@ -23,13 +23,13 @@ class ShowTest(testtools.TestCase):
             Call(None, None, argparse.Namespace(format=form)).show(('name', 'size'), self.ROWS)
         return out.getvalue()
 
-    def test_table(self):
+    def test_columns_are_as_wide_as_needed(self):
         self.assertEqual('name    size\na       10\nlonger\n', self.shown('table'))
 
     def test_json_has_all(self):
         self.assertEqual([{**self.ROWS[0], 'more': '2030-01-01 00:00:00'}, self.ROWS[1]], json.loads(self.shown('json')))
 
-    def test_natural(self):
+    def test_natural_numbers_are_not_negative(self):
         self.assertEqual(0, natural('0'))
         for text in ('-1', 'x', '1.5'):
             self.assertRaises(ValueError, natural, text)

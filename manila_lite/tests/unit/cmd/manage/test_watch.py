@@ -66,7 +66,7 @@ class Watch(testtools.TestCase):
         self.assertNotIn('owned\x07', shown)
         self.assertIn('[red]', shown)
 
-    def test_figures(self):
+    def test_figures_have_their_total_and_unit(self):
         self.assertEqual('3 of 10 shares', watch.of(3, 10, 'shares'))
         self.assertEqual('1.5 GiB', watch.of(watch.gib(3 << 29), None, 'GiB'))
         self.assertEqual('', watch.of(watch.gib(None), None, 'GiB'))

@@ -19,7 +19,7 @@ class Beside(testtools.TestCase):
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
         self.pool = BtrfsPool(self.root, self.root / 'img', 1)
 
-    def test_where(self):
+    def test_backups_are_beside_the_shares(self):
         self.assertEqual(self.root / 'backups' / 'b', beside.at(self.pool, 'b'))
 
     def test_what_fits(self):

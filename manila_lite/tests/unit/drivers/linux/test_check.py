@@ -54,14 +54,14 @@ class Check(testtools.TestCase):
     def test_a_namespace_that_is_not_there(self):
         self.assertIn('ip netns add nowhere', self.said(self.backend(linux_netns='nowhere'), needs_btrfs=False))
 
-    def test_run(self):
+    def test_a_command_that_fails_hangs_or_is_missing_raises(self):
         self.assertEqual('x\n', run.run(sys.executable, '-c', 'print("x")'))
         failed = self.assertRaises(run.CommandFailed, run.run, sys.executable, '-c', 'import sys; sys.exit("because")')
         self.assertIn('because', str(failed))
         self.assertRaises(run.CommandFailed, run.run, '/nowhere/nothing')
         self.assertRaises(run.CommandFailed, run.run, sys.executable, '-c', 'import time; time.sleep(9)', seconds=0.2)
 
-    def test_root(self):
+    def test_only_root_may_serve(self):
         if os.geteuid():
             self.assertIn('root', self.said(self.backend(), needs_btrfs=False))
         else:

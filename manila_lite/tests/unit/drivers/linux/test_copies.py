@@ -2,7 +2,6 @@
 """Copies begin, are halted and cleared away; and what a mount that fails says."""
 
 import tempfile
-import time
 from pathlib import Path
 
 import fixtures
@@ -11,6 +10,7 @@ import testtools
 from manila_lite import kinds
 from manila_lite.drivers.linux import copies
 from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.tests import waiting
 
 
 class Failed(testtools.TestCase):
@@ -53,10 +53,7 @@ class Halted(testtools.TestCase):
         self.copies, self.backup = Folders(state), kinds.Backup('b', 1, kinds.BackupType('nightly'), 'h@b', 'p')
 
     def complete(self):
-        end = time.monotonic() + 60
-        while self.copies.make(self.share, self.backup) < 100:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        waiting.until(lambda: self.copies.make(self.share, self.backup) >= 100, 'the copy is complete', pause=0.01)
 
     def test_none_begins_until_it_goes_on(self):
         self.copies.halt()

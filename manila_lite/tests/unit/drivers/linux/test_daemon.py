@@ -11,6 +11,7 @@ import psutil
 import testtools
 
 from manila_lite.drivers.linux import daemon
+from manila_lite.tests import waiting
 
 
 class Daemons(testtools.TestCase):
@@ -24,8 +25,8 @@ class Daemons(testtools.TestCase):
     def start(self, *words):
         self.daemon.start(words or self.words, self.dir / 'log', mark='m', env={})
         process = self.daemon.process()
-        while not process.cmdline():        # the kernel knows its words a little later than that it runs
-            time.sleep(0.001)
+        # The kernel knows its words a little later than that it runs.
+        waiting.until(process.cmdline, 'it has words', pause=0.001)
         return process
 
     def test_another_one_finds_it(self):
@@ -81,8 +82,7 @@ class Daemons(testtools.TestCase):
     def test_one_that_will_not_listen_is_killed(self):
         self.start(sys.executable, '-c', 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);'
                                          'print("deaf", flush=True); time.sleep(60)')
-        while 'deaf' not in (self.dir / 'log').read_text():
-            pass
+        waiting.until(lambda: 'deaf' in (self.dir / 'log').read_text(), 'it does not listen')
         self.daemon.stop(patience=0.2)
         self.assertIsNone(self.daemon.process())
 

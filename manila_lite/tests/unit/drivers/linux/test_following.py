@@ -75,7 +75,7 @@ class FollowersTest(testtools.TestCase):
         self.let_go()
         self.assertRaisesRegex(errors.Final, 'never', self.look)
 
-    def test_end(self):
+    def test_one_that_was_ended_begins_anew(self):
         self.assertFalse(self.look())
         self.followers.end('m')
         self.followers.end('other')

@@ -13,7 +13,7 @@ class LeftTest(testtools.TestCase):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_marks(self):
+    def test_marks_come_and_go_with_their_notes(self):
         marks = left.Left(self.root, left.SHARES)
         self.assertNotIn('a', marks)
         marks.drop('a')
@@ -58,7 +58,7 @@ class PathsTest(testtools.TestCase):
         for parts in (('link',), ('link', 'b'), ('shares', 'linked'), ('file',), ('file', 'a'), ('shares', 'none')):
             self.assertRaises(errors.Final, left.walk, self.root, parts)
 
-    def test_ids(self):
+    def test_ids_that_are_no_file_names_are_refused(self):
         left.vet_id('a-1')
         for ident in ('', '..', 'a/b', '.a', 'a\nb'):
             self.assertRaises(errors.Final, left.vet_id, ident)

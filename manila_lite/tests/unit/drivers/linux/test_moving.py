@@ -54,7 +54,7 @@ class ReceivedTest(testtools.TestCase):
             self.assertFalse(self.received.path.exists())
         self.assertEqual(set(), self.received.whole())
 
-    def test_alone(self):
+    def test_only_one_receives_at_a_time(self):
         self.patch(moving, '_PATIENCE', 0.1)
         with self.received.alone(), testtools.ExpectedException(CommandFailed, '.*somebody else.*'), self.received.alone():
             pass

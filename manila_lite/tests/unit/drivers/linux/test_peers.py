@@ -47,7 +47,7 @@ class TalkTest(testtools.TestCase):
     def talk(self):
         return peers.Talk([sys.executable, '-c', _PEER])
 
-    def test_answers(self):
+    def test_answers_are_read_and_errors_raised(self):
         with self.talk() as talk:
             self.assertEqual({'a': 1}, talk.ask('x', answer="{'a': 1}"))
             self.assertRaisesRegex(errors.Final, 'never', talk.ask, 'x', answer="{'refused': 'never'}")

@@ -19,7 +19,7 @@ class Stillness(testtools.TestCase):
                 while time.monotonic() < end:
                     if pulse.is_still():
                         return True
-                    time.sleep(0.02)
+                    time.sleep(0.02)    # sleeps: between two looks, for the longer while
                 return False
             finally:
                 process.kill()

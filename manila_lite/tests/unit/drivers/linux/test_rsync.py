@@ -11,7 +11,7 @@ from manila_lite.drivers.linux import rsync
 
 class Said(testtools.TestCase):
 
-    def test_progress(self):
+    def test_the_last_progress_counts(self):
         for said, progress in ((b'', (0, 0)), (b'\n    1,024  12%  3.45MB/s    0:00:01\r', (1024, 12)),
                                (b'\r 1 7% 1MB/s\r 2 31% 1MB/s\r', (2, 31)), (b'\n 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', (9, 99)),
                                (b'\ncut 5', (0, 0)), (b'\nx% y', (0, 0)), (b'\nrsync: "/a 999 99% b": no (2)\n', (0, 0))):
@@ -42,7 +42,7 @@ class Ends(testtools.TestCase):
         self.assertFalse(copy.is_alive())
         return copy
 
-    def test_copied(self):
+    def test_what_was_copied_is_there_and_the_rest_gone(self):
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, 'source'), Path(folder, 'target')
             for place, name in ((source, 'a'), (target, 'b')):
@@ -51,11 +51,11 @@ class Ends(testtools.TestCase):
             self.assertIsNone(self.copy(source, target).error)
             self.assertEqual(['a'], [place.name for place in target.iterdir()])
 
-    def test_failed(self):
+    def test_a_failure_has_the_reason_of_rsync(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn('rsync', str(self.copy(Path(folder, 'nothing'), Path(folder, 'target')).error))
 
-    def test_stopped(self):
+    def test_one_that_was_stopped_has_ended(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = rsync.Copy(Path(folder), Path(folder, 'target'), '--checksum')
             copy.stop()

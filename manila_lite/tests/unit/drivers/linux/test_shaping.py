@@ -17,7 +17,7 @@ class Limits(testscenarios.WithScenarios, testtools.TestCase):
         ({}, None), ({'maxbps': '65536'}, 65536), ({'maxbpspergib': '6554'}, 65540),
         ({'maxbps': '100000', 'maxbpspergib': '20000'}, 100000), ({'maxbps': '300000', 'maxbpspergib': '20000'}, 200000))]
 
-    def test_limit(self):
+    def test_the_limit_is_that_of_the_specs(self):
         self.assertEqual(self.limit, shaping.limit(share(**self.qos)))
 
 
@@ -27,5 +27,5 @@ class Refusals(testscenarios.WithScenarios, testtools.TestCase):
         ({'maxbps': '-70000'}, 'maxbps=-70000'), ({'maxbpspergib': ''}, 'maxbpspergib='),
         ({'maxbps': '7_0_0_0_0_0'}, 'maxbps='))]
 
-    def test_refused(self):
+    def test_what_cannot_be_held_is_refused_by_name(self):
         self.assertIn(self.word, str(self.assertRaises(errors.Final, shaping.limit, share(**self.qos))))

@@ -43,7 +43,7 @@ class Sections(testtools.TestCase):
                      'rpc start on demand helpers = no', 'multicast dns register = no'):
             self.assertIn(f'  {line}\n', min(texts))
 
-    def test_names(self):
+    def test_names_that_mean_something_else_are_refused(self):
         for name in ('global', 'Homes', 'printers', 'n' * 81, 'a]', 'a\nb', '%u', ''):
             self.assertNotEqual('', smbconf.objection(name))
         self.assertEqual(['', ''], [smbconf.objection(name) for name in ('docs', 'n' * 80)])

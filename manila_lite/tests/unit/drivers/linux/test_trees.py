@@ -41,7 +41,7 @@ class Changed(testtools.TestCase):
             bad = self.assertRaises(CommandFailed, trees.remove, self.place)
         self.assertEqual(f'{self.place} cannot be deleted: no', str(bad))
 
-    def test_untangled(self):
+    def test_what_was_linked_is_a_file_of_its_own(self):
         os.link(self.place / 'a' / 'one', self.place / 'two')
         deep = self.place / ('x' * 250)
         for _ in range(7):

@@ -16,7 +16,7 @@ class FindingTest(testtools.TestCase):
         self.assertTrue(json.loads(json.dumps(found.as_dict()))['mendable'])
         self.assertFalse(Finding('share', 'x', 'creating', 'fine', wrong=False).as_dict()['mendable'])
 
-    def test_age(self):
+    def test_ages_are_never_negative(self):
         now = datetime.datetime.fromisoformat('2030-01-01')
         desk = Desk(None, now)
         self.assertEqual(60, desk.age(now - datetime.timedelta(minutes=1)))

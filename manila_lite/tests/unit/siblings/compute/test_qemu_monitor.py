@@ -56,7 +56,7 @@ class Monitored(testtools.TestCase):
         with self.answers(query_status={'return': {'running': True}}) as monitor:
             self.assertEqual({'running': True}, monitor.do('query-status'))
 
-    def test_no(self):
+    def test_a_no_is_told_with_its_reason(self):
         with self.answers(migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}) as monitor:
             told = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
         self.assertIn('not with this device', str(told))

@@ -50,5 +50,5 @@ class Client(testtools.TestCase):
                           (Machine(DEBIAN, status=100), 'no network'), (Machine(DEBIAN, helps=False), 'no mount.nfs')):
             self.assertIn(why, str(self.assertRaises(errors.Final, client.ensure, node, 60)))
 
-    def test_names(self):
+    def test_names_go_from_the_own_to_the_like(self):
         self.assertEqual(['rocky', 'rhel', 'centos', 'fedora'], client.names(ROCKY))

@@ -2,7 +2,7 @@
 """Lines of fstab: ours come and go, others' stay, whatever characters a path has."""
 
 import testtools
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manila_lite.siblings.dataproc.handlers import fstab
@@ -24,6 +24,7 @@ class Fstab(testtools.TestCase):
             b'[fd00::5]:/shares/a /mnt/a\\040b nfs ro,vers=4.2,hard,_netdev,nofail 0 0 # mlite ' + SHARE.encode() + b'\n',
             fstab.line(mount('/mnt/a b', '[fd00::5]:/shares/a', 'ro'), 'vers=4.2,hard'))
 
+    @settings(deadline=None, database=None)
     @given(_PATHS)
     def test_the_kernel_and_fstab_read_a_path_back(self, path):
         line = fstab.line(mount(path), 'vers=4.2')
@@ -32,6 +33,7 @@ class Fstab(testtools.TestCase):
         found = table(line.decode().removesuffix('\n'))
         self.assertEqual([path], [row.path for row in found])
 
+    @settings(deadline=None, database=None)
     @given(_OTHERS, _PATHS, _PATHS)
     def test_only_ours_come_and_go(self, others, path, second):
         once = fstab.with_line(others, mount(path), 'vers=4.2')

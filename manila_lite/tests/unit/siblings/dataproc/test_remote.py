@@ -14,7 +14,7 @@ _WORDS = st.lists(st.text(st.characters(blacklist_characters='\0', blacklist_cat
 
 
 class CommandLine(testtools.TestCase):
-    @settings(max_examples=20)
+    @settings(max_examples=20, deadline=None, database=None)
     @given(_WORDS)
     def test_a_shell_gives_the_words_as_they_are(self, words):
         line = command_line(['printf', '%s\\0', *words, '; rm -rf "$(pwd)"\n'], 'root', 5)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests come in the order of a seed, and alone: here small ones, in processes of their own."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import fixtures
+import subunit
+import testtools
+
+from manila_lite.tests import order
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+_PACKAGE = """
+import os
+from manila_lite.tests import limits
+
+def load_tests(loader, tests, pattern):
+    return limits.discovered(loader, os.path.dirname(__file__), pattern)
+"""
+
+#: Each class says when it is set up and taken down.
+_CLASSES = """
+import sys, testtools
+
+class Base(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        print('up', cls.__name__, file=sys.stderr)
+        cls.addClassCleanup(print, 'down', cls.__name__, file=sys.stderr)
+
+    def test_a(self): pass
+    def test_b(self): pass
+    def test_c(self): pass
+    def test_d(self): pass
+
+class One(Base): pass
+class Two(Base): pass
+class Three(Base): pass
+"""
+
+#: As gabbi's: what the suite does is around its tests, which are in order.
+_WHOLE = """
+import sys, unittest
+
+class Whole(unittest.TestSuite):
+    def run(self, result, debug=False):
+        print('up whole', file=sys.stderr)
+        result = super().run(result, debug)
+        print('down whole', file=sys.stderr)
+        return result
+
+class Requests(unittest.TestCase):
+    def test_1(self): pass
+    def test_2(self): pass
+    def test_3(self): pass
+    def test_4(self): pass
+
+def load_tests(loader, tests, pattern):
+    return unittest.TestSuite([Whole(loader.loadTestsFromTestCase(Requests))])
+"""
+
+#: Passes only after the other.
+_LEFT = """
+import testtools
+LEFT = []
+
+class A(testtools.TestCase):
+    def test(self):
+        LEFT.append(1)
+
+class B(testtools.TestCase):
+    def test(self):
+        self.assertTrue(LEFT)
+"""
+
+
+def _tests(stream):
+    """Return the names and statuses of tests, as they ran."""
+    found = []
+    result = testtools.StreamToDict(found.append)
+    result.startTestRun()
+    subunit.ByteStreamToStreamResult(io.BytesIO(stream)).run(result)
+    result.stopTestRun()
+    return {test['id']: test['status'] for test in found if test['status'] != 'exists'}
+
+
+class Small(testtools.TestCase):
+    """A package of small tests."""
+
+    def setUp(self):
+        super().setUp()
+        self.place = Path(self.useFixture(fixtures.TempDir()).path)
+
+    def plant(self, package, **modules):
+        (self.place / package).mkdir(parents=True)
+        for name, text in {'__init__': _PACKAGE, **modules}.items():
+            (self.place / package / f'{name}.py').write_text(text)
+
+    def run_tool(self, *words, root=_ROOT, **env):
+        clean = {name: value for name, value in os.environ.items() if name not in (order.SEED, 'PYTHON', 'OS_TEST_TIMEOUT')}
+        return subprocess.run([sys.executable, *words], cwd=self.place, env=clean | {'PYTHONPATH': str(root)} | env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+
+
+class Shuffled(Small):
+
+    def setUp(self):
+        super().setUp()
+        self.plant('small', test_a=_CLASSES, test_b=_CLASSES, test_c=_WHOLE)
+
+    def order(self, seed, *more):
+        """Return the names of tests in the order of a seed, and what was set up and taken down."""
+        done = self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *more, **{order.SEED: seed})
+        tests = _tests(done.stdout)
+        self.assertEqual({'success'}, {*tests.values()}, done.stderr)
+        return [name.removeprefix('small.test_') for name in tests], done.stderr.decode().splitlines()
+
+    def test_a_seed_is_an_order_of_classes_and_of_their_tests(self):
+        plain, _ = self.order('')
+        self.assertEqual(sorted(plain), sorted(self.order('1')[0]))
+        self.assertEqual(self.order('1'), self.order('1'), 'it can be repeated')
+        found = [self.order(str(seed))[0] for seed in range(1, 6)]
+        self.assertLess(1, len({tuple(dict.fromkeys(name.rpartition('.')[0] for name in names)) for names in found}))
+        self.assertLess(1, len({tuple(name for name in names if name.startswith('a.One.')) for names in found}))
+
+    def test_without_a_seed_files_come_in_their_order(self):
+        names = self.order('')[0]
+        self.assertEqual(sorted(names), names)
+
+    def test_a_class_is_set_up_once_and_taken_down_before_the_next(self):
+        for seed in '1', '2', '3':
+            names, told = self.order(seed)
+            self.assertEqual([], [pair for pair in zip(told[::2], told[1::2], strict=True)
+                                  if pair[0].split() != ['up', pair[1].removeprefix('down ')]])
+            self.assertEqual(2 * len({name.rpartition('.')[0] for name in names}), len(told))
+
+    def test_what_a_suite_keeps_in_order_stays_so(self):
+        for seed in '1', '2', '3', '4':
+            names = self.order(seed)[0]
+            at = names.index('c.Requests.test_1')
+            self.assertEqual([f'c.Requests.test_{number}' for number in (1, 2, 3, 4)], names[at:at + 4])
+
+    def test_others_do_not_change_the_order_of_those_that_are_there(self):
+        before = {seed: self.order(seed)[0] for seed in ('1', '2', '3')}
+        (self.place / 'small/test_b.py').unlink()
+        (self.place / 'some').write_text(''.join(f'small.test_{name}\n' for name in before['1'] if name[-1] in 'ad3'))
+        for seed, names in before.items():
+            left = [name for name in names if not name.startswith('b.')]
+            self.assertEqual(left, self.order(seed)[0])
+            self.assertEqual([name for name in left if name[-1] in 'ad3'],
+                             self.order(seed, '--load-list', str(self.place / 'some'))[0])
+
+
+class Alone(Small):
+    """``tools/alone.py`` of a tree like ours."""
+
+    def setUp(self):
+        super().setUp()
+        self.plant('manila_lite/tests', test_left=_LEFT, test_gabbits=_WHOLE)
+        for path in ('tools/alone.py', 'tools/tally.py', 'manila_lite/tests/limits.py', 'manila_lite/tests/order.py'):
+            (self.place / path).parent.mkdir(exist_ok=True)
+            (self.place / path).write_text((_ROOT / path).read_text())
+        (self.place / 'manila_lite/__init__.py').touch()
+
+    def alone(self, *wanted):
+        done = self.run_tool('tools/alone.py', 'results', *wanted, root=self.place)
+        return done.returncode, done.stdout.decode().splitlines(), _tests((self.place / 'results').read_bytes())
+
+    def test_what_passes_only_after_another_class_fails(self):
+        name = 'manila_lite.tests.test_left'
+        done = self.run_tool('-m', 'stestr.subunit_runner.run', name, root=self.place)
+        self.assertEqual({f'{name}.A.test': 'success', f'{name}.B.test': 'success'}, _tests(done.stdout))
+        self.assertEqual((1, [f'fails alone: {name}.B', '2 classes, each alone: 1 failed'],
+                          {f'{name}.A.test': 'success', f'{name}.B.test': 'fail'}), self.alone('test_left'))
+
+    def test_requests_of_a_file_run_together(self):
+        name = 'manila_lite.tests.test_gabbits.Requests'
+        self.assertEqual((0, ['1 classes, each alone: 0 failed'],
+                          {f'{name}.test_{number}': 'success' for number in (1, 2, 3, 4)}), self.alone('gabbits.*test_2'))
+
+    def test_a_class_of_which_no_test_ran_fails(self):
+        gone = "import os, sys\n\nif 'alone' not in sys.argv[0]:\n    os._exit(0)\n"
+        (self.place / 'manila_lite/tests/test_gone.py').write_text(gone + _LEFT)
+        status, told, tests = self.alone('test_gone.A')
+        self.assertEqual((1, ['fails alone: manila_lite.tests.test_gone.A', '1 classes, each alone: 1 failed'], {}),
+                         (status, told[-2:], tests))
+
+    def test_no_class_is_no_success(self):
+        self.assertEqual((1, ['0 classes, each alone: 0 failed'], {}), self.alone('nothing'))

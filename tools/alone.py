@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run each class of tests alone, in a process of its own: tools/alone.py FILE [REGEX...]
+
+So fails what passes only because of what another class left: an import, an option, a row. All classes run, or those of which a
+test's name matches. Each that fails is named at once. FILE: gets the results of all, as subunit, for tools/tally.py.
+A class may take what one may between two tests (manila_lite/tests/limits.py): 25 minutes. Exit code 1 if one failed, or if
+there was none. $TEST_CONCURRENCY: how many run at a time, else one per processor.
+"""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from collections.abc import Sequence
+from concurrent import futures
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import tally  # noqa: E402 - beside this file
+
+from manila_lite.tests import limits, order  # noqa: E402 - from this tree, whatever is installed
+
+#: Processes at a time.
+_HANDS = int(os.environ.get('TEST_CONCURRENCY') or os.cpu_count() or 1)
+
+
+def classes(wanted: Sequence[str]) -> dict[str, list[str]]:
+    """Return what can be run alone by its name, with the names of its tests: classes, and files of gabbi."""
+    seconds, os.environ['OS_TEST_TIMEOUT'] = os.environ.get('OS_TEST_TIMEOUT', ''), '0'
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        found = unittest.TestLoader().discover(str(ROOT / 'manila_lite/tests'), top_level_dir=str(ROOT))
+    os.environ['OS_TEST_TIMEOUT'] = seconds
+    named = {_name(unit): order.names(unit) for unit in _units(found)}
+    return {name: tests for name, tests in sorted(named.items())
+            if not wanted or any(re.search(regex, test) for regex in wanted for test in tests)}
+
+
+def _units(suite: unittest.TestSuite) -> list[unittest.TestSuite]:
+    if isinstance(suite, limits.Suite):
+        return [unit for part in suite for unit in order.units(part)]
+    return [unit for part in suite if isinstance(part, unittest.TestSuite) for unit in _units(part)]
+
+
+def _name(unit: unittest.TestSuite) -> str:
+    """Return a class's name; of a file of gabbi what all its requests begin with."""
+    if isinstance(unit, order.Class):
+        return order.names(unit)[0].partition('(')[0].rpartition('.')[0]
+    return os.path.commonprefix([name.rpartition('.')[0] for name in order.names(unit)])   # noqa: RUF071 - they are no paths
+
+
+def run(name: str, tests: Sequence[str]) -> tuple[bytes, str]:
+    """Return the results of tests that are alone in a process, and what they wrote to standard error."""
+    module = name.rpartition('.')[0] if 'test_gabbits.' in name else name
+    with tempfile.NamedTemporaryFile('w') as chosen, tempfile.TemporaryFile() as results, \
+            tempfile.TemporaryFile() as said:
+        chosen.write('\n'.join(tests))
+        chosen.flush()
+        child = subprocess.Popen([sys.executable, '-m', 'stestr.subunit_runner.run', '--load-list', chosen.name, module],
+                                 cwd=ROOT, stdin=subprocess.DEVNULL, stdout=results, stderr=said, start_new_session=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(limits.limit() * limits.BETWEEN or None)
+        # What it started ends with it; the group is its own.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        results.seek(0)
+        said.seek(0)
+        return results.read(), said.read().decode(errors='replace')
+
+
+def failed(results: bytes) -> bool:
+    """Say whether a test failed, or none ran."""
+    statuses = [test['status'] for test in tally.read(io.BytesIO(results))]
+    return not statuses or bool(tally.FAILED & {*statuses})
+
+
+def main(file: str, *wanted: str) -> int:
+    chosen = classes(wanted)
+    bad = 0
+    with pathlib.Path(file).open('wb') as every, futures.ThreadPoolExecutor(_HANDS) as hands:
+        for name, (results, said) in zip(chosen, hands.map(run, chosen, chosen.values()), strict=True):
+            every.write(results)
+            if failed(results):
+                bad += 1
+                print(f'{said}fails alone: {name}', flush=True)
+    print(f'{len(chosen)} classes, each alone: {bad} failed', flush=True)
+    return 1 if bad or not chosen else 0
+
+
+if __name__ == '__main__':
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
