@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An operator's policy file lets members do what administrators may, and a project still finds nothing of another's."""
 
-import pathlib
-
-import fixtures
-
 from manila_lite.api import versions
 from manila_lite.db import models
-from manila_lite.policies import base as rules
-from manila_lite.policies import list_rules
 from manila_lite.tests.functional import walking, world
 
-#: Rules that ask for all projects' by their very words stay as they are.
-_OPENED = [rule.name for rule in list_rules() if rule.name in walking.CLOSED and 'of all projects' not in rule.description]
 #: What names nothing of a project: who may delete such a thing may delete each.
 _NOBODYS = {'qos_type_id'}
 
@@ -22,12 +14,7 @@ class Opened(walking.WalkTest):
 
     @classmethod
     def setUpClass(cls):
-        state = fixtures.TempDir()
-        state.setUp()
-        cls.addClassCleanup(state.cleanUp)
-        path = pathlib.Path(state.path) / 'policy.yaml'
-        path.write_text(''.join(f'"{name}": "{rules.MEMBER}"\n' for name in _OPENED))
-        cls.EXTRA = f'[oslo_policy]\npolicy_file = {path}\n[DEFAULT]\n'
+        cls.EXTRA = walking.opened(cls)
         super().setUpClass()
         cls.public = cls.owner.share(name='seen-by-all')['id']
         cls.admin.ok('PUT', f'/shares/{cls.public}', {'share': {'is_public': True}})
@@ -40,8 +27,8 @@ class Opened(walking.WalkTest):
 
     def test_calls_for_administrators_are_open(self):
         """Else the others would try nothing."""
-        self.assertEqual([], [op.name for op in self.ops() if op.policy in _OPENED and not self.may(op)])
-        self.assertGreater(len([name for op, name in self.tried() if op.policy in _OPENED]), 40)
+        self.assertEqual([], [op.name for op in self.ops() if op.policy in walking.TO_OPEN and not self.may(op)])
+        self.assertGreater(len([name for op, name in self.tried() if op.policy in walking.TO_OPEN]), 40)
 
     def test_what_another_project_has_is_not_there(self):
         before = self.everything()

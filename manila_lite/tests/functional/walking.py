@@ -3,10 +3,15 @@
 
 import contextlib
 import json
+import pathlib
 import re
+
+import fixtures
+import sqlalchemy as sa
 
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS
+from manila_lite.db import models
 from manila_lite.policies import base as rules
 from manila_lite.policies import list_rules
 from manila_lite.tests.functional import base, world
@@ -20,6 +25,8 @@ UNKNOWN = '00000000-0000-4000-8000-000000000000'
 MARK = 'whose-first-7f3a'
 #: Rules that are for administrators, unless an operator opens them.
 CLOSED = {rule.name for rule in list_rules() if rule.check_str == rules.ADMIN}
+#: Those of them that do not, by their very words, ask for all projects'.
+TO_OPEN = sorted(rule.name for rule in list_rules() if rule.name in CLOSED and 'of all projects' not in rule.description)
 _UUID = re.compile(r'[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}')
 
 
@@ -35,6 +42,16 @@ def known(values, name):
 def named(op):
     """Return the parameters of a call's path that name something of a project."""
     return set(world.parameters(op)) - COMMON - {'quota_project_id'}
+
+
+def opened(cls):
+    """Return lines of a configuration, for a class of tests, under which members may do what is for administrators."""
+    state = fixtures.TempDir()
+    state.setUp()
+    cls.addClassCleanup(state.cleanUp)
+    path = pathlib.Path(state.path) / 'policy.yaml'
+    path.write_text(''.join(f'"{name}": "{rules.MEMBER}"\n' for name in TO_OPEN))
+    return f'[oslo_policy]\npolicy_file = {path}\n[DEFAULT]\n'
 
 
 class WalkTest(base.ServiceTest):
@@ -88,6 +105,13 @@ class WalkTest(base.ServiceTest):
                     self.assertEqual(200, status, (op.name, document))
                 found[op.path] = document
         return found
+
+    def rows(self):
+        """Return all rows of the database that name anything of the first project, as texts."""
+        with self.service.services.db.reader() as conn:
+            texts = {f'{table.name} {tuple(row)}' for table in models.metadata.tables.values()
+                     for row in conn.execute(sa.select(table))}
+        return {text for text in texts if MARK in text or any(ident in text for ident in self.ids)}
 
     @contextlib.contextmanager
     def undone(self):
