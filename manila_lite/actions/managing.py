@@ -54,7 +54,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         service, pool = _living(conn, ctx, host)
         kind = _type(conn, ctx, wanted)
         _must_fit(kind, service, pool)
-        server = _server(conn, kind, service, wanted.get('share_server_id'))
+        server = _server(conn, ctx, kind, service, wanted.get('share_server_id'))
         key = _key(kind, server)
         proto = _proto(ctx, wanted['protocol'])
         mount_point = mount_points.full(kind, ctx.project_id or '', wanted.get('mount_point_name'))
@@ -121,7 +121,7 @@ def _must_fit(kind: types.ShareType, service: Any, pool: Any) -> None:
                              code='share_type_unfit')
 
 
-def _server(conn: Any, kind: types.ShareType, service: Any, ident: str | None) -> Any:
+def _server(conn: Any, ctx: RequestContext, kind: types.ShareType, service: Any, ident: str | None) -> Any:
     """Return the share server that shall export the share, which stays until the transaction ends."""
     if not share_specs.is_true(kind, _SERVERS):
         if ident:
@@ -130,9 +130,9 @@ def _server(conn: Any, kind: types.ShareType, service: Any, ident: str | None) -
     if not ident:
         raise errors.Invalid(f'share_server_id: missing; share type {kind.name} needs a share server.')
     try:
-        server = share_servers.get(conn, ident)
+        server = share_servers.seen(conn, ctx, ident)
         share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
-        server = share_servers.get(conn, ident)
+        server = share_servers.seen(conn, ctx, ident)
     except errors.NotFound as gone:
         raise errors.Conflict(f'share_server_id: {gone}', code='bad_share_server') from None
     if server.host != service.host or server.status != 'active':

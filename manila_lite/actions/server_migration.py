@@ -70,7 +70,7 @@ def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, A
     :raises errors.Invalid: the host or the network is none.
     :raises errors.Conflict: something is not as it must be; the message names it.
     """
-    server = share_servers.get(conn, ident)
+    server = share_servers.seen(conn, ctx, ident)
     to = wanted['host']
     service = migrating.backend(conn, ctx, to)
     network_id = wanted.get('new_share_network_id') or server.share_network_id
@@ -240,7 +240,7 @@ def complete(ctx: RequestContext, ident: str) -> str:
     :raises errors.Invalid: the copy is not ready for that.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.get(conn, ident)
+        server = share_servers.seen(conn, ctx, ident)
         found = server_migrations.last(conn, ident)
         if found is None or found.resource_id != ident:
             raise errors.Invalid(f'Share server {ident} is not being migrated.', code='not_migrating')
@@ -276,7 +276,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     :raises errors.Invalid: there is none that could be called off any more.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.get(conn, ident)
+        server = share_servers.seen(conn, ctx, ident)
         found = server_migrations.last(conn, ident)
         migrating.must_be_cancellable(found, server.task_state)
         if found is None or not transitions.server_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
@@ -295,8 +295,9 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
     """
     with ctx.db.reader() as conn:
         found = server_migrations.last(conn, ident)
-        here = serving.by_ids(conn, (ident,))
-    if found is None and not here:
+        known = serving.by_ids(conn, (ident, found.data['target']) if found else (ident,))
+    here = [row for row in known if row.id == ident]
+    if not (found or here) or not (ctx.is_admin or any(row.project_id == ctx.project_id for row in known)):
         raise errors.NotFound.of('share server', ident)
     state = here[0].task_state if here else Migration.SUCCESS
     if found is None or state is None:
@@ -312,7 +313,7 @@ def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None
     """
     wanted = migrating.task_state(value)
     with ctx.db.writer() as conn:
-        share_servers.get(conn, ident)
+        share_servers.seen(conn, ctx, ident)
         transitions.server_task(conn, ident, (None, *Migration), wanted)
 
 

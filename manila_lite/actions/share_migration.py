@@ -56,7 +56,7 @@ def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, A
     :raises errors.Invalid: the host, the type or the network is none.
     :raises errors.Conflict: something is not as it must be; the message names it.
     """
-    share = shares.get(conn, ctx, ident)
+    share = shares.get(conn, ctx, ident, own=True)
     service = migrating.backend(conn, ctx, wanted['host'])
     kind = _type(conn, ctx, share, wanted.get('new_share_type_id'))
     encryption.key_of({'encryption_key_ref': share.encryption_key_ref}, kind)
@@ -202,7 +202,7 @@ def complete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Invalid: it is not ready for that.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident)
+        share = shares.get(conn, ctx, ident, own=True)
         found = _last(conn, ident)
         if found is None:
             raise errors.Invalid(f'Share {ident} is not being migrated.', code='not_migrating')
@@ -235,7 +235,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     :raises errors.Invalid: there is none that could be called off any more.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident)
+        share = shares.get(conn, ctx, ident, own=True)
         found = _last(conn, ident)
         migrating.must_be_cancellable(found, share.task_state)
         if found is None or not transitions.share_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
@@ -252,7 +252,7 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
     :raises errors.Invalid: the share is not being migrated, and never was.
     """
     with ctx.db.reader() as conn:
-        share = shares.get(conn, ctx, ident)
+        share = shares.get(conn, ctx, ident, own=True)
         found = _last(conn, ident)
     if found is None or share.task_state is None:
         raise errors.Invalid(f'Share {ident} is not being migrated.', code='not_migrating')

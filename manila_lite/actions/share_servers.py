@@ -24,14 +24,14 @@ def delete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Conflict: it has shares.
     """
     with ctx.db.writer() as conn:
-        wake = remove_server(conn, ctx, share_servers.get(conn, ident))
+        wake = remove_server(conn, ctx, share_servers.seen(conn, ctx, ident))
     wake.send(ctx)
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """The server shows ``status``; work that was open on it ends."""
     with ctx.db.writer() as conn:
-        share_servers.get(conn, ident)
+        share_servers.seen(conn, ctx, ident)
         rows.drop_of(conn, ident, (*_LIFE, *server_changes.DOING))
         transitions.reset(conn, states.SHARE_SERVER, ident, status)
 
@@ -104,7 +104,7 @@ def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
     :raises errors.Conflict: it has shares, or is encrypted.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.get(conn, ident)
+        server = share_servers.seen(conn, ctx, ident)
         # Behind the hold no share gets this server any more.
         share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:

@@ -162,7 +162,7 @@ def _hints(conn: Any, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[di
         if len(marks[key]) > _LONGEST_MARK:
             raise errors.Invalid(f'scheduler_hints.{hint}: names too many shares.')
         for ident in idents:
-            shares.get(conn, ctx, ident)
+            shares.get(conn, ctx, ident, own=True)
     if hints.get('only_host'):
         if not ctx.is_admin:
             raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')

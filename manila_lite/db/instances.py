@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
+from manila_lite import context, errors
 from manila_lite.db import models, paging
 
 _instances = models.share_instances
@@ -29,20 +29,25 @@ def _select() -> sa.Select:
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
 
 
-def get(conn: Connection, ident: str) -> Row:
-    """Return an instance, whoever owns its share.
+def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [_shares.c.project_id == ctx.project_id, ~_shares.c.is_going]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return an instance of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_select().where(_instances.c.id == ident)).first()
+    row = conn.execute(_select().where(_instances.c.id == ident, *_mine(ctx))).first()
     if row is None:
         raise errors.NotFound.of('share instance', ident)
     return row
 
 
-def list_instances(conn: Connection, filters: dict[str, Any], page: paging.Page) -> list[Row]:
-    """Return instances of all projects; filters by columns, ``project_id`` and export location (id or path)."""
-    query = _select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
+def list_instances(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+    """Return instances as ``get`` does; filters by columns, ``project_id`` and export location (id or path)."""
+    wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
+    query = _select().where(*_mine(ctx), *wanted)
     for key, column in _EXPORT.items():
         if filters.get(key) is not None:
             query = query.where(sa.exists().where(_exports.c.share_instance_id == _instances.c.id,

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors, states
+from manila_lite import context, errors, states
 from manila_lite.db import models, pairs, transitions
 
 _servers = models.share_servers
@@ -23,11 +23,23 @@ def select() -> sa.Select:
 
 
 def get(conn: Connection, ident: str) -> Row:
-    """Return a share server. They are for administrators, so it may be any project's.
+    """Return a share server, whoever owns its network.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(select().where(_servers.c.id == ident)).first()
+    return _one(conn, ident)
+
+
+def seen(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a share server in a network of the caller's project (of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    return _one(conn, ident, *([] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]))
+
+
+def _one(conn: Connection, ident: str, *where: sa.ColumnElement[bool]) -> Row:
+    row = conn.execute(select().where(_servers.c.id == ident, *where)).first()
     if row is None:
         raise errors.NotFound.of('share server', ident)
     return row
@@ -38,9 +50,11 @@ _EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source
           'project_id': _networks.c.project_id}
 
 
-def list_servers(conn: Connection, filters: dict[str, Any]) -> list[Row]:
-    """Return share servers, the newest first. ``share_network`` is an id or a name."""
+def list_servers(conn: Connection, filters: dict[str, Any], *, project_id: str | None = None) -> list[Row]:
+    """Return share servers of a project (None: of all), the newest first. ``share_network`` is an id or a name."""
     query = select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
+    if project_id is not None:
+        query = query.where(_networks.c.project_id == project_id)
     if filters.get('share_network') is not None:
         query = query.where(sa.or_(_networks.c.id == filters['share_network'], _networks.c.name == filters['share_network']))
     if filters.get('share_network_subnet_id') is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
+from manila_lite import context, errors
 from manila_lite.db import models, paging
 
 _snapshots = models.snapshots
@@ -34,18 +34,23 @@ def _select() -> sa.Select:
     return sa.select(_all)
 
 
-def get(conn: Connection, ident: str) -> Row:
-    """Return an instance, whoever owns its snapshot.
+def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [_all.c.project_id == ctx.project_id, ~_all.c.is_going]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return an instance of a snapshot of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_select().where(_all.c.id == ident)).first()
+    row = conn.execute(_select().where(_all.c.id == ident, *_mine(ctx))).first()
     if row is None:
         raise errors.NotFound.of('snapshot instance', ident)
     return row
 
 
-def list_instances(conn: Connection, filters: dict[str, Any], page: paging.Page) -> list[Row]:
-    """Return instances of all projects; filters by columns."""
-    query = _select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
+def list_instances(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+    """Return instances as ``get`` does; filters by columns."""
+    wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
+    query = _select().where(*_mine(ctx), *wanted)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_all.c.id)).all())

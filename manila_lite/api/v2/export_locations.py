@@ -40,13 +40,13 @@ def _instances(conn: Any, req: Request, share: Any) -> list[str]:
 def index_of_instance(req: Request) -> list[Any]:
     """List the export locations of a share instance."""
     with req.ctx.db.reader() as conn:
-        return _list(conn, req, instances.get(conn, req.params['share_instance_id']).id)
+        return _list(conn, req, instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
 def show_of_instance(req: Request) -> Any:
     """Show an export location of a share instance."""
     with req.ctx.db.reader() as conn:
-        return _one(conn, req, instances.get(conn, req.params['share_instance_id']).id)
+        return _one(conn, req, instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
 def _list(conn: Any, req: Request, *idents: str) -> list[Any]:

@@ -10,10 +10,10 @@ from manila_lite.db import quotas
 from manila_lite.policies import quotas as rules
 
 
-def _project(req: Request) -> str:
-    """Return the project that the URL names, which the caller may look at."""
+def _project(req: Request, rule: str = rules.GET) -> str:
+    """Return the project that the URL names, which the caller may look at, or do what else the rule says."""
     project = req.params['quota_project_id']
-    if not req.may(rules.GET, {'project_id': project, 'user_id': req.ctx.user_id}):
+    if not req.may(rule, {'project_id': project, 'user_id': req.ctx.user_id}):
         raise errors.Forbidden(f'The quotas of project {project} are for its own people and for administrators.')
     return project
 
@@ -46,10 +46,10 @@ def defaults(req: Request) -> dict[str, Any]:
 def update(req: Request) -> dict[str, Any]:
     """Set limits."""
     values = {key: value for key, value in req.body.items() if value is not None and key not in ('force', 'tenant_id')}
-    return actions.update(req.ctx, req.params['quota_project_id'], req.query.get('user_id'), req.query.get('share_type'),
+    return actions.update(req.ctx, _project(req, rules.UPDATE), req.query.get('user_id'), req.query.get('share_type'),
                           values, force=bool(req.body.get('force')))
 
 
 def delete(req: Request) -> None:
     """Put limits back to the defaults."""
-    actions.delete(req.ctx, req.params['quota_project_id'], req.query.get('user_id'), req.query.get('share_type'))
+    actions.delete(req.ctx, _project(req, rules.DELETE), req.query.get('user_id'), req.query.get('share_type'))

@@ -31,13 +31,13 @@ def index(req: Request) -> list[Any]:
 def index_of_share(req: Request) -> list[Any]:
     """List the instances of a share."""
     with req.ctx.db.reader() as conn:
-        share = shares.get(conn, req.ctx, req.params['share_id'])
+        share = shares.get(conn, req.ctx, req.params['share_id'], own=True)
     return _list(req, {'share_id': share.id})
 
 
 def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        found = instances.list_instances(conn, filters, req.page)
+        found = instances.list_instances(conn, req.ctx, filters, req.page)
         _load_exports(conn, req, found)
     return found
 
@@ -57,18 +57,20 @@ def show(req: Request) -> Any:
 
 def reset_status(req: Request) -> None:
     """Set the status by hand."""
+    share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.reset_status(req.ctx, req.params['share_instance_id'], req.body['status'])
     elif not actions.reset_second(req.ctx, req.params['share_instance_id'], req.body['status']):
-        actions.reset_status(req.ctx, _share_of(req), req.body['status'])
+        actions.reset_status(req.ctx, share_id, req.body['status'])
 
 
 def force_delete(req: Request) -> None:
     """Delete an instance in any status; a share goes with its first one, and not with what a migration left behind."""
+    share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.delete(req.ctx, req.params['share_instance_id'], force=True)
     elif not actions.delete_second(req.ctx, req.params['share_instance_id']):
-        actions.delete(req.ctx, _share_of(req), force=True)
+        actions.delete(req.ctx, share_id, force=True)
 
 
 def _share_of(req: Request) -> str:
@@ -77,5 +79,5 @@ def _share_of(req: Request) -> str:
 
 
 def _get(conn: Any, req: Request) -> Any:
-    return instances.get(conn, req.params['share_instance_id'])
+    return instances.get(conn, req.ctx, req.params['share_instance_id'])
 

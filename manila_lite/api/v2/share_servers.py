@@ -30,7 +30,7 @@ def details_of(row: Any, req: Request) -> dict[str, str]:
 
 def _shown(req: Request, ident: str) -> Any:
     with req.ctx.db.reader() as conn:
-        row = share_servers.get(conn, ident)
+        row = share_servers.seen(conn, req.ctx, ident)
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
         req.related['details'] = share_servers.details(conn, row.id)
     return row
@@ -39,7 +39,8 @@ def _shown(req: Request, ident: str) -> Any:
 def index(req: Request) -> list[Any]:
     """List share servers."""
     with req.ctx.db.reader() as conn:
-        found = share_servers.list_servers(conn, req.query)
+        whose = None if req.ctx.is_admin else req.ctx.project_id or ''
+        found = share_servers.list_servers(conn, req.query, project_id=whose)
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in found])
     return found
 
@@ -52,7 +53,7 @@ def show(req: Request) -> Any:
 def details(req: Request) -> dict[str, str]:
     """Show what the backend keeps of a share server."""
     with req.ctx.db.reader() as conn:
-        row = share_servers.get(conn, req.params['share_server_id'])
+        row = share_servers.seen(conn, req.ctx, req.params['share_server_id'])
         return share_servers.details(conn, row.id)
 
 

@@ -57,7 +57,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     _guard(req, filters)
     scope = {'project_id': related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
-    if filters.get('share_server_id') is not None:
+    if filters.get('share_server_id') is not None and req.ctx.is_admin:
         scope['project_id'] = None      # those that the server has, whosever they are
     public = filters.pop('is_public', None)
     scope['deferred'] = req.may(rules.LIST_DELETED)

@@ -43,13 +43,13 @@ def export(req: Request) -> Any:
 def instance_exports(req: Request) -> list[Any]:
     """List where a snapshot instance mounts."""
     with req.ctx.db.reader() as conn:
-        found = snapshot_instances.get(conn, req.params['snapshot_instance_id'])
+        found = snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
         return snapshot_access.exports(conn, found.snapshot_id, hidden=bool(req.ctx.is_admin))
 
 
 def instance_export(req: Request) -> Any:
     """Show one place where a snapshot instance mounts."""
     with req.ctx.db.reader() as conn:
-        found = snapshot_instances.get(conn, req.params['snapshot_instance_id'])
+        found = snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
         return snapshot_access.export(conn, found.snapshot_id, req.params['snapshot_export_location_id'],
                                       hidden=bool(req.ctx.is_admin))

@@ -11,7 +11,7 @@ from manila_lite.db import snapshot_instances
 def index(req: Request) -> list[Any]:
     """List the instances of all snapshots."""
     with req.ctx.db.reader() as conn:
-        return snapshot_instances.list_instances(conn, req.query, req.page)
+        return snapshot_instances.list_instances(conn, req.ctx, req.query, req.page)
 
 
 def detail(req: Request) -> list[Any]:
@@ -22,7 +22,7 @@ def detail(req: Request) -> list[Any]:
 def show(req: Request) -> Any:
     """Show one instance."""
     with req.ctx.db.reader() as conn:
-        return snapshot_instances.get(conn, req.params['snapshot_instance_id'])
+        return snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
 
 
 def reset_status(req: Request) -> None:

@@ -4,73 +4,25 @@ call of the contract with each id, field and filter of it that can name somethin
 """
 
 import json
-import re
 
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS, fields
-from manila_lite.tests.functional import base, world
+from manila_lite.tests.functional import base, walking, world
+from manila_lite.tests.functional.walking import COMMON, FOR_OTHERS, MARK, known
 
-#: Parameters of paths that name nothing of a project.
-COMMON = {'key', 'alias', 'class_name'}
 #: Ids in bodies and queries that name nothing of this service: of Keystone, Neutron, a request, or kinds that are not served.
 ELSEWHERE = {'tenant_id', 'user_id', 'project_id', 'neutron_net_id', 'neutron_subnet_id', 'nova_net_id', 'segmentation_id',
              'request_id', 'action_id', 'detail_id', 'source_share_group_snapshot_member_id',
              'consistency_group_id', 'source_project_id', 'destination_project_id'}
-#: Calls for other projects than the owner's: who knows the key may make them, and who does not is told that.
-FOR_OTHERS = {'share_transfers.accept'}
 #: What some calls that name nothing answer, where that is not a list: no default is configured.
 SAID = {'share_group_types.default': (404,)}
 TRIED = (versions.MIN, 44, versions.MAX)
-UNKNOWN = '00000000-0000-4000-8000-000000000000'
-#: In every free text of the first project.
-MARK = 'whose-first-7f3a'
 #: Filters that ask for everybody's.
 EVERYBODY = ('all_tenants=1&', 'all_projects=true&', 'all_tenants=1&project_id=first&', 'project_id=first&', 'is_public=None&',
              'is_public=true&', 'is_soft_deleted=true&', 'sort_key=project_id&', 'limit=1000&offset=0&')
-_UUID = re.compile(r'[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}')
 
 
-def known(values, name):
-    """Return what the field of a body or a query would name in a world, or nothing."""
-    return values.get(name) or values.get(world.ALSO.get(name, ''))
-
-
-class Walk(base.ServiceTest):
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.owner = base.Api(cls.service.app, 'alice', 'first', 'member,reader')
-        cls.stranger = base.Api(cls.service.app, 'bob', 'second', 'member,reader')
-        cls.world = world.make(cls.service, cls.admin, cls.owner, MARK)
-        cls.own = world.make(cls.service, cls.admin, cls.stranger, 'whose-second')
-        cls.ids = {value for name, value in cls.world.items() if name not in COMMON | {'quota_project_id'}}
-
-    def ops(self, version=versions.MAX):
-        return [op for op in OPS if op.lives(version)]
-
-    def may(self, op):
-        """Say whether policy lets a member do this to something of the own project."""
-        return self.service.context('second', 'bob').can(op.policy)
-
-    def lists(self, version=versions.MAX):
-        return [op for op in self.ops(version) if op.method == 'GET' and not world.parameters(op) and self.may(op)]
-
-    def call(self, caller, op, version, values, body=None):
-        body = world.body(op, version, values) if body is None else body
-        return caller.call(op.method, op.path_at(version).format_map(values), body, version=versions.show(version),
-                           headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
-
-    def assert_nothing_of_the_first(self, document, what):
-        text = json.dumps(document)
-        self.assertEqual([], [ident for ident in {*self.ids, MARK} if ident in text], what)
-
-    def assert_as_if_unknown(self, ask, foreign, what):
-        """``ask(id)``: what is another's is answered as what does not exist, word for word. Returns the status."""
-        (status, document), (blank, nothing) = ask(foreign), ask(UNKNOWN)
-        told = [_UUID.sub('ID', json.dumps(said).replace(str(foreign), UNKNOWN)) for said in (document, nothing)]
-        self.assertEqual((blank, told[1]), (status, told[0]), what)
-        return status
+class Walk(walking.WalkTest):
 
     def test_everything_is_tried(self):
         """What the contract can name is there twice; a new noun needs a row in world.make."""
@@ -95,21 +47,10 @@ class Walk(base.ServiceTest):
                     self.assertEqual(refused if self.may(op) else 403, status, (op.name, versions.show(version), document))
         self.assertEqual(before, self.everything())
 
-    def everything(self):
-        """Return what the owner can read of the own world by id, which is all there (so the ids are right)."""
-        found = {}
-        for op in self.ops():
-            if op.method == 'GET' and set(world.parameters(op)) - COMMON and self.may(op):
-                status, document = self.call(self.owner, op, versions.MAX, self.world)
-                self.assertEqual(200, status, (op.name, document))
-                found[op.path] = document
-        return found
-
     def test_one_foreign_id_among_ones_own(self):
         """Each part of each path in turn names the first project's, the others the caller's own things."""
         for op in self.ops():
-            names = set(world.parameters(op)) - COMMON - {'quota_project_id'}
-            for name in names if self.may(op) and op.name not in FOR_OTHERS else ():
+            for name in walking.named(op) if self.may(op) and op.name not in FOR_OTHERS else ():
                 status = self.assert_as_if_unknown(
                     lambda ident, op=op, name=name: self.call(self.stranger, op, versions.MAX, {**self.own, name: ident}),
                     self.world[name], (op.name, name))

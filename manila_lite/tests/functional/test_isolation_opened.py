@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An operator's policy file lets members do what administrators may, and a project still finds nothing of another's."""
+
+from manila_lite.api import versions
+from manila_lite.db import models
+from manila_lite.tests.functional import walking, world
+
+#: What names nothing of a project: who may delete such a thing may delete each.
+_NOBODYS = {'qos_type_id'}
+
+
+class Opened(walking.WalkTest):
+    """Whatever is for administrators is for members, too."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.EXTRA = walking.opened(cls)
+        super().setUpClass()
+        cls.public = cls.owner.share(name='seen-by-all')['id']
+        cls.admin.ok('PUT', f'/shares/{cls.public}', {'share': {'is_public': True}})
+
+    def tried(self):
+        """Yield each call that a member may make now, and each parameter of its path that names something of a project."""
+        for op in self.ops():
+            for name in walking.named(op) - _NOBODYS if self.may(op) and op.name not in walking.FOR_OTHERS else ():
+                yield op, name
+
+    def test_calls_for_administrators_are_open(self):
+        """Else the others would try nothing."""
+        self.assertEqual([], [op.name for op in self.ops() if op.policy in walking.TO_OPEN and not self.may(op)])
+        self.assertGreater(len([name for op, name in self.tried() if op.policy in walking.TO_OPEN]), 40)
+
+    def test_what_another_project_has_is_not_there(self):
+        before = self.everything()
+        for op, name in self.tried():
+            def ask(ident, op=op, name=name):
+                return self.call(self.stranger, op, versions.MAX, {**self.own, name: ident})
+            refused = (400, 404) if 'type_id' in name else (404,)     # no spec that could be set is in a sample of a body
+            self.assertIn(self.assert_as_if_unknown(ask, self.world[name], (op.name, name)), refused, (op.name, name))
+        self.assertEqual(before, self.everything())
+
+    def test_of_a_public_share_no_more_is_there_than_readers_always_see(self):
+        for op, name in self.tried():
+            if name == 'share_id' and (op.method != 'GET' or op.policy in walking.CLOSED):
+                def ask(ident, op=op):
+                    return self.call(self.stranger, op, versions.MAX, {**self.own, 'share_id': ident})
+                self.assertEqual(404, self.assert_as_if_unknown(ask, self.public, op.name), op.name)
+        self.assertEqual('available', self.owner.ok('GET', f'/shares/{self.public}')['share']['status'])
+
+    def test_lists_have_nothing_of_another_project(self):
+        for op in self.lists():
+            status, document = self.call(self.stranger, op, versions.MAX, self.own)
+            self.assertIn(status, (200, 400, 404), (op.name, document))
+            self.assert_nothing_of_the_first(document, op.name, {self.world[name] for name in _NOBODYS} | {walking.MARK})
+            for field in op.query:
+                if ident := walking.known(self.world, field.name):
+                    status, document, _ = self.stranger.call('GET', f'{op.path}?{field.name}={ident}')
+                    rows = {name: value for name, value in (document or {}).items() if not name.endswith('_links')}
+                    if status == 200:
+                        self.assert_nothing_of_the_first(rows, (op.name, field.name))
+
+    def test_shares_of_another_project_are_not_found_by_their_server(self):
+        instances, server = models.share_instances, self.world['share_server_id']
+        with self.undone():
+            with self.service.services.db.writer() as conn:
+                conn.execute(instances.update().where(instances.c.share_id == self.world['share_id'])
+                             .values(share_server_id=server))
+            for caller, found in ((self.stranger, []), (self.owner, [self.world['share_id']])):
+                rows = caller.ok('GET', f'/shares?share_server_id={server}')['shares']
+                self.assertEqual(found, [row['id'] for row in rows])
+
+    def test_quotas_of_another_project_are_its_own(self):
+        for op in self.ops():
+            if 'quota_project_id' in world.parameters(op):
+                body = {'quota_set': {'shares': 7}} if op.method == 'PUT' else None
+                for project, allowed in (('first', False), ('second', True)):
+                    status, document = self.call(self.stranger, op, versions.MAX, {'quota_project_id': project}, body)
+                    self.assertEqual(allowed, status != 403, (op.name, project, document))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a page of a list begins tells nothing of another project: a marker of its is none, whatever the order of the rows."""
+
+from manila_lite.api import versions
+from manila_lite.tests.functional import walking
+
+_KEYS = ('created_at', 'id', 'name', 'host', 'project_id', 'share_id', 'status', 'size')
+
+
+class Pages(walking.WalkTest):
+
+    def listed(self, caller, op, query):
+        headers = {versions.EXPERIMENTAL_HEADER: 'true'}
+        return caller.call('GET', f'{op.path}?{query}', headers=headers)[:2]
+
+    def markers(self, op):
+        """Return ids of rows that the first project has in a list, but not the stranger."""
+        found = [self.listed(caller, op, '') for caller in (self.owner, self.stranger)]
+        theirs, mine = ({row['id'] for rows in (document or {}).values() if isinstance(rows, list)
+                         for row in rows if 'id' in row} if status == 200 else set() for status, document in found)
+        return sorted(theirs - mine)[:2]
+
+    def test_a_marker_of_another_project_is_none(self):
+        tried = set()
+        for op in self.lists():
+            for ident in self.markers(op) if any(field.name == 'marker' for field in op.query) else ():
+                for order in [f'sort_key={key}&sort_dir={way}' for key in _KEYS for way in ('asc', 'desc')]:
+                    blank = self.listed(self.stranger, op, f'{order}&marker={walking.UNKNOWN}')
+                    self.assertEqual(blank, self.listed(self.stranger, op, f'{order}&marker={ident}'), (op.name, order))
+                    tried.add(op.name)
+        self.assertGreater(len(tried), 15, tried)
