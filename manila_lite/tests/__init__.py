@@ -11,3 +11,11 @@ def load_tests(loader, tests, pattern):
     # Processes that tests start import this package too, and have no use for limits.
     from manila_lite.tests import limits
     return limits.discovered(loader, os.path.dirname(__file__), pattern)
+
+
+def _notes():
+    from manila_lite.tests import refusals
+    refusals.listen()
+
+
+_notes()

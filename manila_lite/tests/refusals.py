@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notes which lines of ``actions/`` refused something, and in which test.
+
+Where $MANILA_LITE_TEST_REFUSALS names a folder, each process that tests has a file there, with a line of JSON for each refusal
+that the API answered. ``tools/refusals.py`` reads them.
+"""
+
+import json
+import os
+import pathlib
+import sys
+import threading
+import traceback
+import unittest
+
+#: Names a folder for the notes.
+FOLDER = 'MANILA_LITE_TEST_REFUSALS'
+_ACTIONS = pathlib.Path(__file__).resolve().parents[1] / 'actions'
+_known = set()
+
+
+def listen():
+    """Refusals are noted from now on, if they are to be."""
+    if not os.environ.get(FOLDER):
+        return
+    # Who does not ask for notes loads nothing for them.
+    from manila_lite.api import faults
+    answer = faults.response
+
+    def noting(error, *more, **named):
+        made = answer(error, *more, **named)
+        note(error, made.status_int)
+        return made
+    faults.response = noting
+
+
+def note(error, status):
+    """What refused is noted, once for each test: the error went through these lines of ``actions/``."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = pathlib.Path(frame.f_code.co_filename)
+        if path.parent == _ACTIONS:
+            _write({'file': path.name, 'line': line, 'status': status, 'code': getattr(error, 'code', ''),
+                    'message': str(error), 'test': present_test()})
+
+
+def _write(said):
+    key = (said['file'], said['line'], said['status'], said['code'], said['test'])
+    if key not in _known:
+        _known.add(key)
+        with pathlib.Path(os.environ[FOLDER], str(os.getpid())).open('a') as notes:
+            notes.write(json.dumps(said) + '\n')
+
+
+def present_test():
+    """Return the name of the test that the main thread runs; '' if it runs none."""
+    frame = sys._current_frames().get(threading.main_thread().ident)
+    while frame:
+        found = frame.f_locals.get('self')
+        if isinstance(found, unittest.TestCase):
+            return found.id()
+        frame = frame.f_back
+    return ''
