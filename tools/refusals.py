@@ -3,9 +3,9 @@
 """Say which guards of manila_lite/actions/ refuse in no test: tools/refusals.py [--count] [--words] [DIRECTORY]
 
 A guard is an error that is raised, or a call that does nothing but refuse. DIRECTORY has the notes of tests that ran with
-MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py), and without that .stestr/refusals, where tools/test leaves
-them. --words names, too, the guards that no test knows by status and words. --count only says how many there are. Exit code 1 if
-a guard was not reached.
+MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py); without it, .stestr/refusals is looked at, where tools/test
+leaves them. --words names, too, the guards that no test knows by status and words. --count only says how many were not reached.
+Exit code 1 if one was not.
 """
 
 import argparse
