@@ -129,9 +129,11 @@ def _python_knows(note: dict, path: pathlib.Path, name: str) -> bool:
 
 @functools.cache
 def _constants(path: pathlib.Path, name: str) -> tuple[set[int], set[str]]:
-    """Return numbers and texts in a test, and in the tables of its module that it names."""
+    """Return numbers and texts in a test, in the methods that it calls, and in the tables of its module that it names."""
     tree = ast.parse(path.read_text())
     test: list[ast.AST] = [node for node in _functions(tree) if node.name == name]
+    called = {node.attr for part in test for node in ast.walk(part) if isinstance(node, ast.Attribute)}
+    test += [node for node in _functions(tree) if node.name in called]
     used = {node.id for part in test for node in ast.walk(part) if isinstance(node, ast.Name)}
     tables = [node for node in tree.body if isinstance(node, ast.Assign)
               and used & {target.id for target in node.targets if isinstance(target, ast.Name)}]

@@ -35,12 +35,15 @@ def listen():
 
 
 def note(error, status):
-    """What refused is noted, once for each test: the error went through these lines of ``actions/``."""
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        path = pathlib.Path(frame.f_code.co_filename)
-        if path.parent == _ACTIONS:
-            _write({'file': path.name, 'line': line, 'status': status, 'code': getattr(error, 'code', ''),
-                    'message': str(error), 'test': present_test()})
+    """What refused is noted, once for each test: these lines of ``actions/`` the error went through, and what it was made of."""
+    source = error
+    while source is not None:
+        for frame, line in traceback.walk_tb(source.__traceback__):
+            path = pathlib.Path(frame.f_code.co_filename)
+            if path.parent == _ACTIONS:
+                _write({'file': path.name, 'line': line, 'status': status, 'code': getattr(error, 'code', ''),
+                        'message': str(error), 'test': present_test()})
+        source = source.__context__
 
 
 def _write(said):

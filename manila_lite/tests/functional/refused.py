@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """For tests of what is refused: rows in whatever status it takes, with nobody there who would work on them."""
 
+import datetime
+
+from oslo_utils import timeutils, uuidutils
+
 from manila_lite.api import versions
 from manila_lite.db import models
 from manila_lite.tests.factories import backups
 from manila_lite.tests.functional import base
 
 _EXPERIMENTAL = {versions.EXPERIMENTAL_HEADER: 'true'}
+_ALIKE = ('share_id', 'share_type_id', 'share_network_id', 'host', 'access_rules_status')
 HOST = 'test@alpha#pool1'
 NOWHERE = '00000000-0000-4000-8000-000000000000'
 
@@ -77,13 +82,40 @@ class Refusing(base.ServiceTest):
         specs = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True', **specs}
         return self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})['share_type']['id']
 
-    def refused(self, answer, status, code, *words):
-        """The answer says no with this status, this code and these words."""
-        found, document, _ = answer
+    def insert(self, table, **values):
+        """Return the id of a new row."""
+        values = {'id': uuidutils.generate_uuid(), **values}
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.insert(), [values])
+        return values['id']
+
+    def aside(self, share, **values):
+        """Return the id of a second instance of the share: a replica, or what a migration made or left."""
+        with self.service.services.db.reader() as conn:
+            row = conn.execute(models.share_instances.select().where(models.share_instances.c.share_id == share)).mappings().one()
+        return self.insert(models.share_instances, **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values},
+                           is_aside=True)
+
+    def moving(self, share):
+        """The share is on its way to another backend."""
+        self.insert(models.operations, kind='share.migrate', resource_type='share', resource_id=share, topic='scheduler',
+                    lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
+
+    def long_ago(self):
+        """Return a time before anything was made."""
+        return timeutils.utcnow() - datetime.timedelta(days=1)
+
+    def option(self, name, value, group=None):
+        """The option has this value until the test ends."""
+        self.service.conf.set_override(name, value, group)
+        self.addCleanup(self.service.conf.clear_override, name, group)
+
+    def no(self, status, code, words, path, body=None, caller=None, method=None):
+        """The request (with a body a POST, else a DELETE) is refused with this status, this code and these words."""
+        found, document, _ = (caller or self.user).call(method or ('POST' if body else 'DELETE'), path, body)
         fault = next(iter(document.values())) if found >= 400 and document else {}
         self.assertEqual((status, code), (found, fault.get('reason')), document)
-        for word in words:
-            self.assertIn(word, fault['message'])
+        self.assertIn(words, fault['message'])
 
     def wrong(self, caller, calls, ids, statuses, put):
         """Return what is not refused as it must be, when each call is made in each status that it does not start from.
