@@ -35,7 +35,7 @@ def listen():
 
 
 def note(error, status):
-    """What refused is noted, once for each test: these lines of ``actions/`` the error went through, and what it was made of."""
+    """It is noted, once for each test, which lines of ``actions/`` the error went through, and those that it was made of."""
     source = error
     while source is not None:
         for frame, line in traceback.walk_tb(source.__traceback__):

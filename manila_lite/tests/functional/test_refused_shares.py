@@ -35,7 +35,8 @@ class Making(refused.Refusing):
         self.share_no('share_type: none was given, and no default share type is configured.')
 
     def test_a_type_says_how_small_and_large_its_shares_are(self):
-        sizes = {'provisioning:min_share_size': '2', 'provisioning:max_share_size': '3', 'provisioning:max_share_extend_size': '4'}
+        sizes = {'provisioning:min_share_size': '2', 'provisioning:max_share_size': '3',
+                 'provisioning:max_share_extend_size': '4'}
         self.type('sized', **sizes)
         self.share_no('size: 1 GiB is less than the 2 GiB that share type sized starts at.', share_type='sized', size=1)
         self.share_no('size: 4 GiB is more than the 3 GiB that share type sized allows.', share_type='sized', size=4)
@@ -86,7 +87,8 @@ class Making(refused.Refusing):
         self.share_no('size: 2 GiB is less than the 3 GiB of the snapshot.', snapshot_id=snapshot)
         self.share_no('share_proto: the snapshot is of a NFS share.', snapshot_id=snapshot, share_proto='CIFS', size=3)
         self.put(models.shares, share, create_share_from_snapshot_support=False)
-        self.share_no(f'snapshot_id: the share type of share {share} does not make shares from snapshots.', snapshot_id=snapshot)
+        self.share_no(f'snapshot_id: the share type of share {share} does not make shares from snapshots.',
+                      snapshot_id=snapshot)
 
     def test_what_is_made_of_a_snapshot_is_in_its_share_network(self):
         self.type('beside', driver_handles_share_servers='True', create_share_from_snapshot_support='True')

@@ -85,10 +85,12 @@ class Going(refused.Refusing):
         group, share = self.grouped()
         other = self.share()
         self.no(400, 'invalid_input', f'share {share} is in share group {group}; give its id', f'/shares/{share}')
-        self.no(400, 'invalid_input', f'share {other} is not in share group {group}.', f'/shares/{other}?share_group_id={group}')
+        self.no(400, 'invalid_input', f'share {other} is not in share group {group}.',
+                f'/shares/{other}?share_group_id={group}')
         self.goes_not(share, 403, 'share_in_group', f'Share {share} is a member of share group {group}.', _ACTIONS[1:2])
         self.given_not(share, 400, 'share_not_transferable', f'it is a member of share group {group}.')
-        self.no(409, 'share_group_has_shares', f'Share group {group} has 1 shares; delete them first.', f'/share-groups/{group}')
+        self.no(409, 'share_group_has_shares', f'Share group {group} has 1 shares; delete them first.',
+                f'/share-groups/{group}')
 
     def test_a_share_that_left_something_behind_when_it_was_moved(self):
         share = self.share()
@@ -101,7 +103,8 @@ class Going(refused.Refusing):
         lock = self.lock(self.user, share)
         for way, verb in zip(_ACTIONS, ('be deleted', 'be soft deleted', 'be unmanaged'), strict=True):
             self.goes_not(share, 403, 'share_locked', f'Share {share} cannot {verb} while it is locked: {lock} (by user)', (way,))
-        self.no(403, 'share_locked', f'Share {share} cannot be deleted while it is locked: {lock} (by user)', f'/shares/{share}')
+        self.no(403, 'share_locked', f'Share {share} cannot be deleted while it is locked: {lock} (by user)',
+                f'/shares/{share}')
 
     def test_a_share_with_a_rule_that_somebody_else_locked(self):
         share = self.share()
@@ -174,7 +177,8 @@ class InTheBin(refused.Refusing):
         self.never(f'/share-replicas/{replica}/action', {'promote': None})
 
     def test_it_is_not_locked_any_more(self):
-        self.no(409, 'too_late_to_lock', f'Share {self.ident} is in the recycle bin: it is too late to lock it', '/resource-locks',
+        self.no(409, 'too_late_to_lock', f'Share {self.ident} is in the recycle bin: it is too late to lock it',
+                '/resource-locks',
                 {'resource_lock': {'resource_id': self.ident, 'resource_type': 'share'}})
 
     def test_it_is_too_late_to_restore_one_that_is_being_deleted(self):
