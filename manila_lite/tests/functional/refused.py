@@ -91,9 +91,10 @@ class Refusing(base.ServiceTest):
 
     def aside(self, share, **values):
         """Return the id of a second instance of the share: a replica, or what a migration made or left."""
+        table = models.share_instances
         with self.service.services.db.reader() as conn:
-            row = conn.execute(models.share_instances.select().where(models.share_instances.c.share_id == share)).mappings().one()
-        return self.insert(models.share_instances, **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values},
+            row = conn.execute(table.select().where(table.c.share_id == share)).mappings().one()
+        return self.insert(table, **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values},
                            is_aside=True)
 
     def moving(self, share):

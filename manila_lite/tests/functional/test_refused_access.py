@@ -103,7 +103,8 @@ class Locks(refused.Refusing):
     def test_a_locked_rule_is_denied_by_who_says_so_and_may_lift_it(self):
         rule = self.rule(self.ident)
         lock = self.lock(rule, 'access_rule')
-        self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be denied: it is locked by {lock} (by user). Deny it with',
+        self.no(403, 'access_rule_locked',
+                f'Access rule {rule} cannot be denied: it is locked by {lock} (by user). Deny it with',
                 self.path, {'deny_access': {'access_id': rule}})
 
     def test_a_rule_that_an_administrator_locked_is_neither_denied_nor_changed(self):

@@ -152,7 +152,8 @@ class Resizing(refused.Refusing):
         self.put(models.snapshots, first, created_at=self.long_ago())
         self.revert_no(share, first, 400, 'invalid_input', f'only the latest snapshot of share {share} can be reverted to.')
         self.put(models.shares, share, revert_to_snapshot_support=False)
-        self.revert_no(share, latest, 400, 'invalid_input', f'Share {share} cannot be reverted: its share type does not say so.')
+        self.revert_no(share, latest, 400, 'invalid_input',
+                       f'Share {share} cannot be reverted: its share type does not say so.')
 
     def test_a_share_that_somebody_relies_on_is_not_overwritten(self):
         share = self.share()

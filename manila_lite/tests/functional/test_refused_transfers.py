@@ -61,7 +61,8 @@ class Offered(refused.Refusing):
         for name, limit, asked in (('shares', 0, 1), ('gigabytes', 2, 3), ('per_share_gigabytes', 2, 3), ('snapshots', 1, 2),
                                    ('snapshot_gigabytes', 5, 6), ('share_replicas', 0, 1), ('replica_gigabytes', 2, 3)):
             self.admin.ok('PUT', '/quota-sets/taker', {'quota_set': {name: limit}})
-            self.taken_not(offer, 413, f'over_quota_{name}', f'Quota exceeded for {name}: asked for {asked}, 0 of {limit} in use')
+            self.taken_not(offer, 413, f'over_quota_{name}',
+                           f'Quota exceeded for {name}: asked for {asked}, 0 of {limit} in use')
             self.admin.ok('DELETE', '/quota-sets/taker')
         self.admin.ok('PUT', '/quota-sets/taker', {'quota_set': {'snapshot_gigabytes': 6, 'gigabytes': 3}})
         self.taker.call('POST', f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}})

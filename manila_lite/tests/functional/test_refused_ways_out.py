@@ -26,7 +26,8 @@ class Going(refused.Refusing):
         """Return a group and a share in it."""
         types = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']
-        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': types['id']}})['share_group']['id']
+        group = self.user.ok('POST', '/share-groups', {'share_group': {
+            'share_group_type_id': types['id']}})['share_group']['id']
         self.put(models.share_groups, group, status='available', host=refused.HOST)
         return group, self.share(share_group_id=group)
 
@@ -102,7 +103,8 @@ class Going(refused.Refusing):
         share = self.share()
         lock = self.lock(self.user, share)
         for way, verb in zip(_ACTIONS, ('be deleted', 'be soft deleted', 'be unmanaged'), strict=True):
-            self.goes_not(share, 403, 'share_locked', f'Share {share} cannot {verb} while it is locked: {lock} (by user)', (way,))
+            self.goes_not(share, 403, 'share_locked',
+                          f'Share {share} cannot {verb} while it is locked: {lock} (by user)', (way,))
         self.no(403, 'share_locked', f'Share {share} cannot be deleted while it is locked: {lock} (by user)',
                 f'/shares/{share}')
 
@@ -112,7 +114,8 @@ class Going(refused.Refusing):
         lock = self.lock(self.admin, rule, 'access_rule')
         self.no(403, 'share_locked', f'Share {share} cannot be deleted while its access rule {rule} is locked by {lock}',
                 f'/shares/{share}')
-        self.given_not(share, 403, 'share_locked', f'Share {share} cannot be transferred: it, or an access rule of it, is locked')
+        self.given_not(share, 403, 'share_locked',
+                       f'Share {share} cannot be transferred: it, or an access rule of it, is locked')
 
     def lock(self, caller, ident, kind='share'):
         """Return the id of a lock of the caller's."""

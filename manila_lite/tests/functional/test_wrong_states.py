@@ -90,12 +90,12 @@ class Shares(refused.Refusing):
 
 _OF_SNAPSHOT = '/snapshots/{snapshot}/action'
 _SNAPSHOT_IS = 'The snapshot is {status}; to '
+_MOVING = {'migrating', 'server_migrating'}
 _SNAPSHOTS = {
     'delete': ('/snapshots/{snapshot}', None, 'available error error_deleting', 403, 'wrong_state',
                f'{_SNAPSHOT_IS}delete it, it must be available or error or error_deleting'),
-    'force_delete': (_OF_SNAPSHOT, {'force_delete': None},
-                     ' '.join(states.SNAPSHOT.statuses - {'migrating',
-                                                          'server_migrating'}), 403, 'wrong_state', f'{_SNAPSHOT_IS}force delete it, it must be'),
+    'force_delete': (_OF_SNAPSHOT, {'force_delete': None}, ' '.join(states.SNAPSHOT.statuses - _MOVING), 403, 'wrong_state',
+                     f'{_SNAPSHOT_IS}force delete it, it must be'),
     'unmanage': (_OF_SNAPSHOT, {'unmanage': None}, 'available error error_deleting manage_error unmanage_error', 403,
                  'wrong_state',
                  f'{_SNAPSHOT_IS}unmanage it, it must be'),
