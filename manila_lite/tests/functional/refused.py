@@ -106,6 +106,10 @@ class Refusing(base.ServiceTest):
         """Return a time before anything was made."""
         return timeutils.utcnow() - datetime.timedelta(days=1)
 
+    def now(self):
+        """Return the time."""
+        return timeutils.utcnow()
+
     def option(self, name, value, group=None):
         """The option has this value until the test ends."""
         self.service.conf.set_override(name, value, group)
