@@ -75,7 +75,8 @@ class Replicas(refused.Refusing):
         replica = self.aside(self.ident, replica_state='out_of_sync')
         for state in ('out_of_sync', 'error'):
             self.put(models.share_instances, replica, replica_state=state)
-            self.act(replica, 403, 'replica_not_in_sync', f'Replica {replica} is {state}: only administrators promote it', 'promote')
+            self.act(replica, 403, 'replica_not_in_sync',
+                     f'Replica {replica} is {state}: only administrators promote it', 'promote')
 
     def test_the_active_one_goes_with_the_share(self):
         [active] = [row['id'] for row in self.user.ok('GET', f'/share-replicas?share_id={self.ident}')['share_replicas']]

@@ -8,7 +8,7 @@ _SPECS = {'driver_handles_share_servers': 'False'}
 _WRONG = (
     ('snapshot_support', 'perhaps', "extra_specs.snapshot_support: must be True or False, not 'perhaps'."),
     ('availability_zones', 'here,,there', 'extra_specs.availability_zones: must be names of zones separated by commas, not'),
-    ('provisioning:min_share_size', '0', "extra_specs.provisioning:min_share_size: must be a size in GiB, at least 1, not '0'."),
+    ('provisioning:min_share_size', '0', 'extra_specs.provisioning:min_share_size: must be a size in GiB, at least 1, not'),
     ('provisioning:max_share_size', '2147483648', 'extra_specs.provisioning:max_share_size: must be a size in GiB, at least 1'),
     ('replication_type', 'sometimes', "extra_specs.replication_type: must be one of writable, readable, dr, not 'sometimes'."),
     ('encryption_support', 'pool', "extra_specs.encryption_support: must be one of share, share_server, not 'pool'."),
