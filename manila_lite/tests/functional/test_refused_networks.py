@@ -68,7 +68,8 @@ class Networks(refused.Refusing):
         self.act(self.network, 403, 'servers_in_use', 'is used by share servers; no security service can be removed.',
                  remove_security_service={'security_service_id': self.service_id})
         self.act(self.network, 403, 'servers_in_use', 'is used by share servers; no security service can be added.',
-                 self.caller(self.project, version='2.62'), add_security_service={'security_service_id': self.security('kerberos')})
+                 self.caller(self.project, version='2.62'),
+                 add_security_service={'security_service_id': self.security('kerberos')})
 
     def test_a_server_that_does_not_go_by_itself_keeps_its_network(self):
         [other] = [row['id'] for row in self.user.ok('GET', f'{self.path}/subnets')['share_network_subnets']

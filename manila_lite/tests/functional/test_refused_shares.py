@@ -102,6 +102,28 @@ class Making(refused.Refusing):
         many = ','.join(f'{number:08d}-0000-4000-8000-000000000000' for number in range(40))
         self.share_no('scheduler_hints.same_host: names too many shares.', scheduler_hints={'same_host': many})
 
+    def test_a_key_is_for_types_that_encrypt(self):
+        self.type('safe', encryption_support='share', create_share_from_snapshot_support='True')
+        self.type('safer', encryption_support='share_server')
+        key, words = {'encryption_key_ref': refused.NOWHERE}, 'encryption_key_ref: share type '
+        self.share_no(f'{words}default does not encrypt (encryption_support).', 400, 'encryption_not_supported', **key)
+        self.share_no(f'{words}safer encrypts share servers, and makes none.', 400, 'encryption_not_supported',
+                      share_type='safer',
+                      **key)
+        snapshot = self.snapshot(self.share(share_type='safe'))
+        self.share_no('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none', 400,
+                      'encryption_key_differs', share_type='safe', snapshot_id=snapshot, **key)
+
+    def test_a_mount_point_is_for_types_that_say_so_and_not_too_long_and_nobody_elses(self):
+        self.type('at a place', mount_point_name_support='True')
+        self.share_no('mount_point_name: shares of type default cannot be given one', 400, 'mount_point_name_not_supported',
+                      mount_point_name='here')
+        self.share_no('has more than 255 characters.', share_type='at a place', mount_point_name='x' * 255)
+        self.share(share_type='at a place', mount_point_name='here')
+        self.share_no('mount_point_name: another share has the name p_here; choose another one.', 409,
+                      'mount_point_name_exists',
+                      share_type='at a place', mount_point_name='here')
+
     def test_a_size_is_given(self):
         self.no(400, 'invalid_input', 'size: missing; give the size in GiB.', '/shares', {'share': {'share_proto': 'NFS'}})
         self.share_no('share_proto: GLUSTERFS is not enabled; NFS, CIFS is.', share_proto='GLUSTERFS')

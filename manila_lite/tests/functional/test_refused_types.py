@@ -54,6 +54,29 @@ class Types(refused.Refusing):
                 self.admin, 'PUT')
 
 
+    def test_a_type_is_changed_to_something(self):
+        kind = self.type('unchanged')
+        self.no(400, 'invalid_input', 'share_type: give a name, a description or share_type_access:is_public.',
+                f'/types/{kind}',
+                {'share_type': {}}, self.admin, 'PUT')
+        self.no(403, 'forbidden', 'extra_specs.driver_handles_share_servers: every share type has it; it cannot be deleted.',
+                f'/types/{kind}/extra_specs/driver_handles_share_servers', caller=self.admin)
+
+    def test_a_public_type_has_no_list_of_projects(self):
+        kind = self.type('for all')
+        self.no(404, 'share_type_access_not_found', f'Share type {kind} is public; it has no list of projects.',
+                f'/types/{kind}/share_type_access', caller=self.admin, method='GET')
+        for action in ('addProjectAccess', 'removeProjectAccess'):
+            self.no(409, 'share_type_is_public', f'Share type {kind} is public: every project has access to it.',
+                    f'/types/{kind}/action', {action: {'project': 'p'}}, self.admin)
+
+    def test_pools_are_found_by_patterns_and_types_that_there_are(self):
+        for query, code, words in (('host=(', 'invalid_input', "host: '(' is not a regular expression"),
+                                   ('share_type=nonesuch', 'share_type_not_found',
+                                    'share_type: Share type nonesuch could not')):
+            self.no(400, code, words, f'/scheduler-stats/pools?{query}', caller=self.admin, method='GET')
+
+
 class Quotas(refused.Refusing):
     """Limits that are not set."""
 
