@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """For tests of what is refused: rows in whatever status it takes, with nobody there who would work on them."""
 
+import contextlib
 import datetime
+import re
+import threading
 
 from oslo_utils import timeutils, uuidutils
+from sqlalchemy import event
 
 from manila_lite.api import versions
 from manila_lite.db import models
@@ -114,6 +118,27 @@ class Refusing(base.ServiceTest):
         """The option has this value until the test ends."""
         self.service.conf.set_override(name, value, group)
         self.addCleanup(self.service.conf.clear_override, name, group)
+
+    @contextlib.contextmanager
+    def meanwhile(self, when, change, *, every=False):
+        """Somebody else's ``change`` comes just before the first statement (``every``: each) that looks like ``when``.
+
+        It comes in the request's own transaction, and is taken back with it.
+        """
+        came = []
+
+        def before(conn, cursor, text, *more):
+            mine = threading.current_thread() is threading.main_thread() and re.search(when, text, re.DOTALL)
+            if mine and (every or not came):
+                came.append(text)
+                conn.execute(change)
+        engine = self.service.services.db.engine
+        event.listen(engine, 'before_cursor_execute', before)
+        try:
+            yield
+        finally:
+            event.remove(engine, 'before_cursor_execute', before)
+        self.assertNotEqual([], came, 'it never came')
 
     def no(self, status, code, words, path, body=None, caller=None, method=None):
         """The request (with a body a POST, else a DELETE) is refused with this status, this code and these words."""
