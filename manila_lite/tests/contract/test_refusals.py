@@ -44,7 +44,8 @@ class RefusalsTest(testtools.TestCase):
                     for line in path.read_text().splitlines())
         named = [line for line in lines if ': raise ' in line]
         self.assertTrue(count - explained <= len(named) <= count, (count, len(named)))
-        self.assertRegex(lines[-1], r'^[0-9]+ of [0-9]+ guards of actions/ have no refusal in a test; tools/refusals.py names them$')
+        self.assertRegex(lines[-1],
+                         '^[0-9]+ of [0-9]+ guards of actions/ have no refusal in a test; tools/refusals.py names them')
 
     def test_what_a_test_reached_is_not_named_and_counts_no_more(self):
         _, before = self.told()
@@ -61,8 +62,10 @@ class RefusalsTest(testtools.TestCase):
 
     def test_a_test_that_names_neither_status_nor_words_is_told(self):
         place = self.note("raise errors.Forbidden(f'Share {ident} has {count} backups")
-        self.assertIn('no test names status and words', next(line for line in self.told('--words')[1] if line.startswith(place)))
-        self.note("raise errors.Forbidden(f'Share {ident} has {count} backups", message='Share y has 1 backups; delete them first.',
+        [said] = [line for line in self.told('--words')[1] if line.startswith(place)]
+        self.assertIn('no test names status and words', said)
+        self.note("raise errors.Forbidden(f'Share {ident} has {count} backups",
+                  message='Share y has 1 backups; delete them first.',
                   test='manila_lite.tests.functional.test_refused_ways_out.Going.test_a_share_with_backups')
         self.assertFalse([line for line in self.told('--words')[1] if line.startswith(place)])
 
@@ -82,8 +85,8 @@ class NotesTest(testtools.TestCase):
         folder = self.useFixture(fixtures.TempDir()).path
         self.useFixture(fixtures.EnvironmentVariable('MANILA_LITE_TEST_REFUSALS', folder))
         name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_another_key_will_not_do'
-        subprocess.run([sys.executable, '-m', 'testtools.run', name], stdin=subprocess.DEVNULL, capture_output=True, timeout=300,
-                       check=True, cwd=ROOT)
+        subprocess.run([sys.executable, '-m', 'testtools.run', name], stdin=subprocess.DEVNULL, capture_output=True,
+                       timeout=300, check=True, cwd=ROOT)
         notes = [json.loads(line) for path in pathlib.Path(folder).iterdir() for line in path.read_text().splitlines()]
         self.assertIn(('share_transfers.py', 400, 'wrong_auth_key', name),
                       [(note['file'], note['status'], note['code'], note['test']) for note in notes])

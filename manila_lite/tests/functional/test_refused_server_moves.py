@@ -103,3 +103,11 @@ class Servers(refused_moves.Moving):
             self.no(409, 'wrong_state', f'The share server is active; {words}', f'/share-servers/{server}/action',
                     {'migration_complete': None}, self.admin)
             self.put(models.share_servers, server, status='error')
+
+    def test_there_is_nothing_to_go_on_with(self):
+        _, _, server = self.served()
+        for action in ('migration_complete', 'migration_get_progress'):
+            self.no(400, 'not_migrating', f'Share server {server} is not being migrated.', f'/share-servers/{server}/action',
+                    {action: None}, self.admin)
+        self.no(404, 'share_server_not_found', f'Share server {refused.NOWHERE} could not be found.',
+                f'/share-servers/{refused.NOWHERE}/action', {'migration_get_progress': None}, self.admin)
