@@ -189,6 +189,8 @@ def main() -> int:
     parser.add_argument('--words', action='store_true')
     parser.add_argument('folder', nargs='?', type=pathlib.Path, default=ROOT / '.stestr' / 'refusals', metavar='DIRECTORY')
     asked = parser.parse_args()
+    if not asked.folder.is_dir():
+        parser.error(f'{asked.folder} is no directory; run tools/test, or see above')
     everything = list(guards())
     silent, dumb, wrong = sort(everything, notes(asked.folder))
     if not asked.count:
