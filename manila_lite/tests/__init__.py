@@ -11,3 +11,13 @@ def load_tests(loader, tests, pattern):
     # Processes that tests start import this package too, and have no use for limits.
     from manila_lite.tests import limits
     return limits.discovered(loader, os.path.dirname(__file__), pattern)
+
+
+def _take_notes():
+    """What is refused is noted, where it is to be. See ``refusals``."""
+    if os.environ.get('MANILA_LITE_TEST_REFUSALS'):
+        from manila_lite.tests import refusals
+        refusals.listen()
+
+
+_take_notes()

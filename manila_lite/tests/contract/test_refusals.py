@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/refusals.py knows every guard, and says which of them refused in no test."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+import testtools
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TOOL = ROOT / 'tools' / 'refusals.py'
+ACTIONS = ROOT / 'manila_lite' / 'actions'
+
+
+class RefusalsTest(testtools.TestCase):
+    """Notes of tests that never ran."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def told(self, *words):
+        """Return the exit code and the lines that the tool writes."""
+        done = subprocess.run([sys.executable, str(TOOL), *words, str(self.folder)], stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, timeout=120, check=False)
+        self.assertEqual('', done.stderr)
+        return done.returncode, done.stdout.splitlines()
+
+    def note(self, words, file='share_bin.py', test='a.b.c', status=403, code='share_has_backups', message='x'):
+        """A test reached the line with these words."""
+        line = next(number for number, text in enumerate((ACTIONS / file).read_text().splitlines(), 1) if words in text)
+        with (self.folder / 'notes').open('a') as stream:
+            stream.write(json.dumps({'file': file, 'line': line, 'status': status, 'code': code, 'message': message,
+                                     'test': test}) + '\n')
+        return f'manila_lite/actions/{file}:{line}: '
+
+    def test_without_notes_each_error_that_is_raised_is_named(self):
+        code, lines = self.told()
+        self.assertEqual(1, code)
+        explained = 4
+        count = sum(line.strip().startswith('raise ') and line.strip() != 'raise' for path in ACTIONS.glob('*.py')
+                    for line in path.read_text().splitlines())
+        named = [line for line in lines if ': raise ' in line]
+        self.assertTrue(count - explained <= len(named) <= count, (count, len(named)))
+        self.assertRegex(lines[-1],
+                         '^[0-9]+ of [0-9]+ guards of actions/ have no refusal in a test; tools/refusals.py names them')
+
+    def test_what_a_test_reached_is_not_named_and_counts_no_more(self):
+        _, before = self.told()
+        place = self.note("raise errors.Forbidden(f'Share {ident} has {count} backups")
+        code, after = self.told()
+        self.assertEqual(1, code)
+        self.assertEqual([place], [f'{line.rpartition(": raise")[0]}: ' for line in before[:-1] if line not in after])
+        self.assertEqual(int(before[-1].split()[0]) - 1, int(after[-1].split()[0]))
+
+    def test_a_call_that_only_refuses_is_a_guard(self):
+        place = self.note('    must_have_no_backups(conn, share.id)')
+        self.assertFalse([line for line in self.told()[1] if line.startswith(place)])
+        self.assertTrue([line for line in self.told()[1] if 'transitions.begin(conn, states.SHARE, verb' in line])
+
+    def test_a_test_that_names_neither_status_nor_words_is_told(self):
+        place = self.note("raise errors.Forbidden(f'Share {ident} has {count} backups")
+        [said] = [line for line in self.told('--words')[1] if line.startswith(place)]
+        self.assertIn('no test names status and words', said)
+        self.note("raise errors.Forbidden(f'Share {ident} has {count} backups",
+                  message='Share y has 1 backups; delete them first.',
+                  test='manila_lite.tests.functional.test_refused_ways_out.Going.test_a_share_with_backups')
+        self.assertFalse([line for line in self.told('--words')[1] if line.startswith(place)])
+
+    def test_what_is_explained_is_not_reached(self):
+        place = self.note("raise errors.WrongState(f'Share {ident} was restored.')", 'shares.py')
+        self.assertIn('take it out of EXPLAINED', next(line for line in self.told()[1] if line.startswith(place)))
+
+    def test_the_count_alone(self):
+        code, lines = self.told('--count')
+        self.assertEqual((1, 1), (code, len(lines)))
+
+
+class NotesTest(testtools.TestCase):
+    """A test that is refused something leaves a note."""
+
+    def test_a_note_names_the_test_the_line_and_the_answer(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(fixtures.EnvironmentVariable('MANILA_LITE_TEST_REFUSALS', folder))
+        name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_another_key_will_not_do'
+        subprocess.run([sys.executable, '-m', 'testtools.run', name], stdin=subprocess.DEVNULL, capture_output=True,
+                       timeout=300, check=True, cwd=ROOT)
+        notes = [json.loads(line) for path in pathlib.Path(folder).iterdir() for line in path.read_text().splitlines()]
+        self.assertIn(('share_transfers.py', 400, 'wrong_auth_key', name),
+                      [(note['file'], note['status'], note['code'], note['test']) for note in notes])

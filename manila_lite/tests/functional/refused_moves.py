@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For tests of what is not moved to another backend."""
+
+from oslo_utils import timeutils
+
+from manila_lite.db import models
+from manila_lite.db import services as service_rows
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import refused
+
+TO = 'test@beta#pool1'
+WANTED = {'host': TO, 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True}
+
+
+class Moving(refused.Refusing):
+    """Two backends that seem to be there for as long as it takes; nobody answers for them."""
+
+    EXTRA = 'service_down_time = 86400\n[api]\nmigration_check_timeout = 1\n'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with cls.service.services.db.writer() as conn:
+            cls.zones = {name: service_rows.zone_id(conn, name, create=True) for name in ('here', 'there')}
+            conn.execute(models.services.insert(), [
+                {'host': host, 'binary': 'manila-share', 'topic': 'share', 'heartbeat_at': timeutils.utcnow(),
+                 'availability_zone_id': cls.zones['here']} for host in ('test@alpha', 'test@beta')])
+
+    def setUp(self):
+        super().setUp()
+        self.backend_is(disabled=False, heartbeat_at=timeutils.utcnow(), availability_zone_id=self.zones['here'])
+
+    def backend_is(self, **values):
+        table = models.services
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.update().where(table.c.host == 'test@beta').values(**values))
+
+    def network(self, project='p'):
+        """Return the id of a network, with two subnets here, and of a server in it."""
+        with self.service.services.db.writer() as conn:
+            [(network, *_, server)] = networks.make(conn, 1, project=project, zone_id=self.zones['here'])
+        return network, server
+
+    def served(self, **values):
+        """Return the ids of a share, of its network and of its server."""
+        self.kind = self.type(self.getUniqueString(), driver_handles_share_servers='True')
+        network, server = self.network()
+        share = self.share(share_type=self.kind, share_network_id=network)
+        self.share_is(share, share_server_id=server, **values)
+        return share, network, server
+
+    def broken_off(self, ident, kind, target):
+        """The cut-over of a migration failed."""
+        self.insert(models.operations, kind=kind, resource_type='x', resource_id=ident, topic='scheduler', lane='work',
+                    state='failed', data={'cut': True, 'target': target}, next_run_at=timeutils.utcnow())

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules and locks that are refused, each with its code and its reason."""
+
+from manila_lite.db import models
+from manila_lite.tests.functional import refused
+
+#: To whom nobody can give access: type, text, and what is wrong with it.
+_NOBODY = (
+    ('ip', '10.0.0.0/24/8', 'it must be one address, such as 10.0.0.1 or fd00::1, or one network, such as 10.0.0.0/24'),
+    ('ip', '10.0.0.0/0.0.0.255', '0.0.0.255 is not a netmask'),
+    ('ip', '::ffff:10.0.0.1', 'IPv4 addresses are written as such, and not within IPv6'),
+    ('ip', '10.0.0.1/24', 'has host bits set'),
+    ('user', 'ann\x07e', 'is not a user or group name: it holds a control character.'),
+    ('user', 'ann|e', 'is not a user or group name: it holds |.'),
+    ('user', '. . .', 'is not a user or group name: it consists of periods and spaces.'),
+    ('user', 'ann', 'is not a user or group name: it must have 4 to 255 characters.'),
+    ('user', 'anne ', 'is not a user or group name: it begins or ends with a space.'),
+    ('cert', 'x' * 65, 'is not a common name of a certificate: it must have 1 to 64 characters.'),
+    ('cert', 'ann"e', 'is not a common name of a certificate: it holds ".'),
+    ('cephx', 'ann\u00e9', 'is not a Ceph id: it must be printable ASCII characters.'),
+    ('cephx', 'ann\\e', 'is not a Ceph id: it holds \\.'),
+    ('cephx', 'client.anne', 'is not a Ceph id: it holds a period.'),
+)
+
+
+class Rules(refused.Refusing):
+    """Rules that do not come, change or go."""
+
+    def setUp(self):
+        super().setUp()
+        self.ident = self.share()
+        self.path = f'/shares/{self.ident}/action'
+
+    def allow(self, to='10.0.0.9', kind='ip', **more):
+        return {'allow_access': {'access_type': kind, 'access_to': to, **more}}
+
+    def test_nobody_is_meant_by_it(self):
+        for kind, to, words in _NOBODY:
+            self.no(400, 'invalid_input', words, self.path, self.allow(to, kind))
+
+    def test_the_same_is_not_let_in_twice_however_it_is_written(self):
+        self.rule(self.ident, to='10.0.0.1')
+        self.no(400, 'access_rule_exists', f'share {self.ident} has an access rule for ip 10.0.0.1/32 already.', self.path,
+                self.allow('10.0.0.1/32'))
+
+    def test_rules_in_error_come_first_until_2_28(self):
+        self.share_is(self.ident, access_rules_status='error')
+        user = self.caller('p', version='2.27')
+        self.no(400, 'access_rules_in_error', f'Share {self.ident} has access rules in error; deny them first.', self.path,
+                self.allow(), user)
+
+    def test_replicas_in_error_come_first_until_2_74(self):
+        self.type('twofold', replication_type='dr')
+        share = self.share(share_type='twofold')
+        rule, replica = self.rule(share), self.aside(share, status='error', replica_state='error')
+        words, user = f'Replica {replica} of share {share} is in error; from microversion 2.74 on', self.caller('p',
+                                                                                                                version='2.73')
+        self.no(400, 'replica_in_error', words, f'/shares/{share}/action', self.allow(), user)
+        self.no(400, 'replica_in_error', words, f'/shares/{share}/action', {'deny_access': {'access_id': rule}}, user)
+
+    def test_a_share_without_a_backend_has_nobody_to_tell(self):
+        rule = self.rule(self.ident)
+        self.share_is(self.ident, host=None)
+        self.no(400, 'wrong_state', f'Share {self.ident} is on no backend that could be told of its access rules.', self.path,
+                {'deny_access': {'access_id': rule}})
+        self.no(400, 'share_not_available', f'Share {self.ident} is available; its access rules can be changed when', self.path,
+                self.allow())
+
+    def test_a_rule_of_another_share_is_none_of_this(self):
+        rule = self.rule(self.share())
+        self.no(404, 'access_rule_not_found', f'Access rule {rule} could not be found.', self.path,
+                {'deny_access': {'access_id': rule}})
+
+    def test_there_is_a_limit_of_rules(self):
+        self.option('access_rules', 1, 'limits')
+        self.rule(self.ident)
+        self.no(413, 'over_limit_access_rules', f'Limit access_rules exceeded: share {self.ident} may have 1', self.path,
+                self.allow())
+
+    def test_a_snapshot_is_mounted_if_its_type_says_so(self):
+        snapshot = self.snapshot(self.ident)
+        self.put(models.shares, self.ident, mount_snapshot_support=False)
+        self.no(400, 'mount_snapshot_not_supported', f'Snapshot {snapshot} cannot be mounted: the share type of its share',
+                f'/snapshots/{snapshot}/action', self.allow())
+
+
+class Locks(refused.Refusing):
+    """Locks that are not placed, changed or lifted, and what they refuse."""
+
+    def setUp(self):
+        super().setUp()
+        self.ident = self.share()
+        self.path = f'/shares/{self.ident}/action'
+
+    def lock(self, ident, kind='share', caller=None, **more):
+        return (caller or self.user).ok('POST', '/resource-locks', {'resource_lock': {
+            'resource_id': ident, 'resource_type': kind, **more}})['resource_lock']['id']
+
+    def lock_no(self, status, code, words, **wanted):
+        self.no(status, code, words, '/resource-locks', {'resource_lock': {
+            'resource_id': self.ident, 'resource_type': 'share', **wanted}})
+
+    def test_a_locked_rule_is_denied_by_who_says_so_and_may_lift_it(self):
+        rule = self.rule(self.ident)
+        lock = self.lock(rule, 'access_rule')
+        self.no(403, 'access_rule_locked',
+                f'Access rule {rule} cannot be denied: it is locked by {lock} (by user). Deny it with',
+                self.path, {'deny_access': {'access_id': rule}})
+
+    def test_a_rule_that_an_administrator_locked_is_neither_denied_nor_changed(self):
+        rule = self.rule(self.ident)
+        lock = self.lock(rule, 'access_rule', self.admin)
+        words = f'its lock {lock} (by admin) is not yours to lift.'
+        self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be denied: {words}', self.path,
+                {'deny_access': {'access_id': rule, 'unrestrict': True}})
+        self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be changed: {words}', f'/share-access-rules/{rule}',
+                {'update_access': {'access_level': 'ro'}}, method='PUT')
+
+    def test_a_lock_of_another_is_not_touched(self):
+        lock = self.lock(self.ident, caller=self.admin)
+        words = f'Resource lock {lock} was placed by admin u, and is not yours to touch.'
+        self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}')
+        self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}', {'resource_lock': {'lock_reason': 'x'}}, method='PUT')
+
+    def test_a_share_is_not_locked_against_being_shown(self):
+        words = 'resource_action: a share is locked against "delete" only; an access rule also against "show".'
+        self.lock_no(400, 'invalid_input', words, resource_action='show')
+        lock = self.lock(self.ident)
+        self.no(400, 'invalid_input', words, f'/resource-locks/{lock}', {'resource_lock': {'resource_action': 'show'}},
+                method='PUT')
+
+    def test_what_is_locked_is_there(self):
+        for kind, name in (('share', 'share'), ('access_rule', 'access rule')):
+            self.lock_no(400, 'resource_not_found', f'resource_id: there is no {name} {refused.NOWHERE}.',
+                         resource_id=refused.NOWHERE, resource_type=kind)
+
+    def test_visibility_is_locked_once(self):
+        rule = self.rule(self.ident)
+        self.lock(rule, 'access_rule', resource_action='show')
+        self.lock_no(409, 'visibility_locked', f'The visibility of access rule {rule} is locked already.', resource_id=rule,
+                     resource_type='access_rule', resource_action='show')
+
+    def test_there_is_a_limit_of_locks(self):
+        self.option('resource_locks', 1, 'limits')
+        self.lock(self.ident)
+        self.lock_no(413, 'over_limit_resource_locks', f'Limit resource_locks exceeded: share {self.ident} may have 1')
+
+    def test_a_reason_is_for_a_lock(self):
+        self.no(400, 'invalid_input', 'lock_reason: only together with lock_visibility or lock_deletion.', self.path, {
+            'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.7', 'lock_reason': 'why not'}})

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share groups, their shares and their snapshots that are refused, each with the code and the reason."""
+
+from manila_lite.db import models
+from manila_lite.db import services as service_rows
+from manila_lite.tests.functional import refused
+
+
+class Grouping(refused.Refusing):
+    """Short ways to groups."""
+
+    EXTRA = 'default_share_group_type = plain\n'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        specs = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}
+        kinds = {'served': {'driver_handles_share_servers': 'True'}, 'replicated': {**specs, 'replication_type': 'dr'},
+                 'bare': {**specs, 'snapshot_support': 'False'}, 'encrypted': {**specs, 'encryption_support': 'share'}}
+        for name, more in kinds.items():
+            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': more}})
+        cls.kinds = {kind['name']: kind['id'] for kind in cls.admin.ok('GET', '/types')['share_types']}
+        cls.group_types = {name: cls.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': name, 'share_types': found}})['share_group_type']['id'] for name, found in (
+                ('plain', ['default']), ('served', ['served']), ('mixed', ['default', *kinds]))}
+
+    def group(self, kind='plain', **wanted):
+        """Return the id of a group that has its place."""
+        ident = self.user.ok('POST', '/share-groups', {'share_group': {
+            'share_group_type_id': self.group_types[kind], **wanted}})['share_group']['id']
+        self.put(models.share_groups, ident, status='available', host=refused.HOST)
+        return ident
+
+    def taken(self, group):
+        """Return the id of a snapshot of the group."""
+        ident = self.user.ok('POST', '/share-group-snapshots', {
+            'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
+        self.put(models.share_group_snapshots, ident, status='available')
+        return ident
+
+    def network(self):
+        """Return the id of a share network."""
+        return self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+
+    def group_no(self, words, status=400, code='invalid_input', caller=None, **wanted):
+        """Such a group is refused."""
+        self.no(status, code, words, '/share-groups', {'share_group': wanted}, caller)
+
+
+class Groups(Grouping):
+    """Groups that are not made."""
+
+    def test_without_a_type_there_must_be_a_default_that_exists(self):
+        self.option('default_share_group_type', 'nonesuch')
+        self.group_no("share_group_type_id: the default share group type 'nonesuch' does not exist.")
+        self.option('default_share_group_type', '')
+        self.group_no('share_group_type_id: none was given, and no default share group type is configured.')
+
+    def test_its_share_types_are_those_of_its_type_and_alike(self):
+        self.group_no(f'share_types: there is no share type {refused.NOWHERE}.', share_types=[refused.NOWHERE])
+        self.group_no(f'share_types: share group type plain has no share type {self.kinds["served"]}.',
+                      share_types=[self.kinds['served']])
+        self.group_no('share_types: all or none of them must make use of share networks',
+                      share_group_type_id=self.group_types['mixed'], share_types=[self.kinds['default'], self.kinds['served']])
+        self.option('default_share_type', '')
+        self.group_no('share_types: none was given, and no default share type is configured.')
+
+    def test_a_share_network_is_for_types_with_servers_and_active(self):
+        network = self.network()
+        self.group_no('share_network_id: the share types make no use of share networks.', share_network_id=network)
+        served = {'share_group_type_id': self.group_types['served'], 'share_types': [self.kinds['served']]}
+        self.group_no('share_network_id: missing; the share types need a share network.', **served)
+        self.put(models.share_networks, network, status='error')
+        self.group_no(f'share_network_id: share network {network} is not active.', 400, 'share_network_not_active',
+                      share_network_id=network, **served)
+
+    def test_quota_counts_it_and_its_snapshots(self):
+        group = self.group()
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'share_groups': 0, 'share_group_snapshots': 0, 'force': True}})
+        self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
+        self.group_no('Quota exceeded for share_groups:', 413, 'over_quota_share_groups')
+        self.no(413, 'over_quota_share_group_snapshots', 'Quota exceeded for share_group_snapshots:', '/share-group-snapshots',
+                {'share_group_snapshot': {'share_group_id': group}})
+
+    def test_one_of_a_group_snapshot_is_like_its_group(self):
+        group = self.group()
+        source = {'source_share_group_snapshot_id': self.taken(group)}
+        self.group_no('share_types: those of the group snapshot are taken; give one of the two.',
+                      share_types=[self.kinds['default']], **source)
+        self.group_no('availability_zone: the group snapshot is in None.', availability_zone='here', **source)
+        self.group_no(f'share_group_type_id: that of the group snapshot is {self.group_types["plain"]}.',
+                      share_group_type_id=self.group_types['served'], **source)
+        self.group_no('share_network_id: that of the group snapshot is None.', share_network_id=self.network(), **source)
+
+    def test_one_of_a_group_snapshot_needs_shares_that_are_made_from_snapshots(self):
+        group = self.group()
+        share = self.share(share_group_id=group)
+        snapshot = self.taken(group)
+        self.put(models.shares, share, create_share_from_snapshot_support=False)
+        self.group_no(f'the share type of share {share} makes no shares from snapshots.',
+                      source_share_group_snapshot_id=snapshot)
+
+
+class Members(Grouping):
+    """Shares that do not come into a group, and what is not asked of those in one."""
+
+    def share_no(self, group, words, status=400, code='invalid_input', caller=None, **wanted):
+        """Such a share is refused in the group."""
+        self.no(status, code, words, '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group, **wanted}},
+                caller)
+
+    def test_a_group_of_another_project(self):
+        group = self.group()
+        for caller in (self.caller('q'), self.caller('q', roles='admin,member,reader')):
+            self.share_no(group, f'Share group {group} could not be found.', 404, 'share_group_not_found', caller)
+
+    def test_a_group_that_has_no_place(self):
+        group = self.group()
+        self.put(models.share_groups, group, host=None)
+        self.share_no(group, f'share_group_id: share group {group} has no place: it was never made.')
+        self.no(409, 'wrong_state', f'share_group_id: share group {group} has no place: it was never made.',
+                '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}})
+
+    def test_a_share_that_does_not_fit(self):
+        group = self.group()
+        mixed = self.group('mixed', share_types=[self.kinds['replicated'], self.kinds['encrypted']])
+        self.share_no(group, f'share_type: share group {group} takes no shares of type served.', share_type='served')
+        self.share_no(mixed, 'share_type: shares of type replicated have replicas, and cannot be in a group.',
+                      share_type='replicated')
+        self.share_no(group, f'availability_zone: that of share group {group} is None', availability_zone='elsewhere')
+        self.share_no(group, f'share_network_id: that of share group {group} is None', share_network_id=self.network())
+        self.share_no(group, 'scheduler_hints.only_host: shares of a group go where the group is.', caller=self.admin,
+                      scheduler_hints={'only_host': refused.HOST})
+        self.share_no(mixed, 'encryption_key_ref: shares of a group are not encrypted with keys of their own.', 400,
+                      'encryption_not_supported', share_type='encrypted', encryption_key_ref=refused.NOWHERE)
+
+    def test_a_share_that_does_no_snapshots(self):
+        group = self.group('mixed', share_types=[self.kinds['bare']])
+        share = self.share(share_group_id=group, share_type='bare')
+        self.no(409, 'snapshots_not_supported', f'share_group_id: the share type of share {share} does not do snapshots.',
+                '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}})
+
+    def test_a_member_gets_no_replicas(self):
+        group = self.group()
+        share = self.share(share_group_id=group)
+        self.put(models.shares, share, replication_type='dr')
+        self.no(400, 'share_in_group', f'share_id: share {share} is a member of share group {group}.', '/share-replicas',
+                {'share_replica': {'share_id': share}})
+
+    def test_a_member_is_not_moved_alone(self):
+        group = self.group()
+        share = self.share(share_group_id=group)
+        self.insert_service()
+        self.no(409, 'conflict', f'Share {share} is in share group {group}, which would be torn apart.',
+                f'/shares/{share}/action', {
+            'migration_start': {'host': 'test@beta', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
+                                'preserve_metadata': True}}, self.admin)
+
+    def insert_service(self):
+        self.option('service_down_time', 86400)
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.insert(), [{
+                'host': 'test@beta', 'binary': 'manila-share', 'topic': 'share', 'heartbeat_at': self.now(),
+                'availability_zone_id': service_rows.zone_id(conn, 'here', create=True)}])
+
+
+class Going(Grouping):
+    """Groups and their snapshots that stay."""
+
+    def test_a_group_with_snapshots(self):
+        group = self.group()
+        self.taken(group)
+        self.no(409, 'share_group_has_snapshots', f'Share group {group} has 1 snapshots; delete them first.',
+                f'/share-groups/{group}')
+
+    def test_a_group_snapshot_of_which_a_share_is_just_being_made(self):
+        group = self.group()
+        share = self.share(share_group_id=group)
+        snapshot = self.taken(group)
+        other = self.group(source_share_group_snapshot_id=snapshot)
+        [growing] = [row['id'] for row in self.user.ok('GET', f'/shares/detail?share_group_id={other}')['shares']]
+        self.assertNotEqual(share, growing)
+        self.no(409, 'wrong_state', f'Share {growing} is being made from share group snapshot {snapshot}; wait for it.',
+                f'/share-group-snapshots/{snapshot}')
+
+    def test_a_share_network_with_a_group(self):
+        network = self.network()
+        self.group('served', share_types=[self.kinds['served']], share_network_id=network)
+        self.no(409, 'share_network_in_use', f'Share network {network} is used by 1 share groups.',
+                f'/share-networks/{network}')

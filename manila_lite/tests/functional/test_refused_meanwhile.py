@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changes between the look at a thing and the write to it is seen: the request is refused, and nothing of it is done.
+
+The change of somebody else comes in the same transaction, just before the statement that would be too late otherwise.
+"""
+
+from manila_lite.db import models
+from manila_lite.tests import hush
+from manila_lite.tests.functional import refused, refused_moves
+
+_CHANGE = r'^UPDATE share_instances SET .*status='
+_ANSWERED = r'^SELECT .*FROM operations'
+_ASKED = r'^INSERT INTO operations'
+_SNAPSHOTS = r'^UPDATE (share_)?snapshots'
+_HELD = r'^UPDATE share_instances SET'
+_SUPPORT = {'compatible': True, 'preserve_snapshots': True}
+_ANSWER = models.operations.update().values(state='done', data={'support': _SUPPORT})
+
+
+class Shares(refused.Refusing):
+    """A share comes into the recycle bin, its replica, offer or rule goes, or its name is taken."""
+
+    def setUp(self):
+        super().setUp()
+        name = self.getUniqueString()
+        self.type(name, replication_type='dr', revert_to_snapshot_support='True')
+        self.ident = self.share(share_type=name, size=2)
+        self.path = f'/shares/{self.ident}/action'
+
+    def binned(self, path, body, when=_HELD):
+        """The share comes into the bin when it is about to be changed."""
+        table = models.shares
+        with self.meanwhile(when, table.update().where(table.c.id == self.ident).values(is_soft_deleted=True)):
+            self.no(403, 'share_soft_deleted', f'Share {self.ident} is in the recycle bin (soft deleted)', path, body)
+        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.ident}')['share']['status'])
+
+    def test_a_share_in_the_bin_is_not_changed(self):
+        snapshot = self.snapshot(self.ident)
+        self.binned(self.path, {'extend': {'new_size': 3}}, _CHANGE)
+        self.binned(self.path, {'shrink': {'new_size': 1}}, _CHANGE)
+        self.binned(self.path, {'revert': {'snapshot_id': snapshot}}, _CHANGE)
+
+    def test_nothing_is_made_of_a_share_in_the_bin(self):
+        self.binned('/snapshots', {'snapshot': {'share_id': self.ident}})
+        self.binned('/share-replicas', {'share_replica': {'share_id': self.ident}})
+        self.binned('/share-backups', {'share_backup': {'share_id': self.ident}})
+        self.binned('/share-transfers', {'transfer': {'share_id': self.ident}})
+
+    def test_a_replica_that_goes_is_not_promoted(self):
+        replica = self.aside(self.ident, replica_state='in_sync')
+        table = models.share_instances
+        with self.meanwhile(_CHANGE, table.update().where(table.c.id == replica).values(status='deleting')):
+            self.no(400, 'wrong_state', 'The share is deleting; to promote it, it must be available.',
+                    f'/share-replicas/{replica}/action', {'promote': None})
+        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.ident}')['share']['status'])
+
+    def test_an_offer_that_is_taken_is_not_taken_again(self):
+        share = self.share()
+        offer = self.user.ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
+        hush.keep(offer['auth_key'])
+        table = models.share_transfers
+        with self.meanwhile(r'^DELETE FROM share_transfers', table.delete()):
+            self.no(404, 'transfer_not_found', f'Transfer {offer["id"]} could not be found.',
+                    f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}}, self.caller('q'))
+        self.assertEqual('p', self.admin.ok('GET', f'/shares/{share}')['share']['project_id'])
+
+    def test_a_rule_that_is_being_denied_is_not_denied_again(self):
+        rule = self.rule(self.ident)
+        with self.meanwhile(r'^UPDATE \w*access_rules', models.access_rules.update().values(state='denying')):
+            self.no(400, 'wrong_state', 'The access rule is denying; to revoke it, it must be', self.path,
+                    {'deny_access': {'access_id': rule}})
+
+    def test_a_rule_of_a_snapshot_that_is_being_denied_is_not_denied_again(self):
+        path = f'/snapshots/{self.snapshot(self.share())}/action'
+        rule = self.user.ok('POST', path, {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.1'}})['snapshot_access']
+        with self.meanwhile(r'^UPDATE snapshot_access', models.snapshot_access_rules.update().values(state='denying')):
+            self.no(400, 'wrong_state', 'The snapshot access rule is denying; to revoke it, it must be', path,
+                    {'deny_access': {'access_id': rule['id']}})
+
+
+    def test_a_mount_point_that_another_share_was_just_given(self):
+        self.type('at a place', mount_point_name_support='True')
+        with self.meanwhile(r'^INSERT INTO shares', models.shares.update().where(models.shares.c.id == self.ident).values(
+                mount_point_name='p_here')):
+            self.no(409, 'mount_point_name_exists', 'mount_point_name: another share has the name p_here; choose', '/shares', {
+                'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'at a place', 'mount_point_name': 'here'}})
+
+
+class Networks(refused_moves.Moving):
+    """A share network, or a server in it, is not what its backends were asked about."""
+
+    def setUp(self):
+        super().setUp()
+        self.empty = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        self.addCleanup(self.user.ok, 'DELETE', f'/share-networks/{self.empty}')
+        self.security = self.user.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})[
+            'security_service']['id']
+
+    def change_no(self, network, words, status=409, code='wrong_state'):
+        """The network gets no security service."""
+        self.no(status, code, words, f'/share-networks/{network}/action', {
+            'add_security_service': {'security_service_id': self.security}})
+
+    def test_a_network_that_is_not_active_any_more(self):
+        table = models.share_networks
+        change = table.update().where(table.c.id == self.empty).values(status='error')
+        with self.meanwhile(r'^UPDATE share_networks', change):
+            self.change_no(self.empty, f'Share network {self.empty} is not active.')
+        with self.meanwhile(r'^UPDATE share_networks', change):
+            self.no(409, 'wrong_state', f'Share network {self.empty} is not active.', f'/share-networks/{self.empty}/subnets',
+                    {'share-network-subnet': {}})
+
+    def test_a_security_service_that_is_gone(self):
+        gone = models.security_services.delete().where(models.security_services.c.id == self.security)
+        said = 404, 'security_service_not_found', f'Security service {self.security} could not be found.'
+        with self.meanwhile(r'^UPDATE security_services', gone):
+            self.change_no(self.empty, said[2], *said[:2])
+        with self.meanwhile(r'^UPDATE security_services', gone):
+            self.no(*said, f'/security-services/{self.security}')
+
+    def test_servers_that_changed_since_their_backends_were_asked(self):
+        network, server = self.network()
+        self.put(models.share_servers, server, security_service_update_support=True)
+        table, asked = models.share_servers, models.operations.update().values(state='done')
+        mine = table.update().where(table.c.id == server)
+        for when, change in ((r'^UPDATE share_networks', mine.values(identifier='another')),
+                             (r'^UPDATE share_servers', mine.values(status='error'))):
+            with self.meanwhile(_ANSWERED, asked, every=True), self.meanwhile(when, change):
+                self.change_no(network, 'The share servers changed in the meantime; try again.')
+        table = models.share_networks
+        with self.meanwhile(_ANSWERED, asked, every=True), self.meanwhile(
+                r'^UPDATE share_networks SET .*status=', table.update().where(table.c.id == network).values(status='error')):
+            self.change_no(network, 'The share network is error; to change it, it must be active.')
+
+
+class Moves(refused_moves.Moving):
+    """A share or a share server is not what its backend was asked about."""
+
+    def row(self, table, ident, **values):
+        """Return a change of a row."""
+        return table.update().where(table.c.id == ident).values(**values)
+
+    def of(self, share, **values):
+        """Return a change of the instance of a share."""
+        return models.share_instances.update().where(models.share_instances.c.share_id == share).values(**values)
+
+    def moved_not(self, path, body, when, change, words, status, answer=_ANSWER):
+        """It does not move, because of a change that came when it was about to."""
+        with self.meanwhile(_ANSWERED, answer, every=True), self.meanwhile(when, change):
+            self.no(status, 'wrong_state', words, path, {'migration_start': body}, self.admin)
+
+    def share_no(self, share, when, change, words):
+        self.moved_not(f'/shares/{share}/action', {**refused_moves.WANTED, 'preserve_metadata': True}, when, change, words, 400)
+        self.assertEqual('available', self.user.ok('GET', f'/shares/{share}')['share']['status'])
+
+    def test_a_share_that_changed(self):
+        share = self.share()
+        snapshot = self.snapshot(share)
+        self.share_no(share, _ASKED, self.row(models.shares, share, size=2),
+                      f'Share {share} changed in the meantime; try again.')
+        self.share_no(share, _CHANGE, self.of(share, status='deleting'),
+                      'The share is deleting; to migrate it, it must be available.')
+        self.share_no(share, _SNAPSHOTS, self.row(models.snapshots, snapshot, status='deleting'),
+                      'A snapshot of the share changed in the meantime; try again.')
+
+    def test_a_server_that_changed_or_something_on_it(self):
+        share, network, server = self.served()
+        other = self.share(share_type=self.kind, share_network_id=network)
+        self.share_is(other, share_server_id=server)
+        snapshot = self.snapshot(share)
+        path = f'/share-servers/{server}/action'
+        for when, change, words in (
+                (_ASKED, self.of(other, share_server_id=None), 'The shares of the share server changed in the meantime'),
+                (r'^UPDATE share_servers', self.row(models.share_servers, server, status='error'),
+                 'The share server is error; to migrate it, it must be active.'),
+                (_CHANGE, self.of(share, status='deleting'), 'A share of the share server changed in the meantime; try again.'),
+                (_SNAPSHOTS, self.row(models.snapshots, snapshot, status='deleting'),
+                 'A snapshot of the share server changed in the meantime; try again.')):
+            self.moved_not(path, {**refused_moves.WANTED, 'host': 'test@beta'}, when, change, words, 409)
+
+    def test_a_server_that_was_to_take_the_shares_in_and_is_not_idle(self):
+        _, network, server = self.served()
+        with self.service.services.db.reader() as conn:
+            subnets = [row.id for row in conn.execute(models.share_network_subnets.select().where(
+                models.share_network_subnets.c.share_network_id == network))]
+        idle = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='active')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_server_share_network_subnet_mappings.insert(), [
+                {'share_server_id': idle, 'share_network_subnet_id': subnet} for subnet in subnets])
+        answer = models.operations.update().values(state='done', data={'support': {**_SUPPORT, 'server': idle}})
+        for when, change, words in (
+                (r'^UPDATE share_servers SET .*source_share_server_id', self.row(models.share_servers, idle, status='error'),
+                 'The share server is error; to take in it, it must be active.'),
+                (r'^UPDATE share_networks', self.row(models.share_servers, idle, is_auto_deletable=False),
+                 f'Share server {idle}, which was to take the shares in, is not idle any more; try again.')):
+            self.moved_not(f'/share-servers/{server}/action', {**refused_moves.WANTED, 'host': 'test@beta'}, when, change,
+                           words, 409, answer)
+
+    def test_a_cut_over_that_goes_on_already(self):
+        _, network, server = self.served(status='error')
+        target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='error',
+                             source_share_server_id=server)
+        self.broken_off(server, 'share_server.migrate', target)
+        self.put(models.share_servers, server, task_state='migration_error', status='error')
+        alone = self.share(status='error')
+        self.broken_off(alone, 'share.migrate', self.aside(alone, status='error'))
+        self.put(models.shares, alone, task_state='migration_error')
+        for path, status, what in ((f'/share-servers/{server}', 409, f'share server {server}'),
+                                   (f'/shares/{alone}', 400, f'share {alone}')):
+            with self.meanwhile(r'^UPDATE operations', models.operations.update().values(state='open')):
+                self.no(status, 'wrong_state', f'The migration of {what} is going on already.', f'{path}/action',
+                        {'migration_complete': None}, self.admin)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share networks, their subnets, security services and servers that stay as they are, each with the code and the reason."""
+
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import refused
+
+
+class Networks(refused.Refusing):
+    """A network with two subnets, a security service and a server, all of them made beside the API."""
+
+    EXTRA = 'service_down_time = 86400\n'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+
+    def setUp(self):
+        super().setUp()
+        self.project = uuidutils.generate_uuid()
+        self.user = self.caller(self.project)
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.delete())
+            conn.execute(models.services.insert(), [{
+                'host': 'test@alpha', 'binary': 'manila-share', 'topic': 'share', 'heartbeat_at': timeutils.utcnow()}])
+            [(self.network, self.subnet, _, self.service_id, self.server)] = networks.make(conn, 1, project=self.project)
+        self.path = f'/share-networks/{self.network}'
+        self.empty = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+
+    def is_not(self, table, ident, **values):
+        """The row is like this, which is not how it must be."""
+        self.put(table, ident, **values)
+
+    def security(self, kind='ldap', caller=None):
+        """Return the id of a security service."""
+        return (caller or self.user).ok('POST', '/security-services', {'security_service': {'type': kind, 'name': kind}})[
+            'security_service']['id']
+
+    def act(self, network, status, code, words, caller=None, **action):
+        """The action of the network is refused."""
+        self.no(status, code, words, f'/share-networks/{network}/action', action, caller)
+
+    # Networks and subnets
+
+    def test_a_network_that_changes_just_now_keeps_what_it_has(self):
+        self.is_not(models.share_networks, self.network, status='network_change')
+        words = f'Share network {self.network} is changing; wait for it.'
+        self.no(409, 'wrong_state', words, self.path)
+        self.no(409, 'wrong_state', words, f'{self.path}/subnets/{self.subnet}')
+        self.act(self.network, 409, 'wrong_state', words, remove_security_service={'security_service_id': self.service_id})
+
+    def test_a_network_that_is_not_active_gets_nothing(self):
+        self.is_not(models.share_networks, self.empty, status='error')
+        words = f'Share network {self.empty} is error, not active.'
+        self.no(409, 'wrong_state', words, f'/share-networks/{self.empty}/subnets', {'share-network-subnet': {}})
+        self.act(self.empty, 409, 'wrong_state', words, add_security_service={'security_service_id': self.security()})
+        self.no(409, 'wrong_state', f'Share network {self.empty} is not active.', f'/share-networks/{self.empty}', {
+            'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}, method='PUT')
+
+    def test_a_network_with_servers_keeps_where_it_is_and_whom_it_asks(self):
+        self.no(403, 'servers_in_use', 'is used by share servers; only its name and description can be changed.', self.path, {
+            'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}, method='PUT')
+        self.act(self.network, 403, 'servers_in_use', 'is used by share servers; no security service can be removed.',
+                 remove_security_service={'security_service_id': self.service_id})
+        self.act(self.network, 403, 'servers_in_use', 'is used by share servers; no security service can be added.',
+                 self.caller(self.project, version='2.62'),
+                 add_security_service={'security_service_id': self.security('kerberos')})
+
+    def test_a_server_that_does_not_go_by_itself_keeps_its_network(self):
+        [other] = [row['id'] for row in self.user.ok('GET', f'{self.path}/subnets')['share_network_subnets']
+                   if row['id'] != self.subnet]
+        self.no(409, 'subnet_in_use', f'Subnet {other} has 1 share servers.', f'{self.path}/subnets/{other}')
+        self.no(409, 'share_network_has_subnets', f'Share network {self.network} has several subnets; delete all but one',
+                self.path)
+        mapped, subnets = models.share_server_share_network_subnet_mappings, models.share_network_subnets
+        with self.service.services.db.writer() as conn:
+            conn.execute(mapped.delete().where(mapped.c.share_network_subnet_id == other))
+            conn.execute(subnets.delete().where(subnets.c.id == other))
+        self.is_not(models.share_servers, self.server, is_auto_deletable=False)
+        self.no(409, 'share_network_in_use', f'has share server {self.server}, which is active and does not go by itself.',
+                self.path)
+
+    def test_a_network_with_shares(self):
+        self.type(self.project, driver_handles_share_servers='True')
+        self.share(self.user, share_type=self.project, share_network_id=self.empty)
+        self.no(409, 'share_network_in_use', f'Share network {self.empty} is used by 1 shares.',
+                f'/share-networks/{self.empty}')
+        [subnet] = self.user.ok('GET', f'/share-networks/{self.empty}/subnets')['share_network_subnets']
+        self.no(409, 'subnet_in_use', f'Share network {self.empty} has 1 shares that wait for a share server.',
+                f'/share-networks/{self.empty}/subnets/{subnet["id"]}')
+
+    def test_a_subnet_more(self):
+        more = f'/share-networks/{self.empty}/subnets'
+        self.no(409, 'zone_has_subnet', f'share network {self.empty} has a subnet there already', more,
+                {'share-network-subnet': {}}, self.caller(self.project, version='2.69'))
+        self.option('metadata_items', 1, 'limits')
+        self.no(413, 'over_limit_metadata_items', 'Limit metadata_items exceeded: the subnet may have 1 metadata keys', more,
+                {'share-network-subnet': {'metadata': {'a': 'x', 'b': 'x'}}})
+        self.option('subnets', 1, 'limits')
+        self.no(413, 'over_limit_subnets', f'Limit subnets exceeded: share network {self.empty} may have 1 subnets', more,
+                {'share-network-subnet': {}})
+        self.no(400, 'availability_zone_not_found', 'availability_zone: there is no zone nowhere.', more,
+                {'share-network-subnet': {'availability_zone': 'nowhere'}})
+
+    def test_a_subnet_more_for_servers_in_use(self):
+        add = f'{self.path}/subnets', {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}}
+        self.no(400, 'invalid_input', 'neutron_net_id: missing; share servers in use take their addresses from the subnet.',
+                add[0], {'share-network-subnet': {}})
+        self.no(409, 'subnets_overlap', 'neutron_subnet_id: 10.10.0.128/25 overlaps with 10.10.0.0/24', add[0],
+                {'share-network-subnet': {'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})
+        self.is_not(models.share_servers, self.server, network_allocation_update_support=False)
+        self.no(409, 'servers_in_use', f'{self.server} cannot be given the subnet: it has no network_allocation_update', *add)
+        self.is_not(models.share_servers, self.server, status='error', network_allocation_update_support=True)
+        self.no(409, 'wrong_state', f'Share server {self.server} is error, not active.', *add)
+        self.is_not(models.share_servers, self.server, status='active')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.update().values(heartbeat_at=self.long_ago()))
+        self.no(409, 'backend_down', f'The backend of share servers {self.server} is down.', *add)
+
+    # Security services
+
+    def test_a_security_service_of_each_type(self):
+        one, other, kerberos = self.security(), self.security(), self.security('kerberos')
+        self.act(self.empty, 400, 'security_service_not_attached', f'does not use security service {one}.',
+                 remove_security_service={'security_service_id': one})
+        self.user.call('POST', f'/share-networks/{self.empty}/action', {'add_security_service': {'security_service_id': one}})
+        self.act(self.empty, 409, 'security_service_type_taken', f'uses security service {one} already, which is ldap, too.',
+                 add_security_service={'security_service_id': other})
+        self.act(self.empty, 409, 'security_service_not_attached', f'does not use security service {kerberos}.',
+                 update_security_service={'current_service_id': kerberos, 'new_service_id': other})
+        self.act(self.empty, 409, 'security_service_type_differs',
+                 f'security service {kerberos} is kerberos, and {one} is ldap.',
+                 update_security_service={'current_service_id': one, 'new_service_id': kerberos})
+        self.no(403, 'security_service_in_use', f'Security service {one} is used by share networks {self.empty}.',
+                f'/security-services/{one}')
+        self.no(403, 'security_service_in_use', 'which have one of each type; its type cannot be changed.',
+                f'/security-services/{one}', {'security_service': {'type': 'kerberos'}}, method='PUT')
+
+    def test_a_security_service_of_another_project(self):
+        strange = self.security(caller=self.caller('somebody else'))
+        for caller in (self.user, self.caller(self.project, roles='admin,member,reader')):
+            self.act(self.empty, 404, 'security_service_not_found', f'Security service {strange} could not be found.', caller,
+                     add_security_service={'security_service_id': strange})
+
+    def test_a_security_service_that_servers_use(self):
+        self.no(403, 'security_service_in_use', 'is used by share servers; only its name and description can be changed.',
+                f'/security-services/{self.service_id}', {'security_service': {'dns_ip': '10.0.0.1'}}, method='PUT')
+
+    def test_a_security_service_that_servers_are_just_leaving(self):
+        left = self.security()
+        self.insert(models.operations, kind='share_server.update_security_service', resource_type='share_server',
+                    resource_id=self.server, topic='share', lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
+        words = 'Share servers of the project are just given another security service; wait for them.'
+        self.no(403, 'security_service_in_use', words, f'/security-services/{left}')
+        self.no(403, 'security_service_in_use', words, f'/security-services/{left}',
+                {'security_service': {'dns_ip': '10.0.0.1'}}, method='PUT')
+
+    def test_a_security_service_is_found_one_way(self):
+        words = 'default_ad_site: cannot be given together with server.'
+        self.no(400, 'invalid_input', words, '/security-services', {'security_service': {
+            'type': 'active_directory', 'server': 'dc', 'default_ad_site': 'here'}})
+
+    def test_there_is_a_limit_of_security_services(self):
+        self.option('security_services', 1, 'limits')
+        self.no(413, 'over_limit_security_services', f'Limit security_services exceeded: project {self.project} may have 1',
+                '/security-services', {'security_service': {'type': 'ldap'}})
+        self.option('attached_security_services', 0, 'limits')
+        self.act(self.empty, 413, 'over_limit_attached_security_services', f'share network {self.empty} may have 0',
+                 add_security_service={'security_service_id': self.service_id})
+
+    # Servers
+
+    def test_a_server_in_no_status_to_go(self):
+        for status in ('creating', 'deleting', 'network_change', 'server_migrating', 'manage_starting', 'unmanage_starting'):
+            self.is_not(models.share_servers, self.server, status=status)
+            self.no(403, 'wrong_state', f'The share server is {status}; to delete it, it must be active or error or inactive.',
+                    f'/share-servers/{self.server}', caller=self.admin)
+            self.no(400, 'wrong_state', f'The share server is {status}; to unmanage it, it must be',
+                    f'/share-servers/{self.server}/action', {'unmanage': {'force': False}}, self.admin)
+
+    def test_a_server_that_is_encrypted_with_a_key_of_ours_is_not_unmanaged(self):
+        self.is_not(models.share_servers, self.server, encryption_key_ref=refused.NOWHERE)
+        self.no(400, 'share_server_encrypted', f'Share server {self.server} is encrypted with a key of ours.',
+                f'/share-servers/{self.server}/action', {'unmanage': {'force': True}}, self.admin)
+
+    def test_a_server_with_shares(self):
+        self.type(self.project, driver_handles_share_servers='True')
+        share = self.share(self.user, share_type=self.project, share_network_id=self.network)
+        self.share_is(share, share_server_id=self.server)
+        self.no(400, 'share_server_in_use', f'Share server {self.server} has shares, or is being given some.',
+                f'/share-servers/{self.server}/action', {'unmanage': {'force': True}}, self.admin)
+        self.no(409, 'share_server_in_use', f'Share server {self.server} has shares.', f'/share-servers/{self.server}',
+                caller=self.admin)
+
+    def test_a_server_that_is_not_managed(self):
+        def manage_no(status, code, words, **wanted):
+            self.no(status, code, words, '/share-servers/manage', {'share_server': {
+                'host': 'test@alpha', 'share_network_id': self.empty, 'identifier': 'x', **wanted}}, self.admin)
+        manage_no(400, 'invalid_input', 'host: test@alpha#pool1 names a pool; share servers are of', host='test@alpha#pool1')
+        manage_no(400, 'identifier_in_use', f'identifier: {self.server} is share server {self.server} on test@alpha.',
+                  identifier=self.server)
+        manage_no(400, 'subnet_not_there', f'share network {self.empty} has no subnet {self.subnet} for servers',
+                  share_network_subnet_id=self.subnet)
+        manage_no(400, 'not_one_subnet', f'share network {self.network} has 2 subnets for servers',
+                  share_network_id=self.network)
+        self.is_not(models.share_networks, self.empty, status='error')
+        manage_no(400, 'wrong_state', f'Share network {self.empty} is not active.')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.update().values(heartbeat_at=self.long_ago()))
+        manage_no(400, 'backend_down', 'host: test@alpha is down.')

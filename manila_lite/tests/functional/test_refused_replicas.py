@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas that are not made, promoted, brought up to date or deleted, each with the code and the reason."""
+
+from manila_lite.db import models
+from manila_lite.db import services as service_rows
+from manila_lite.tests.functional import refused
+
+
+class Replicas(refused.Refusing):
+    """A share that can have replicas."""
+
+    def setUp(self):
+        super().setUp()
+        with self.service.services.db.writer() as conn:
+            self.zones = {name: service_rows.zone_id(conn, name, create=True) for name in ('here', 'there')}
+        self.name = self.getUniqueString()
+        self.kind = self.type(self.name, replication_type='dr', availability_zones='here')
+        self.ident = self.share(share_type=self.name)
+
+    def replica_no(self, words, status=400, code='invalid_input', share=None, caller=None, **wanted):
+        """Such a replica is refused."""
+        self.no(status, code, words, '/share-replicas', {'share_replica': {'share_id': share or self.ident, **wanted}}, caller)
+
+    def act(self, replica, status, code, words, action, caller=None):
+        """The action of the replica is refused."""
+        self.no(status, code, words, f'/share-replicas/{replica}/action', {action: None}, caller)
+
+    def test_a_type_that_does_not_replicate(self):
+        share = self.share()
+        self.replica_no(f'share_id: the share type of share {share} does not replicate.', 400,
+                        'replication_not_supported', share)
+
+    def test_a_share_that_was_never_made(self):
+        self.share_is(self.ident, host=None)
+        self.replica_no(f'share_id: share {self.ident} is available; to make a replica, it must be available.', 400,
+                        'share_not_available')
+
+    def test_a_zone_that_is_there_and_offered(self):
+        self.replica_no(f'availability_zone: share type {self.name} is not offered in there.', availability_zone='there')
+        self.admin.call('DELETE', f'/types/{self.kind}/extra_specs/availability_zones')
+        self.replica_no('availability_zone: Availability zone nowhere could not be found.', availability_zone='nowhere')
+
+    def test_a_host_is_chosen_by_administrators(self):
+        self.replica_no('scheduler_hints.only_host: only administrators choose a host.', 403, 'forbidden',
+                        scheduler_hints={'only_host': refused.HOST})
+
+    def test_quota_counts_it(self):
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'share_replicas': 1, 'force': True}})
+        self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
+        self.replica_no('Quota exceeded for share_replicas: asked for 1', 413, 'over_quota_share_replicas')
+
+    def test_a_share_network_is_for_types_with_servers(self):
+        self.replica_no('share_network_id: the share type makes no use of share networks.', share_network_id=refused.NOWHERE)
+
+    def test_a_share_network_is_there_and_active_and_reaches_the_zone(self):
+        name = self.getUniqueString()
+        self.type(name, replication_type='dr', driver_handles_share_servers='True')
+        network, far = (self.user.ok('POST', '/share-networks', {'share_network': more})['share_network']['id']
+                        for more in ({}, {'availability_zone': 'there'}))
+        share = self.share(share_type=name, share_network_id=network)
+        self.replica_no(f'share_network_id: Share network {refused.NOWHERE} could not be found.', share=share,
+                        share_network_id=refused.NOWHERE)
+        self.replica_no(f'share_network_id: share network {far} has no subnet in that availability zone.', share=share,
+                        share_network_id=far, availability_zone='here')
+        self.put(models.share_networks, network, status='error')
+        self.replica_no(f'share_network_id: share network {network} is not active.', 400, 'share_network_not_active', share)
+
+    def test_one_that_has_no_place_is_neither_promoted_nor_brought_up_to_date(self):
+        replica = self.aside(self.ident, host=None, replica_state='in_sync')
+        for action in ('promote', 'resync'):
+            self.act(replica, 400, 'invalid_input', f'Replica {replica} has no host: it was never made at a backend.', action,
+                     self.admin)
+
+    def test_one_that_is_behind_is_promoted_by_administrators(self):
+        replica = self.aside(self.ident, replica_state='out_of_sync')
+        for state in ('out_of_sync', 'error'):
+            self.put(models.share_instances, replica, replica_state=state)
+            self.act(replica, 403, 'replica_not_in_sync',
+                     f'Replica {replica} is {state}: only administrators promote it', 'promote')
+
+    def test_the_active_one_goes_with_the_share(self):
+        [active] = [row['id'] for row in self.user.ok('GET', f'/share-replicas?share_id={self.ident}')['share_replicas']]
+        words = f'Replica {active} is the active one; promote another one first.'
+        self.no(400, 'active_replica', words, f'/share-replicas/{active}')
+        self.act(active, 400, 'active_replica', words, 'force_delete', self.admin)

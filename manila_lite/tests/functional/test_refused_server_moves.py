@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers that are not moved to another backend, each with the code and the reason."""
+
+from manila_lite.db import models
+from manila_lite.tests.functional import refused, refused_moves
+from manila_lite.tests.functional.refused_moves import WANTED
+
+_GONE_BY = ('migration_success', 'migration_error', 'migration_cancelled')
+
+
+class Servers(refused_moves.Moving):
+    """Share servers with all that is on them."""
+
+    def start_no(self, server, status, code, words, **more):
+        """Neither does the server move, nor could it."""
+        for action in ('migration_start', 'migration_check'):
+            self.no(status, code, words, f'/share-servers/{server}/action', {action: {
+                **WANTED, 'host': 'test@beta', **more}}, self.admin)
+
+    def test_a_server_in_no_state_for_it(self):
+        _, _, server = self.served()
+        self.put(models.share_servers, server, status='error')
+        self.start_no(server, 409, 'wrong_state', f'Share server {server} is error, not active.')
+
+    def test_one_that_is_encrypted_stays(self):
+        _, _, server = self.served()
+        self.put(models.share_servers, server, encryption_key_ref=refused.NOWHERE)
+        self.start_no(server, 400, 'share_server_encrypted', f'Share server {server} is encrypted, and stays where it is.')
+
+    def test_one_with_replicas(self):
+        share, _, server = self.served(replica_state='active')
+        self.aside(share, replica_state='in_sync')
+        self.start_no(server, 409, 'share_has_replicas',
+                      f'Share {share} on share server {server} has replicas; delete them first.')
+
+    def test_there_is_nothing_to_move_or_it_is_there(self):
+        _, empty = self.network()
+        self.start_no(empty, 409, 'conflict', f'Share server {empty} has no shares, so there is nothing to move.')
+        _, _, server = self.served()
+        self.start_no(server, 409, 'conflict', f'Share server {server} is on test@alpha already, in the same share network.',
+                      host='test@alpha')
+
+    def group(self, **values):
+        kinds = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': self.getUniqueString(), 'share_types': [self.kind]}})['share_group_type']
+        return self.insert(models.share_groups, share_group_type_id=kinds['id'], project_id='p', user_id='u',
+                           status='available', **values)
+
+    def test_a_group_that_lives_there_is_not_torn_apart(self):
+        share, network, server = self.served()
+        group = self.group(share_network_id=network, share_server_id=server)
+        self.start_no(server, 409, 'conflict', f'Share group {group} is on share server {server}, and would be torn apart.')
+        self.put(models.share_groups, group, share_server_id=None)
+        self.put(models.shares, share, share_group_id=group)
+        self.start_no(server, 409, 'conflict', f'Share {share} is in share group {group}, which would be torn apart.')
+
+    def test_a_share_that_comes_there_just_now(self):
+        _, _, server = self.served()
+        coming = self.share()
+        self.aside(coming, share_server_id=server, status='migrating_to')
+        self.start_no(server, 409, 'conflict', f'Share {coming} is being moved to share server {server}, or was and left')
+
+    def test_every_share_is_well_and_every_snapshot_available(self):
+        share, _, server = self.served(status='error')
+        self.start_no(server, 409, 'wrong_state', f'Share {share} is error and its access rules are active; every share')
+        self.share_is(share, status='available', access_rules_status='error')
+        self.start_no(server, 409, 'wrong_state', f'Share {share} is available and its access rules are error; every share')
+        self.share_is(share, access_rules_status='active')
+        self.put(models.shares, share, is_soft_deleted=True)
+        self.start_no(server, 409, 'wrong_state', f'Share {share} is in the recycle bin and its access rules are active')
+        self.put(models.shares, share, is_soft_deleted=False, task_state='migration_in_progress')
+        self.start_no(server, 409, 'conflict', f'Share {share} is busy: its task state is migration_in_progress.')
+        self.put(models.shares, share, task_state=None)
+        snapshot = self.snapshot(share, status='error')
+        self.start_no(server, 409, 'wrong_state', f'Snapshot {snapshot} is error, not available.')
+
+    def test_a_share_whose_migration_is_over_is_not_busy(self):
+        share, _, server = self.served()
+        for state in _GONE_BY:
+            self.put(models.shares, share, task_state=state)
+            self.no(409, 'backend_silent', 'The backend test@beta did not say in time whether it can',
+                    f'/share-servers/{server}/action', {'migration_check': {**WANTED, 'host': 'test@beta'}}, self.admin)
+
+    def test_a_network_that_reaches_there(self):
+        _, network, server = self.served()
+        self.backend_is(availability_zone_id=self.zones['there'])
+        self.start_no(server, 409, 'conflict', f'Share network {network} has no subnet in zone there, where test@beta is.')
+
+    def test_into_another_network_clients_notice(self):
+        _, _, server = self.served()
+        other, _ = self.network()
+        self.no(400, 'invalid_input', 'nondisruptive: clients would notice a move into another share network.',
+                f'/share-servers/{server}/action', {'migration_start': {
+                    **WANTED, 'host': 'test@beta', 'nondisruptive': True, 'new_share_network_id': other}}, self.admin)
+
+    def test_a_cut_over_is_tried_again_if_both_ends_are_in_error(self):
+        _, network, server = self.served()
+        target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='active',
+                             source_share_server_id=server)
+        self.broken_off(server, 'share_server.migrate', target)
+        self.put(models.share_servers, server, task_state='migration_error')
+        for words in ('to cut over it, it must be error.', 'to cut over to it, it must be error.'):
+            self.no(409, 'wrong_state', f'The share server is active; {words}', f'/share-servers/{server}/action',
+                    {'migration_complete': None}, self.admin)
+            self.put(models.share_servers, server, status='error')
+
+    def test_there_is_nothing_to_go_on_with(self):
+        _, _, server = self.served()
+        for action in ('migration_complete', 'migration_get_progress'):
+            self.no(400, 'not_migrating', f'Share server {server} is not being migrated.', f'/share-servers/{server}/action',
+                    {action: None}, self.admin)
+        self.no(404, 'share_server_not_found', f'Share server {refused.NOWHERE} could not be found.',
+                f'/share-servers/{refused.NOWHERE}/action', {'migration_get_progress': None}, self.admin)

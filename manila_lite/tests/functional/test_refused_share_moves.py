@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that are not moved to another backend, each with the code and the reason."""
+
+from manila_lite.db import models
+from manila_lite.tests.functional import refused, refused_moves
+from manila_lite.tests.functional.refused_moves import TO, WANTED
+
+
+class Shares(refused_moves.Moving):
+    """Single shares."""
+
+    def start_no(self, share, status, code, words, **more):
+        """The share does not move."""
+        self.no(status, code, words, f'/shares/{share}/action', {'migration_start': {
+            **WANTED, 'preserve_metadata': True, **more}}, self.admin)
+
+    def test_there_is_no_such_backend_or_it_does_not_work(self):
+        share = self.share()
+        self.start_no(share, 400, 'invalid_input', "host: 'beta' is no backend; write host@backend", host='beta')
+        self.start_no(share, 400, 'backend_not_found', 'host: there is no backend test@gamma.', host='test@gamma')
+        self.backend_is(disabled=True)
+        self.start_no(share, 400, 'backend_down', f'host: the backend {TO} is disabled.')
+        self.backend_is(disabled=False, heartbeat_at=self.long_ago())
+        self.start_no(share, 400, 'backend_down', f'host: the backend {TO} is down.')
+
+    def test_a_backend_that_does_not_say_whether_it_can(self):
+        self.start_no(self.share(), 409, 'backend_silent', 'The backend test@beta did not say in time whether it can')
+
+    def test_what_is_in_no_state_for_it(self):
+        share = self.share(status='error')
+        words = 'it must be available, and its rules active.'
+        self.start_no(share, 400, 'wrong_state', f'Share {share} is error and its access rules are active; {words}')
+        self.share_is(share, status='available', access_rules_status='syncing')
+        self.start_no(share, 400, 'wrong_state', f'Share {share} is available and its access rules are syncing; {words}')
+        self.share_is(share, access_rules_status='active')
+        self.put(models.shares, share, is_soft_deleted=True)
+        self.start_no(share, 403, 'share_soft_deleted', f'Share {share} is in the recycle bin')
+
+    def test_what_belongs_together_is_not_torn_apart(self):
+        self.type('mirrored', replication_type='dr')
+        share = self.share(share_type='mirrored')
+        self.start_no(share, 409, 'conflict', f'Share {share} is of a share type with replicas (dr).')
+
+    def test_what_left_something_behind_does_not_move_again(self):
+        share = self.share()
+        left = self.aside(share, host='test@gamma#pool1')
+        self.start_no(share, 409, 'share_has_second_instance',
+                      f'left something on test@gamma#pool1 when it was moved; delete share instance {left} first.')
+
+    def test_it_is_there_already(self):
+        share = self.share()
+        self.start_no(share, 409, 'conflict', f'host: share {share} is on {refused.HOST} already', host=refused.HOST)
+
+    def test_snapshots_move_with_it(self):
+        share = self.share()
+        snapshot = self.snapshot(share, status='error')
+        self.start_no(share, 400, 'wrong_state', f'Snapshot {snapshot} is error, not available.')
+        self.put(models.snapshots, snapshot, status='available')
+        self.start_no(share, 409, 'conflict', f'preserve_snapshots: share {share} has 1 snapshots, which have to move with it.',
+                      preserve_snapshots=False)
+        bare = self.type('bare', snapshot_support='False')
+        self.start_no(share, 409, 'conflict', 'share type bare has no snapshot_support.', new_share_type_id=bare)
+        growing = self.share(snapshot_id=snapshot, status='creating_from_snapshot')
+        self.start_no(share, 400, 'wrong_state', f'Share {growing} is just being made from a snapshot of share {share}.')
+
+    def test_another_type_is_there_and_takes_it(self):
+        share = self.share()
+        small = self.type('small', **{'provisioning:min_share_size': '2'})
+        self.start_no(share, 400, 'invalid_input', f'there is no share type {refused.NOWHERE}.',
+                      new_share_type_id=refused.NOWHERE)
+        self.start_no(share, 400, 'invalid_input', 'size: 1 GiB is less than the 2 GiB that share type small starts at.',
+                      new_share_type_id=small)
+        self.start_no(share, 409, 'conflict', 'Share type far is for zones there; test@beta is in here.',
+                      new_share_type_id=self.type('far', availability_zones='there'))
+
+    def test_a_share_network_is_for_types_with_servers_and_the_projects_own(self):
+        share = self.share()
+        network, _ = self.network()
+        self.start_no(share, 400, 'invalid_input', 'share type default makes no use of share networks.',
+                      new_share_network_id=network)
+        served = self.type('with servers', driver_handles_share_servers='True')
+        wants = {'new_share_type_id': served}
+        self.start_no(share, 400, 'invalid_input', 'missing; share type with servers needs a share network.', **wants)
+        self.start_no(share, 400, 'invalid_input', f'there is no share network {refused.NOWHERE}.', **wants,
+                      new_share_network_id=refused.NOWHERE)
+        strange, _ = self.network('q')
+        self.start_no(share, 400, 'invalid_input', f'share network {strange} is of another project.', **wants,
+                      new_share_network_id=strange)
+        self.put(models.share_networks, network, status='error')
+        self.start_no(share, 400, 'wrong_state', f'Share network {network} is error, not active.', **wants,
+                      new_share_network_id=network)
+        self.put(models.share_networks, network, status='active')
+        self.backend_is(availability_zone_id=self.zones['there'])
+        self.start_no(share, 409, 'conflict', f'Share network {network} has no subnet in zone there, where test@beta is.',
+                      **wants, new_share_network_id=network)
+
+    def test_none_copies_it_but_a_backend(self):
+        self.start_no(self.share(), 400, 'no_host_assisted_migration', 'there is no host-assisted copy here',
+                      force_host_assisted_migration=True)
+
+    def test_there_is_nothing_to_go_on_with(self):
+        share = self.share()
+        for action in ('migration_complete', 'migration_get_progress'):
+            self.no(400, 'not_migrating', f'Share {share} is not being migrated.', f'/shares/{share}/action', {action: None},
+                    self.admin)
+        self.no(400, 'not_migrating', f'The migration of share {share} cannot be cancelled: its task state is None.',
+                f'/shares/{share}/action', {'migration_cancel': None}, self.admin)
+
+    def test_a_cut_over_is_tried_again_if_both_ends_are_in_error(self):
+        share = self.share()
+        target = self.aside(share, status='available')
+        self.broken_off(share, 'share.migrate', target)
+        self.put(models.shares, share, task_state='migration_error')
+        for words in ('to cut over it, it must be error.', 'to cut over to it, it must be error.'):
+            self.no(400, 'wrong_state', f'The share is available; {words}', f'/shares/{share}/action',
+                    {'migration_complete': None}, self.admin)
+            self.share_is(share, status='error')
+            self.put(models.share_instances, target, status='available')

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What shares are refused, each with its code and its reason: to be made, changed, resized and reverted."""
+
+from manila_lite.db import models
+from manila_lite.db import services as service_rows
+from manila_lite.tests.functional import refused
+
+_BASE = {'size': 2, 'share_proto': 'NFS'}
+
+
+class Making(refused.Refusing):
+    """Shares that are not made."""
+
+    def share_no(self, words, status=400, code='invalid_input', caller=None, **wanted):
+        """A share that would be like this is refused."""
+        self.no(status, code, words, '/shares', {'share': {**_BASE, **wanted}}, caller)
+
+    def zone(self, name):
+        with self.service.services.db.writer() as conn:
+            service_rows.zone_id(conn, name, create=True)
+
+    def network(self):
+        return self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+
+    def test_members_make_no_public_shares(self):
+        self.share_no('is_public: only administrators make public shares.', 403, 'forbidden', is_public=True)
+        share = self.share()
+        self.no(403, 'forbidden', 'is_public: only administrators make shares public.', f'/shares/{share}',
+                {'share': {'is_public': True}}, method='PUT')
+
+    def test_without_a_type_there_must_be_a_default_that_exists(self):
+        self.option('default_share_type', 'nonesuch')
+        self.share_no("share_type: the default share type 'nonesuch' does not exist.")
+        self.option('default_share_type', '')
+        self.share_no('share_type: none was given, and no default share type is configured.')
+
+    def test_a_type_says_how_small_and_large_its_shares_are(self):
+        sizes = {'provisioning:min_share_size': '2', 'provisioning:max_share_size': '3',
+                 'provisioning:max_share_extend_size': '4'}
+        self.type('sized', **sizes)
+        self.share_no('size: 1 GiB is less than the 2 GiB that share type sized starts at.', share_type='sized', size=1)
+        self.share_no('size: 4 GiB is more than the 3 GiB that share type sized allows.', share_type='sized', size=4)
+        share = self.share(share_type='sized', size=3)
+        self.no(400, 'invalid_input', 'size: 5 GiB is more than the 4 GiB that share type sized allows.',
+                f'/shares/{share}/action', {'extend': {'new_size': 5}})
+        self.no(400, 'invalid_input', 'size: 1 GiB is less than the 2 GiB that share type sized starts at.',
+                f'/shares/{share}/action', {'shrink': {'new_size': 1}})
+
+    def test_a_type_is_offered_in_some_zones_only(self):
+        self.zone('here')
+        self.type('elsewhere', availability_zones='there')
+        self.share_no('availability_zone: share type elsewhere is not offered in here.', share_type='elsewhere',
+                      availability_zone='here')
+
+    def test_metadata_of_the_service_is_not_a_members_to_write(self):
+        key = '__affinity_same_host'
+        words = f'metadata: only administrators may set or delete {key}.'
+        self.share_no(words, 403, 'forbidden', metadata={key: 'x'})
+        share = self.share()
+        self.no(403, 'forbidden', words, f'/shares/{share}/metadata', {'metadata': {key: 'x'}})
+        self.no(403, 'forbidden', words, f'/shares/{share}/metadata/{key}')
+
+    def test_metadata_has_a_limit(self):
+        self.option('metadata_items', 1, 'limits')
+        self.share_no('Limit metadata_items exceeded: the share may have 1 metadata keys', 413, 'over_limit_metadata_items',
+                      metadata={'a': 'x', 'b': 'x'})
+
+    def test_a_share_network_is_for_types_with_servers(self):
+        self.share_no('share_network_id: the share type makes no use of share networks', share_network_id=refused.NOWHERE)
+
+    def test_a_type_with_servers_needs_a_share_network_that_can_have_them(self):
+        self.zone('far')
+        self.type('served', driver_handles_share_servers='True')
+        self.share_no('share_network_id: missing; the share type needs a share network.', share_type='served')
+        network = self.network()
+        self.put(models.share_networks, network, status='error')
+        self.share_no(f'share_network_id: share network {network} is not active.', 400, 'share_network_not_active',
+                      share_type='served', share_network_id=network)
+        self.put(models.share_networks, network, status='active')
+        [subnet] = self.user.ok('GET', f'/share-networks/{network}/subnets')['share_network_subnets']
+        self.user.ok('DELETE', f'/share-networks/{network}/subnets/{subnet["id"]}')
+        self.share_no(f'share_network_id: share network {network} has no subnet', share_type='served', share_network_id=network)
+
+    def test_what_is_made_of_a_snapshot_is_like_it(self):
+        share = self.share(size=3)
+        snapshot = self.snapshot(share)
+        self.share_no('size: 2 GiB is less than the 3 GiB of the snapshot.', snapshot_id=snapshot)
+        self.share_no('share_proto: the snapshot is of a NFS share.', snapshot_id=snapshot, share_proto='CIFS', size=3)
+        self.put(models.shares, share, create_share_from_snapshot_support=False)
+        self.share_no(f'snapshot_id: the share type of share {share} does not make shares from snapshots.',
+                      snapshot_id=snapshot)
+
+    def test_what_is_made_of_a_snapshot_is_in_its_share_network(self):
+        self.type('beside', driver_handles_share_servers='True', create_share_from_snapshot_support='True')
+        share = self.share(share_type='beside', share_network_id=self.network())
+        self.share_no('share_network_id: the share of the snapshot is in share network', snapshot_id=self.snapshot(share),
+                      share_type='beside', share_network_id=self.network())
+
+    def test_hints_name_some_shares_and_only_administrators_choose_a_host(self):
+        self.share_no('scheduler_hints.only_host: only administrators choose a host.', 403, 'forbidden',
+                      scheduler_hints={'only_host': refused.HOST})
+        many = ','.join(f'{number:08d}-0000-4000-8000-000000000000' for number in range(40))
+        self.share_no('scheduler_hints.same_host: names too many shares.', scheduler_hints={'same_host': many})
+
+    def test_a_key_is_for_types_that_encrypt(self):
+        self.type('safe', encryption_support='share', create_share_from_snapshot_support='True')
+        self.type('safer', encryption_support='share_server')
+        key, words = {'encryption_key_ref': refused.NOWHERE}, 'encryption_key_ref: share type '
+        self.share_no(f'{words}default does not encrypt (encryption_support).', 400, 'encryption_not_supported', **key)
+        self.share_no(f'{words}safer encrypts share servers, and makes none.', 400, 'encryption_not_supported',
+                      share_type='safer',
+                      **key)
+        snapshot = self.snapshot(self.share(share_type='safe'))
+        self.share_no('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none', 400,
+                      'encryption_key_differs', share_type='safe', snapshot_id=snapshot, **key)
+
+    def test_a_mount_point_is_for_types_that_say_so_and_not_too_long_and_nobody_elses(self):
+        self.type('at a place', mount_point_name_support='True')
+        self.share_no('mount_point_name: shares of type default cannot be given one', 400, 'mount_point_name_not_supported',
+                      mount_point_name='here')
+        self.share_no('has more than 255 characters.', share_type='at a place', mount_point_name='x' * 255)
+        self.share(share_type='at a place', mount_point_name='here')
+        self.share_no('mount_point_name: another share has the name p_here; choose another one.', 409,
+                      'mount_point_name_exists',
+                      share_type='at a place', mount_point_name='here')
+
+    def test_a_size_is_given(self):
+        self.no(400, 'invalid_input', 'size: missing; give the size in GiB.', '/shares', {'share': {'share_proto': 'NFS'}})
+        self.share_no('share_proto: GLUSTERFS is not enabled; NFS, CIFS is.', share_proto='GLUSTERFS')
+
+
+class Resizing(refused.Refusing):
+    """Shares that keep their size and what they hold."""
+
+    def act(self, share, status, code, words, **action):
+        """The action of the share is refused."""
+        self.no(status, code, words, f'/shares/{share}/action', action)
+
+    def revert_no(self, share, snapshot, status, code, words):
+        """The share stays as it is."""
+        self.act(share, status, code, words, revert={'snapshot_id': snapshot})
+
+    def test_a_size_grows_by_extending_and_falls_by_shrinking(self):
+        share = self.share(size=2)
+        self.act(share, 400, 'invalid_input', 'new_size: must be larger than the 2 GiB', extend={'new_size': 2})
+        self.act(share, 400, 'invalid_input', 'new_size: must be smaller than the 2 GiB', shrink={'new_size': 2})
+
+    def test_quota_counts_what_a_share_grows_by(self):
+        self.type('growing', replication_type='dr')
+        share = self.share(share_type='growing')
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'replica_gigabytes': 1, 'force': True}})
+        self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
+        self.act(share, 403, 'over_quota_replica_gigabytes', 'Quota exceeded for replica_gigabytes', extend={'new_size': 2})
+
+    def test_what_was_never_made_is_not_changed(self):
+        share = self.share(size=2)
+        snapshot = self.snapshot(share)
+        self.share_is(share, host=None)
+        words = f'Share {share} has no host: it was never made at a backend.'
+        self.act(share, 400, 'wrong_state', words, extend={'new_size': 3})
+        self.act(share, 400, 'wrong_state', words, shrink={'new_size': 1})
+        self.revert_no(share, snapshot, 409, 'wrong_state', words)
+        self.no(409, 'wrong_state', words, '/share-backups', {'share_backup': {'share_id': share}})
+        self.no(400, 'wrong_state', f'share_id: share {share} has no host', '/snapshots', {'snapshot': {'share_id': share}})
+        self.no(403, 'wrong_state', words, f'/shares/{share}/action', {'unmanage': None}, self.admin)
+        self.no(409, 'wrong_state', words, '/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'x'}},
+                self.admin)
+        self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
+
+    def test_a_share_is_reverted_to_its_latest_snapshot_only(self):
+        share, other = self.share(), self.share()
+        first, latest = self.snapshot(share), self.snapshot(share)
+        self.revert_no(share, self.snapshot(other), 400, 'invalid_input', f'is not of share {share}.')
+        self.put(models.snapshots, first, created_at=self.long_ago())
+        self.revert_no(share, first, 400, 'invalid_input', f'only the latest snapshot of share {share} can be reverted to.')
+        self.put(models.shares, share, revert_to_snapshot_support=False)
+        self.revert_no(share, latest, 400, 'invalid_input',
+                       f'Share {share} cannot be reverted: its share type does not say so.')
+
+    def test_a_share_that_somebody_relies_on_is_not_overwritten(self):
+        share = self.share()
+        snapshot, backup = self.snapshot(share), self.backup(share)
+        lock = self.user.ok('POST', '/resource-locks', {'resource_lock': {
+            'resource_id': share, 'resource_type': 'share'}})['resource_lock']['id']
+        words = f'Share {share} cannot be overwritten while it is locked: {lock} (by user)'
+        self.revert_no(share, snapshot, 409, 'share_locked', words)
+        self.no(409, 'share_locked', words, f'/share-backups/{backup}/action', {'restore': None}, self.admin)
+
+    def test_what_a_share_grows_by_when_it_is_reverted_is_in_the_quota(self):
+        share = self.share(size=3)
+        snapshot = self.snapshot(share)
+        self.put(models.shares, share, size=1)
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'per_share_gigabytes': 2, 'force': True}})
+        self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
+        self.revert_no(share, snapshot, 403, 'over_quota_per_share_gigabytes', 'Quota exceeded for per_share_gigabytes')

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that another project does not get, each with the code and the reason."""
+
+from manila_lite.db import models
+from manila_lite.tests import hush
+from manila_lite.tests.functional import refused
+
+
+class Offered(refused.Refusing):
+    """A share that is offered. Nobody looks for offers whose time is over."""
+
+    def setUp(self):
+        super().setUp()
+        self.taker = self.caller('taker')
+
+    def offer(self, share, caller=None):
+        offer = (caller or self.user).ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
+        hush.keep(offer['auth_key'])
+        return offer
+
+    def taken_not(self, offer, status, code, words, key=None):
+        """The taker does not get the share, which stays whose it was."""
+        self.no(status, code, words, f'/share-transfers/{offer["id"]}/accept',
+                {'accept': {'auth_key': key or offer['auth_key']}},
+                self.taker)
+        self.assertEqual('p', self.admin.ok('GET', f'/shares/{offer["resource_id"]}')['share']['project_id'])
+
+    def test_an_offer_whose_time_is_over_is_none_even_before_it_is_cleaned_up(self):
+        offer = self.offer(self.share())
+        self.put(models.share_transfers, offer['id'], expires_at=self.long_ago())
+        self.taken_not(offer, 404, 'transfer_not_found', f'Transfer {offer["id"]} could not be found.')
+        self.user.ok('GET', f'/share-transfers/{offer["id"]}')
+
+    def test_another_key_will_not_do(self):
+        offer = self.offer(self.share())
+        self.taken_not(offer, 400, 'wrong_auth_key', f'auth_key: is not that of transfer {offer["id"]}.', 'x' * 16)
+
+    def test_the_project_may_not_use_the_type(self):
+        share = self.share()
+        kind = self.admin.ok('POST', '/types', {'share_type': {
+            'name': 'ours', 'share_type_access:is_public': False, 'extra_specs': {'driver_handles_share_servers': 'False'}}})
+        self.share_is(share, share_type_id=kind['share_type']['id'])
+        self.admin.call('POST', f'/types/{kind["share_type"]["id"]}/action', {'addProjectAccess': {'project': 'p'}})
+        self.taken_not(self.offer(share), 400, 'share_type_not_accessible',
+                       f'The project may not use the share type of share {share}; ask an administrator')
+
+    def test_it_was_locked_after_it_had_been_offered(self):
+        share = self.share()
+        offer = self.offer(share)
+        lock = self.admin.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share, 'resource_type': 'share'}})
+        self.taken_not(offer, 403, 'share_locked',
+                       f'Share {share} was locked after it had been offered: {lock["resource_lock"]["id"]} (by admin).')
+
+    def test_all_that_comes_with_it_counts_for_who_takes_it(self):
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'twice', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'replication_type': 'dr'}}})
+        share = self.share(size=3, share_type='twice')
+        self.snapshot(share)
+        self.snapshot(share)
+        offer = self.offer(share)
+        for name, limit, asked in (('shares', 0, 1), ('gigabytes', 2, 3), ('per_share_gigabytes', 2, 3), ('snapshots', 1, 2),
+                                   ('snapshot_gigabytes', 5, 6), ('share_replicas', 0, 1), ('replica_gigabytes', 2, 3)):
+            self.admin.ok('PUT', '/quota-sets/taker', {'quota_set': {name: limit}})
+            self.taken_not(offer, 413, f'over_quota_{name}',
+                           f'Quota exceeded for {name}: asked for {asked}, 0 of {limit} in use')
+            self.admin.ok('DELETE', '/quota-sets/taker')
+        self.admin.ok('PUT', '/quota-sets/taker', {'quota_set': {'snapshot_gigabytes': 6, 'gigabytes': 3}})
+        self.taker.call('POST', f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}})
+        self.assertEqual('taker', self.admin.ok('GET', f'/shares/{share}')['share']['project_id'])
+
+
+class Offering(refused.Refusing):
+    """Shares that are not offered."""
+
+    def no_offer(self, share, words):
+        self.no(400, 'share_not_transferable', f'share_id: share {share} cannot be transferred: {words}', '/share-transfers',
+                {'transfer': {'share_id': share}})
+
+    def test_one_in_a_share_network(self):
+        self.type('networked', driver_handles_share_servers='True')
+        network = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        share = self.share(share_type='networked', share_network_id=network)
+        self.no_offer(share, f"it is in share network {network}, which is its project's.")
+
+    def test_one_that_is_mounted_by_the_id_of_its_project(self):
+        self.type('named', mount_point_name_support='True')
+        share = self.share(share_type='named', mount_point_name='here')
+        self.no_offer(share, 'its mount point name begins with the id of its project.')
+
+    def test_one_that_is_offered_already(self):
+        share = self.share()
+        offer = self.user.ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
+        hush.keep(offer['auth_key'])
+        self.no(400, 'wrong_state', 'The share is awaiting_transfer; to transfer it, it must be available.', '/share-transfers',
+                {'transfer': {'share_id': share}})

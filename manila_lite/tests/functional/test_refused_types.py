@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share types and quotas that are refused, each with the code and the reason."""
+
+from manila_lite.tests.functional import refused
+
+_SPECS = {'driver_handles_share_servers': 'False'}
+#: An extra spec, a value that it cannot have, and what is wrong with it.
+_WRONG = (
+    ('snapshot_support', 'perhaps', "extra_specs.snapshot_support: must be True or False, not 'perhaps'."),
+    ('availability_zones', 'here,,there', 'extra_specs.availability_zones: must be names of zones separated by commas, not'),
+    ('provisioning:min_share_size', '0', 'extra_specs.provisioning:min_share_size: must be a size in GiB, at least 1, not'),
+    ('provisioning:max_share_size', '2147483648', 'extra_specs.provisioning:max_share_size: must be a size in GiB, at least 1'),
+    ('replication_type', 'sometimes', "extra_specs.replication_type: must be one of writable, readable, dr, not 'sometimes'."),
+    ('encryption_support', 'pool', "extra_specs.encryption_support: must be one of share, share_server, not 'pool'."),
+    ('provisioning:mount_point_prefix', 'a/b', "extra_specs.provisioning:mount_point_prefix: must be letters, digits, _ and -"),
+    ('default_qos_type', 'x' * 256, 'extra_specs.default_qos_type: must be a name of at most 255 characters.'),
+    ('a key', 'x', "extra_specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -."),
+    ('key', ' ', 'extra_specs.key: must be text of 1 to 1023 characters.'),
+)
+_NO_QOS = "extra_specs.default_qos_type: there is no QoS type 'nonesuch'."
+
+
+class Types(refused.Refusing):
+    """Types that are not as they must be."""
+
+    def test_an_extra_spec_has_a_value_that_it_can_have(self):
+        kind = self.type('plain')
+        for key, value, words in _WRONG:
+            self.no(400, 'invalid_input', words, '/types', {'share_type': {'name': 'wrong',
+                                                                           'extra_specs': {**_SPECS, key: value}}},
+                    self.admin)
+            self.no(400, 'invalid_input', words, f'/types/{kind}/extra_specs', {'extra_specs': {key: value}}, self.admin)
+
+    def test_a_qos_type_that_is_named_is_there(self):
+        kind = self.type('hurried')
+        named = {'default_qos_type': 'nonesuch'}
+        self.no(400, 'qos_type_not_found', _NO_QOS, '/types', {'share_type': {'name': 'wrong',
+                                                                              'extra_specs': {**_SPECS, **named}}},
+                self.admin)
+        self.no(400, 'qos_type_not_found', _NO_QOS, f'/types/{kind}/extra_specs', {'extra_specs': named}, self.admin)
+
+    def test_the_smallest_share_is_not_larger_than_the_largest(self):
+        kind = self.type('upside down', **{'provisioning:min_share_size': '3'})
+        words = 'extra_specs.provisioning:min_share_size: 3 GiB is more than provisioning:max_share_size, 2 GiB.'
+        self.no(400, 'invalid_input', words, f'/types/{kind}/extra_specs',
+                {'extra_specs': {'provisioning:max_share_size': '2'}},
+                self.admin)
+
+    def test_a_qos_type_has_keys_and_something_to_change(self):
+        words = "specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -."
+        self.no(400, 'invalid_input', words, '/qos-types', {'qos_type': {'name': 'q', 'specs': {'a key': '1'}}}, self.admin)
+        made = self.admin.ok('POST', '/qos-types', {'qos_type': {'name': 'q'}})['qos_type']['id']
+        self.no(400, 'invalid_input', 'qos_type: give a description.', f'/qos-types/{made}', {'qos_type': {}},
+                self.admin, 'PUT')
+
+
+    def test_a_type_is_changed_to_something(self):
+        kind = self.type('unchanged')
+        self.no(400, 'invalid_input', 'share_type: give a name, a description or share_type_access:is_public.',
+                f'/types/{kind}',
+                {'share_type': {}}, self.admin, 'PUT')
+        self.no(403, 'forbidden', 'extra_specs.driver_handles_share_servers: every share type has it; it cannot be deleted.',
+                f'/types/{kind}/extra_specs/driver_handles_share_servers', caller=self.admin)
+
+    def test_a_public_type_has_no_list_of_projects(self):
+        kind = self.type('for all')
+        self.no(404, 'share_type_access_not_found', f'Share type {kind} is public; it has no list of projects.',
+                f'/types/{kind}/share_type_access', caller=self.admin, method='GET')
+        for action in ('addProjectAccess', 'removeProjectAccess'):
+            self.no(409, 'share_type_is_public', f'Share type {kind} is public: every project has access to it.',
+                    f'/types/{kind}/action', {action: {'project': 'p'}}, self.admin)
+
+    def test_pools_are_found_by_patterns_and_types_that_there_are(self):
+        for query, code, words in (('host=(', 'invalid_input', "host: '(' is not a regular expression"),
+                                   ('share_type=nonesuch', 'share_type_not_found',
+                                    'share_type: Share type nonesuch could not')):
+            self.no(400, code, words, f'/scheduler-stats/pools?{query}', caller=self.admin, method='GET')
+
+
+class Quotas(refused.Refusing):
+    """Limits that are not set."""
+
+    def set_no(self, words, path='/quota-sets/p', **limits):
+        """The limits are refused."""
+        self.no(400, 'invalid_input', words, path, {'quota_set': limits}, self.admin, 'PUT')
+
+    def test_names_have_an_end(self):
+        name = 'x' * 256
+        self.set_no('project_id: is longer than 255 characters.', f'/quota-sets/{name}', shares=1)
+        self.no(400, 'invalid_input', 'class_name: is longer than 255 characters.', f'/quota-class-sets/{name}',
+                {'quota_class_set': {'shares': 1}}, self.admin, 'PUT')
+
+    def test_a_part_has_no_more_than_the_whole(self):
+        self.set_no("shares: the limit must be from 0 to the project's, 50.", '/quota-sets/p?user_id=u', shares=51)
+        self.set_no("shares: the limit must be from 0 to the project's, 50.", '/quota-sets/p?share_type=default', shares=-1)
+
+    def test_a_type_has_no_limit_of_networks(self):
+        self.set_no('share_networks: is a quota of projects and users, not of share types.',
+                    '/quota-sets/p?share_type=default', share_networks=1)
+
+    def test_a_limit_is_not_below_what_is_used_unless_by_force(self):
+        self.share(size=2)
+        self.set_no('gigabytes: 2 are in use; the limit must be at least that, or be set with force.', gigabytes=1)
+
+    def test_limits_are_of_a_user_or_of_a_type(self):
+        self.set_no('share_type: cannot be given together with user_id.',
+                    '/quota-sets/p?user_id=u&share_type=default', shares=1)

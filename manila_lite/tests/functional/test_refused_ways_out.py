@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that do not go: deleted, put in the recycle bin, unmanaged or given away; and what is not done to one in the bin."""
+
+from manila_lite.db import models
+from manila_lite.tests.functional import refused
+
+#: How a share goes: body of the action, status of the answer where the share is in no status for it, and the message's verb.
+_ACTIONS = ({'force_delete': None}, {'soft_delete': None}, {'unmanage': None})
+_MOVING = 'is being moved to another backend; cancel that first.'
+
+
+class Going(refused.Refusing):
+    """A share that something holds back."""
+
+    def goes_not(self, share, status, code, words, ways=_ACTIONS):
+        """None of the ways out is open to the share, and it is as it was."""
+        for way in ways:
+            self.no(status, code, words, f'/shares/{share}/action', way, self.admin)
+        self.assertEqual('available', self.admin.ok('GET', f'/shares/{share}')['share']['status'])
+
+    def given_not(self, share, status, code, words):
+        """Nor is it given away."""
+        self.no(status, code, words, '/share-transfers', {'transfer': {'share_id': share}})
+
+    def grouped(self):
+        """Return a group and a share in it."""
+        types = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']
+        group = self.user.ok('POST', '/share-groups', {'share_group': {
+            'share_group_type_id': types['id']}})['share_group']['id']
+        self.put(models.share_groups, group, status='available', host=refused.HOST)
+        return group, self.share(share_group_id=group)
+
+    def replicated(self):
+        """Return a share with a replica."""
+        name = self.getUniqueString()
+        self.type(name, replication_type='dr')
+        share = self.share(share_type=name)
+        self.aside(share, replica_state='in_sync')
+        return share
+
+    def test_a_share_that_is_being_moved(self):
+        share = self.share()
+        self.moving(share)
+        self.goes_not(share, 403, 'wrong_state', f'Share {share} {_MOVING}')
+        self.no(403, 'wrong_state', f'Share {share} {_MOVING}', f'/shares/{share}')
+
+    def test_a_share_with_replicas(self):
+        share = self.replicated()
+        words = f'Share {share} has 1 replicas beside the active one; delete them first.'
+        self.goes_not(share, 409, 'share_has_replicas', words)
+        self.no(409, 'share_has_replicas', words, f'/shares/{share}')
+        self.given_not(share, 409, 'share_has_replicas', words)
+        self.no(409, 'share_has_replicas', words, '/share-backups', {'share_backup': {'share_id': share}})
+        self.no(409, 'share_has_replicas', words, '/snapshots/manage', {'snapshot': {
+            'share_id': share, 'provider_location': 'x'}}, self.admin)
+        snapshot = self.snapshot(share)
+        self.no(409, 'share_has_replicas', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
+
+    def test_a_share_with_backups(self):
+        share = self.share()
+        self.backup(share)
+        words = f'Share {share} has 1 backups; delete them first.'
+        self.goes_not(share, 403, 'share_has_backups', words)
+        self.no(403, 'share_has_backups', words, f'/shares/{share}')
+        self.given_not(share, 403, 'share_has_backups', words)
+
+    def test_a_share_with_snapshots(self):
+        share = self.share()
+        self.snapshot(share)
+        words = f'Share {share} has 1 snapshots; '
+        self.goes_not(share, 403, 'share_has_snapshots', f'{words}delete them first.', _ACTIONS[:2])
+        self.no(403, 'share_has_snapshots', f'{words}delete them first.', f'/shares/{share}')
+        self.goes_not(share, 409, 'share_has_snapshots', f'{words}unmanage or delete them first.', _ACTIONS[2:])
+
+    def test_a_share_in_a_group_snapshot(self):
+        group, share = self.grouped()
+        snapshot = self.user.ok('POST', '/share-group-snapshots', {
+            'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
+        self.put(models.share_group_snapshots, snapshot, status='available')
+        words = f'Share {share} is in 1 share group snapshots; delete them first.'
+        self.goes_not(share, 403, 'share_in_group_snapshot', words, (_ACTIONS[0], _ACTIONS[2]))
+        self.no(403, 'share_in_group_snapshot', words, f'/shares/{share}?share_group_id={group}')
+
+    def test_a_share_in_a_group(self):
+        group, share = self.grouped()
+        other = self.share()
+        self.no(400, 'invalid_input', f'share {share} is in share group {group}; give its id', f'/shares/{share}')
+        self.no(400, 'invalid_input', f'share {other} is not in share group {group}.',
+                f'/shares/{other}?share_group_id={group}')
+        self.goes_not(share, 403, 'share_in_group', f'Share {share} is a member of share group {group}.', _ACTIONS[1:2])
+        self.given_not(share, 400, 'share_not_transferable', f'it is a member of share group {group}.')
+        self.no(409, 'share_group_has_shares', f'Share group {group} has 1 shares; delete them first.',
+                f'/share-groups/{group}')
+
+    def test_a_share_that_left_something_behind_when_it_was_moved(self):
+        share = self.share()
+        self.aside(share)
+        self.goes_not(share, 409, 'share_has_instances', f'Share {share} has a second instance that a migration left',
+                      _ACTIONS[2:])
+
+    def test_a_share_that_is_locked(self):
+        share = self.share()
+        lock = self.lock(self.user, share)
+        for way, verb in zip(_ACTIONS, ('be deleted', 'be soft deleted', 'be unmanaged'), strict=True):
+            self.goes_not(share, 403, 'share_locked',
+                          f'Share {share} cannot {verb} while it is locked: {lock} (by user)', (way,))
+        self.no(403, 'share_locked', f'Share {share} cannot be deleted while it is locked: {lock} (by user)',
+                f'/shares/{share}')
+
+    def test_a_share_with_a_rule_that_somebody_else_locked(self):
+        share = self.share()
+        rule = self.rule(share)
+        lock = self.lock(self.admin, rule, 'access_rule')
+        self.no(403, 'share_locked', f'Share {share} cannot be deleted while its access rule {rule} is locked by {lock}',
+                f'/shares/{share}')
+        self.given_not(share, 403, 'share_locked',
+                       f'Share {share} cannot be transferred: it, or an access rule of it, is locked')
+
+    def lock(self, caller, ident, kind='share'):
+        """Return the id of a lock of the caller's."""
+        return caller.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': ident, 'resource_type': kind}})[
+            'resource_lock']['id']
+
+    def test_a_share_of_which_another_is_just_being_made(self):
+        share = self.share()
+        snapshot = self.snapshot(share)
+        growing = self.share(snapshot_id=snapshot, status='creating_from_snapshot')
+        words = f'Share {growing} is being made from snapshot {snapshot}; wait for it.'
+        self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}')
+        self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
+
+    def test_a_snapshot_of_a_share_whose_replica_is_taking_its_place(self):
+        share = self.replicated()
+        snapshot = self.snapshot(share)
+        self.share_is(share, status='replication_change')
+        self.no(403, 'wrong_state', f'Share {share} is replication_change; wait until that is over.', f'/snapshots/{snapshot}')
+
+
+class InTheBin(refused.Refusing):
+    """A share in the recycle bin is looked at, restored and deleted, and nothing else."""
+
+    def setUp(self):
+        super().setUp()
+        self.name = self.getUniqueString()
+        self.type(self.name, replication_type='dr', revert_to_snapshot_support='True')
+        self.ident = self.share(share_type=self.name, size=2)
+        self.path = f'/shares/{self.ident}/action'
+        self.rule_id, self.snapshot_id = self.rule(self.ident), self.snapshot(self.ident)
+        self.backup_id = self.backup(self.ident)
+        self.put(models.shares, self.ident, is_soft_deleted=True)
+
+    def never(self, path, body, method=None):
+        """The request is refused, for this reason."""
+        self.no(403, 'share_soft_deleted', f'Share {self.ident} is in the recycle bin (soft deleted); restore it first.', path,
+                body, self.admin, method)
+
+    def test_it_is_not_changed(self):
+        self.never(f'/shares/{self.ident}', {'share': {'name': 'x'}}, 'PUT')
+        for action in ({'extend': {'new_size': 3}}, {'shrink': {'new_size': 1}}, {'revert': {'snapshot_id': self.snapshot_id}},
+                       {'reset_status': {'status': 'error'}}, {'soft_delete': None}, {'unmanage': None}):
+            self.never(self.path, action)
+
+    def test_nobody_is_let_in_or_kept_out(self):
+        self.never(self.path, {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.9'}})
+        self.never(self.path, {'deny_access': {'access_id': self.rule_id}})
+
+    def test_nothing_is_made_of_it(self):
+        self.never('/snapshots', {'snapshot': {'share_id': self.ident}})
+        self.never('/snapshots/manage', {'snapshot': {'share_id': self.ident, 'provider_location': 'x'}})
+        self.never('/share-replicas', {'share_replica': {'share_id': self.ident}})
+        self.never('/share-backups', {'share_backup': {'share_id': self.ident}})
+        self.never(f'/share-backups/{self.backup_id}/action', {'restore': None})
+
+    def test_it_is_not_given_away(self):
+        self.never('/share-transfers', {'transfer': {'share_id': self.ident}})
+
+    def test_no_replica_takes_its_place(self):
+        replica = self.aside(self.ident, replica_state='in_sync')
+        self.never(f'/share-replicas/{replica}/action', {'promote': None})
+
+    def test_it_is_not_locked_any_more(self):
+        self.no(409, 'too_late_to_lock', f'Share {self.ident} is in the recycle bin: it is too late to lock it',
+                '/resource-locks',
+                {'resource_lock': {'resource_id': self.ident, 'resource_type': 'share'}})
+
+    def test_it_is_too_late_to_restore_one_that_is_being_deleted(self):
+        self.share_is(self.ident, status='deleting')
+        self.no(403, 'share_expired', f'Share {self.ident} is being deleted; it is too late to restore it.', self.path,
+                {'restore': None})

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Say which guards of manila_lite/actions/ refuse in no test: tools/refusals.py [--count] [--words] [DIRECTORY]
+
+A guard is an error that is raised, or a call that does nothing but refuse. DIRECTORY has the notes of tests that ran with
+MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py); without it, .stestr/refusals is looked at, where tools/test
+leaves them. --words names, too, the guards that no test knows by status and words. --count only says how many were not reached.
+Exit code 1 if one was not.
+"""
+
+import argparse
+import ast
+import dataclasses
+import functools
+import json
+import pathlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ACTIONS = ROOT / 'manila_lite' / 'actions'
+GABBITS = ROOT / 'manila_lite' / 'tests' / 'functional' / 'gabbits'
+
+#: Calls that do nothing but refuse, where nobody looks at what they return.
+REFUSING = re.compile(r'(.*\.)?_?(must|refuse|may|check)(_\w+)?|transitions\.begin')
+#: Words that stand in many messages name none of them.
+SHORT = 8
+
+#: Those that no request reaches, as FILE:FUNCTION: WHAT, each with the reason.
+EXPLAINED: dict[str, str] = {
+    'access.py:clear: locks.check_deny_all(conn, ctx, share.id)': 'who takes a share over has its locks lifted before',
+    "locks.py:check_deny_all: _must_lift(ctx, ident, found, 'be denied')": 'as the one before, which alone asks for it',
+    'migrating.py:task_state: raise errors.Invalid(f"task_state: {value!r} is none; it is null or one of '
+    "{', '.join(Migration)}...": "the contract has all values, and refuses others before",
+    "shares.py:delete: raise errors.WrongState(f'Share {ident} was restored.')": 'no request asks for that, but '
+    'scheduler/expiry.py, which is told',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """A statement that refuses. ``name`` stays the same where lines move."""
+
+    file: str
+    first: int
+    last: int
+    name: str
+
+    def __str__(self) -> str:
+        return f'manila_lite/actions/{self.file}:{self.first}: {self.name.partition(": ")[2]}'
+
+
+def guards() -> Iterator[Guard]:
+    """Return all guards, by file and line."""
+    for path in sorted(ACTIONS.glob('*.py')):
+        for function in _functions(ast.parse(path.read_text())):
+            for statement in _own(function):
+                if what := _refusal(statement):
+                    yield Guard(path.name, statement.lineno, statement.end_lineno or statement.lineno,
+                                f'{path.name}:{function.name}: {what}')
+
+
+def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def _own(function: ast.FunctionDef) -> Iterator[ast.stmt]:
+    """Return the statements of a function, but not those of functions in it."""
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef):
+            yield node
+        if not isinstance(node, ast.FunctionDef):
+            todo = [*ast.iter_child_nodes(node), *todo]
+
+
+def _refusal(statement: ast.stmt) -> str:
+    """Return what the statement does, if it refuses: 'raise' alone, which passes an error on, does not."""
+    if isinstance(statement, ast.Raise) and statement.exc:
+        return _short(f'raise {ast.unparse(statement.exc)}')
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = ast.unparse(statement.value)
+        if REFUSING.fullmatch(call.partition('(')[0]):
+            return _short(call)
+    return ''
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 100 else f'{text[:97]}...'
+
+
+def notes(folder: pathlib.Path) -> Iterator[dict]:
+    """Return what was noted."""
+    for path in folder.iterdir():
+        for line in path.read_text().splitlines():
+            yield json.loads(line)
+
+
+# Whether a test knows why it was refused --------------------------------------------------------------
+
+def knows(note: dict) -> bool:
+    """Say whether the test compares the status, and words of the message or its code."""
+    *_, module, group, name = ['', '', '', *note['test'].partition('(')[0].split('.')]
+    if module == 'test_gabbits':
+        return _gabbi_knows(note, group)
+    path = ROOT.joinpath(*note['test'].partition('(')[0].split('.')[:-2]).with_suffix('.py')
+    return path.exists() and _python_knows(note, path, name)
+
+
+def _gabbi_knows(note: dict, name: str) -> bool:
+    request = _requests().get(name, {})
+    paths = request.get('response_json_paths') or {}
+    strings = request.get('response_strings') or ()
+    said = [str(value) for value in (*paths.values(), *strings)]
+    return str(request.get('status')) == str(note['status']) and any(_is_said(text, note) for text in said)
+
+
+@functools.cache
+def _requests() -> dict[str, dict]:
+    """Return all requests in gabbi files, by their names in a run."""
+    found = {}
+    for path in GABBITS.glob('*.yaml'):
+        for request in yaml.safe_load(path.read_text())['tests']:
+            found[f'{path.stem}_{request["name"]}'.lower().replace(' ', '_')] = request
+    return found
+
+
+def _python_knows(note: dict, path: pathlib.Path, name: str) -> bool:
+    numbers, texts = _constants(path, name)
+    return note['status'] in numbers and any(_is_said(text, note) for text in texts)
+
+
+@functools.cache
+def _constants(path: pathlib.Path, name: str) -> tuple[set[int], set[str]]:
+    """Return numbers and texts in a test, in the methods that it calls, and in the tables of its module that it names."""
+    tree = ast.parse(path.read_text())
+    test: list[ast.AST] = [node for node in _functions(tree) if node.name == name]
+    called = {node.attr for part in test for node in ast.walk(part) if isinstance(node, ast.Attribute)}
+    test += [node for node in _functions(tree) if node.name in called]
+    used = {node.id for part in test for node in ast.walk(part) if isinstance(node, ast.Name)}
+    tables = [node for node in tree.body if isinstance(node, ast.Assign)
+              and used & {target.id for target in node.targets if isinstance(target, ast.Name)}]
+    found = [node.value for part in (*test, *tables) for node in ast.walk(part) if isinstance(node, ast.Constant)]
+    return {value for value in found if isinstance(value, int)}, {value for value in found if isinstance(value, str)}
+
+
+def _is_said(text: str, note: dict) -> bool:
+    """Say whether the text is the code, or some words of the message or a pattern of them."""
+    text = text.strip('/')
+    return text == note['code'] or (len(text) >= SHORT and (text in note['message'] or _matches(text, note['message'])))
+
+
+def _matches(pattern: str, message: str) -> bool:
+    try:
+        found = re.search(pattern, message)
+    except re.error:
+        return False
+    return bool(found and len(found[0]) >= SHORT and ' ' in found[0])
+
+
+# What is told -----------------------------------------------------------------------------------------
+
+def sort(found: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], list[Guard], list[Guard]]:
+    """Return guards that no test reached and nothing explains; that only tests reached which do not name status and words; and
+    that are explained, though a test reached them.
+    """
+    by_file: dict[str, list[dict]] = {}
+    for note in noted:
+        by_file.setdefault(note['file'], []).append(note)
+    silent, dumb, wrong = [], [], []
+    for guard in found:
+        reached = [note for note in by_file.get(guard.file, ()) if guard.first <= note['line'] <= guard.last]
+        if not reached and guard.name not in EXPLAINED:
+            silent.append(guard)
+        elif reached and guard.name in EXPLAINED:
+            wrong.append(guard)
+        elif reached and not any(map(knows, reached)):
+            dumb.append(guard)
+    return silent, dumb, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--count', action='store_true')
+    parser.add_argument('--words', action='store_true')
+    parser.add_argument('folder', nargs='?', type=pathlib.Path, default=ROOT / '.stestr' / 'refusals', metavar='DIRECTORY')
+    asked = parser.parse_args()
+    if not asked.folder.is_dir():
+        parser.error(f'{asked.folder} is no directory; run tools/test, or see above')
+    everything = list(guards())
+    silent, dumb, wrong = sort(everything, notes(asked.folder))
+    if not asked.count:
+        for guard in silent:
+            print(f'{guard} - no test')
+        for guard in wrong:
+            print(f'{guard} - reached, so take it out of EXPLAINED')
+        for guard in dumb if asked.words else ():
+            print(f'{guard} - no test names status and words')
+    if silent or not asked.count:
+        print(f'{len(silent)} of {len(everything)} guards of actions/ have no refusal in a test; tools/refusals.py names them')
+    return 1 if silent else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
