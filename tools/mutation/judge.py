@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts one fault into a copy of the tree and has tests judge it there, in a process that stops at the first failure."""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from mutation import choice
+from mutation.mutants import Mutant
+from mutation.reach import Reach
+
+KILLED, SURVIVED, UNREACHED, SLOW, NOTHING = 'killed', 'survived', 'unreached', 'too slow', 'no fault'
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What became of a fault, and by whom: the first test that noticed it, or how many did not."""
+
+    outcome: str
+    by: str
+
+
+class Court:
+    """A copy of the tree, in which one fault is judged after the other."""
+
+    def __init__(self, root: pathlib.Path, folder: pathlib.Path, reach: Reach, python: str) -> None:
+        self._root, self._tree, self._reach, self._python = root, folder, reach, python
+        #: Tests that fail without any fault cannot judge: name, and whether it passed.
+        self._sound: dict[str, bool] = {}
+        shutil.rmtree(folder, ignore_errors=True)
+        names = subprocess.run(['git', 'ls-files', '-z'], cwd=root, capture_output=True, text=True, check=True).stdout
+        for name in filter(None, names.split('\0')):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, target)
+
+    def judge(self, mutant: Mutant, most: int, seconds: float) -> Verdict:
+        """Return what tests say of the fault: ``most`` of them, about ``seconds`` of work."""
+        code = mutant.code(self._root)
+        if code is None:
+            return Verdict(NOTHING, '')
+        tests = [test for test in choice.judges(mutant, self._reach, most, seconds) if self._sound.get(test, True)]
+        if not tests:
+            return Verdict(UNREACHED, '')
+        file = self._tree / mutant.path
+        before = file.read_text()
+        file.write_text(code)
+        try:
+            failed = self._run(tests, seconds * 4 + 60)
+        finally:
+            file.write_text(before)
+        if failed == '':
+            return Verdict(SURVIVED, str(len(tests)))
+        return self._confirmed(mutant, tests, failed, most, seconds)
+
+    def _confirmed(self, mutant: Mutant, tests: list[str], failed: str, most: int, seconds: float) -> Verdict:
+        """A test that fails without the fault too has noticed nothing: it is out, and the others judge."""
+        judging = next((test for test in tests if failed == test or failed.startswith(f'{test}.')
+                        or choice.group(failed) == choice.group(test)), None)
+        if judging is not None and judging not in self._sound:
+            self._sound[judging] = self._run([judging], seconds * 4 + 60) == ''
+            if not self._sound[judging]:
+                return self.judge(mutant, most, seconds)
+        return Verdict(SLOW if failed == SLOW else KILLED, failed)
+
+    def _run(self, tests: list[str], limit: float) -> str:
+        """Return the name of the first test that failed, or '' if all passed."""
+        environment = {name: value for name, value in os.environ.items() if name not in ('CI', 'PYTHONDONTWRITEBYTECODE')}
+        environment |= {'PYTHONPATH': str(self._tree), 'PYTHONDONTWRITEBYTECODE': '1', 'OS_TEST_TIMEOUT': '120'}
+        with tempfile.NamedTemporaryFile('w', suffix='.ids') as ids, tempfile.TemporaryFile('w+') as said:
+            ids.write('\n'.join(self._wanted(tests)))
+            ids.flush()
+            modules = sorted({_module(self._tree, test) for test in tests})
+            running = subprocess.Popen([self._python, '-m', 'testtools.run', '-f', '--load-list', ids.name, *modules],
+                                       cwd=self._tree, env=environment, stdin=subprocess.DEVNULL, stdout=said,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                status = running.wait(limit)
+            except subprocess.TimeoutExpired:
+                return SLOW
+            finally:
+                _end(running)
+            said.seek(0)
+            return '' if not status else _first_failure(said.read())
+
+    def _wanted(self, tests: list[str]) -> set[str]:
+        """Return the ids to load: with a request of gabbi those of its file, with a class or module all of it."""
+        groups = {choice.group(test) for test in tests if '.test_gabbits.' in test}
+        whole = tuple(f'{test}.' for test in tests if test not in self._reach.seconds)
+        return {*tests} | {name for name in self._reach.seconds if name.startswith(whole) or choice.group(name) in groups}
+
+
+def _module(tree: pathlib.Path, test: str) -> str:
+    """Return the module of a test, class or gabbi request."""
+    parts = test.split('.')
+    while len(parts) > 1 and not (tree / '/'.join(parts)).with_suffix('.py').exists():
+        parts.pop()
+    return '.'.join(parts)
+
+
+def _end(process: subprocess.Popen) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _first_failure(text: str) -> str:
+    found = re.search(r'^(?:ERROR|FAIL): (\S+.*)$', text, re.MULTILINE)
+    return found[1] if found else 'the tests could not start'

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests reach a place of the core. A place is a line's text and its function, so it stays when others change."""
+
+import ast
+import collections
+import dbm.dumb
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterable, Iterator
+
+from mutation import targets
+
+#: Tests that judge: no crash matrix, no other machines, nothing that is about the tools.
+JUDGES = (r'^manila_lite\.tests\.(unit|functional\.(test_|gabbi)|security'
+          r'|contract\.test_(policies|versions|states|record|contract))')
+
+
+def record(root: pathlib.Path, store: pathlib.Path, concurrency: int, only: str = JUDGES) -> int:
+    """Run the judging tests once, and keep which of them reaches what. Returns stestr's exit code."""
+    data = store / 'coverage'
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    environment = os.environ | {
+        'PYTHONPATH': os.pathsep.join([str(root), str(root / 'tools/mutation/hooks')]),
+        'MANILA_LITE_REACH': str(data), 'MANILA_LITE_REACHED': ':'.join(str(root / each) for each in targets.FILES)}
+    repository = store / 'stestr'
+    if not repository.exists():
+        repository.mkdir()
+        subprocess.run(['stestr', '--repo-url', str(repository), 'init'], cwd=root, check=True)
+    done = subprocess.run(['stestr', '--repo-url', str(repository), 'run', '--concurrency', str(concurrency), only],
+                          cwd=root, env=environment)
+    (store / 'reach.json').write_text(json.dumps({
+        'places': {place: sorted(tests) for place, tests in _read(root, data).items()}, 'seconds': _seconds(repository)}))
+    return done.returncode
+
+
+def _read(root: pathlib.Path, data: pathlib.Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = collections.defaultdict(set)
+    places: dict[str, dict[int, str]] = {}
+    for file in sorted(data.glob('data.*')):
+        with sqlite3.connect(file) as base:
+            rows = base.execute('select file.path, context.context, line_bits.numbits from line_bits'
+                                ' join file on file.id = line_bits.file_id join context on context.id = line_bits.context_id')
+            for path, test, bits in rows:
+                known = places.setdefault(path, by_line(pathlib.Path(path), root))
+                for line in _numbers(bits):
+                    if test and line in known:
+                        found[known[line]].add(test)
+    return found
+
+
+def _numbers(bits: bytes) -> Iterator[int]:
+    return (byte * 8 + bit for byte, value in enumerate(bits) for bit in range(8) if value & 1 << bit)
+
+
+def by_line(path: pathlib.Path, root: pathlib.Path) -> dict[int, str]:
+    """Return the place of each line of a file."""
+    source = path.read_text()
+    names: dict[int, str] = {}
+
+    def walk(node: ast.AST, name: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = name
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inner = f'{name}.{child.name}'.strip('.')
+                names.update(dict.fromkeys(range(child.lineno, (child.end_lineno or child.lineno) + 1), inner))
+            walk(child, inner)
+    walk(ast.parse(source), '')
+    return {number: f'{path.relative_to(root)} {names.get(number, "")} {line.strip()}'
+            for number, line in enumerate(source.splitlines(), 1)}
+
+
+def _seconds(repository: pathlib.Path) -> dict[str, float]:
+    times = next(repository.glob('**/times.dbm*'), None)
+    if times is None:
+        return {}
+    with dbm.dumb.open(str(times.with_name('times.dbm')), 'r') as known:
+        return {name.decode(): float(known[name]) for name in known}
+
+
+class Reach:
+    """What was recorded."""
+
+    def __init__(self, root: pathlib.Path, store: pathlib.Path) -> None:
+        kept = json.loads((store / 'reach.json').read_text())
+        self._root = root
+        self._places: dict[str, list[str]] = kept['places']
+        self.seconds: dict[str, float] = kept['seconds']
+        self._lines: dict[str, dict[int, str]] = {}
+
+    def tests(self, path: str, lines: Iterable[int], name: str) -> set[str]:
+        """Return the tests, and classes while they are set up, that reach one of these lines.
+
+        Lines that run when the module is loaded are no test's: then those that reach lines of the file with ``name`` in them,
+        or any of the file.
+        """
+        known = self._lines.get(path) or self._lines.setdefault(path, by_line(self._root / path, self._root))
+        wanted = {known[line] for line in lines if line in known}
+        reached = {test for place in wanted for test in self._places.get(place, ())}
+        if reached or not all(place.startswith(f'{path}  ') for place in wanted):
+            return reached
+        of_file = {place: tests for place, tests in self._places.items() if place.startswith(f'{path} ')}
+        users = {test for place, tests in of_file.items() if name and name in place for test in tests}
+        return users or {test for tests in of_file.values() for test in tests}

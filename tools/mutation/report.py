@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of scores and survivors: doc/source/contributor/mutation.rst has them below its last mark."""
+
+import collections
+import pathlib
+
+import yaml
+
+from mutation import judge, mutants, results
+from mutation.mutants import Mutant
+
+_PAGE = 'doc/source/contributor/mutation.rst'
+_MARK = '.. What is below is written by tools/mutate report.\n'
+_REASONS = pathlib.Path(__file__).with_name('survivors.yaml')
+
+
+def write(root: pathlib.Path) -> int:
+    """The page says how many of the faults that were judged were noticed, and which were not."""
+    every = {mutant.key: mutant for mutant in mutants.every(root)}
+    known = results.Results()
+    known.tidy(set(every))
+    judged = [(every[key], verdict) for key, verdict in known.known.items()
+              if key in every and verdict.outcome != judge.NOTHING]
+    reasons = yaml.safe_load(_REASONS.read_text()) or {}
+    page = root / _PAGE
+    text = page.read_text().partition(_MARK)[0] + _MARK
+    page.write_text(text + '\n'.join([*_scores(every, judged, reasons), *_survivors(judged, reasons)]) + '\n')
+    return 0
+
+
+def _noticed(verdict: judge.Verdict) -> bool:
+    return verdict.outcome in (judge.KILLED, judge.SLOW)
+
+
+def _scores(every: dict[str, Mutant], judged: list, reasons: dict) -> list[str]:
+    rows = []
+    for title, name in (('What must not break', _kind), ('File', _file)):
+        of = collections.Counter(name(mutant) for mutant in every.values())
+        seen = collections.Counter(name(mutant) for mutant, _ in judged)
+        good = collections.Counter(name(mutant) for mutant, verdict in judged if _noticed(verdict))
+        told = collections.Counter(name(mutant) for mutant, verdict in judged
+                                   if not _noticed(verdict) and mutant.key in reasons)
+        rows += ['', f'.. list-table:: {title}', '   :header-rows: 1', '']
+        rows += _row(title, 'faults', 'judged', 'noticed', 'explained', '%')
+        for each in sorted(name for name in seen if name):
+            share = 100 * (good[each] + told[each]) / seen[each]
+            rows += _row(each, of[each], seen[each], good[each], told[each], f'{share:.0f}')
+        total, all_good = sum(seen.values()), sum(good.values())
+        if name is _file and total:
+            rows += _row('all', sum(of.values()), total, all_good, sum(told.values()),
+                         f'{100 * (all_good + sum(told.values())) / total:.1f}')
+    return rows
+
+
+def _row(*cells: object) -> list[str]:
+    return [f'   {"* -" if not number else "  -"} {cell}' for number, cell in enumerate(cells)]
+
+
+def _kind(mutant: Mutant) -> str:
+    return mutant.critical
+
+
+def _file(mutant: Mutant) -> str:
+    return mutant.path.removeprefix('manila_lite/')
+
+
+def _survivors(judged: list, reasons: dict) -> list[str]:
+    lines = ['', 'Not noticed', '-----------', '']
+    for mutant, verdict in sorted(judged, key=lambda each: (each[0].path, each[0].line, each[0].key)):
+        if not _noticed(verdict):
+            text = mutant.text.replace('`', "'")[:90]
+            why = reasons.get(mutant.key, 'open' if verdict.outcome == judge.SURVIVED else 'open: no test reaches it')
+            where = f'{_file(mutant)}, {mutant.definition or "module"}'
+            lines.append(f'* ``{mutant.key}`` {where}, {mutant.kind}: ``{text}``. {why}')
+    return lines
