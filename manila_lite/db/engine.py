@@ -46,17 +46,24 @@ def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) 
     raise oslo_db_exception.DBConnectionError(error)
 
 
+@exc_filters.filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
+def _refused(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
+    # Another writer held the file for longer than the timeout: the same as a lock that was not had elsewhere.
+    raise oslo_db_exception.DBDeadlock(error)
+
+
 class Database:
     """One database for one process; connects when first used, so that it may be made before a fork.
 
-    ``migrations``: the folder of its schema's revisions, where it is not the share service's.
+    ``migrations``: the folder of its schema's revisions, where it is not the share service's. ``lock`` makes what threads that
+    write to SQLite queue up behind; a simulation has threads that wait in another way.
     """
 
-    def __init__(self, conf: Any, migrations: Path | None = None):
+    def __init__(self, conf: Any, migrations: Path | None = None, lock: Callable[[], Any] = threading.Lock):
         self._conf = conf
         self.migrations = migrations
         self._lock = threading.Lock()
-        self._turn = threading.Lock()
+        self._turn = lock()
         self._own = threading.local()        # of each thread
         self._engines: tuple[Engine, Engine] | None = None      # of writers and of readers
 
@@ -104,12 +111,6 @@ class Database:
             for pragma in (f'busy_timeout={_BUSY_TIMEOUT_MS}', 'journal_mode=WAL',
                            f'synchronous={synchronous}', 'foreign_keys=ON'):
                 dbapi.execute(f'PRAGMA {pragma}')
-
-        @event.listens_for(engine, 'handle_error', retval=True)
-        def refused(seen: Any) -> Exception | None:
-            # Another writer held the file for longer than the timeout: the same as a lock that was not had elsewhere.
-            locked = 'is locked' in str(seen.original_exception)
-            return oslo_db_exception.DBDeadlock(seen.original_exception) if locked else None
 
         for deferred in list(engine.dispatch.begin):  # oslo.db's own, which begins deferred
             event.remove(engine, 'begin', deferred)

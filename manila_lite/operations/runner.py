@@ -3,8 +3,6 @@
 
 import concurrent.futures
 import math
-import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,8 +13,8 @@ from manila_lite import context, errors, metrics, trace
 from manila_lite.db import operations as rows
 from manila_lite.db import turns
 from manila_lite.db.engine import TRANSIENT
-from manila_lite.operations import owners
 from manila_lite.operations.executor import Executor
+from manila_lite.operations.machine import REAL, Machine, Thread
 from manila_lite.operations.plans import CALM, FAST, WORK, Plan
 
 LOG = log.getLogger(__name__)
@@ -25,29 +23,31 @@ LOG = log.getLogger(__name__)
 class Runner:
     """Works off one queue (``topic``, ``host``) with a bounded number of hands per lane."""
 
-    def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan], service: Any):
+    def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan], service: Any,
+                 machine: Machine = REAL):
         self.services = services
+        self._machine = machine
         self.topic = topic
         self.host = host
         self.conf = services.conf.operations
-        self.owner = owners.name()
+        self.owner = machine.name()
         self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service)
         self._hands = {WORK: self.conf.workers, FAST: self.conf.fast_workers, CALM: 1}
         self._kept = {lane: kept(hands, self.conf.reserved_hands) for lane, hands in self._hands.items()}
         self._most = sum(self._hands.values()) + 1      # that a look finds
-        self._pools: dict[str, concurrent.futures.ThreadPoolExecutor] = {}
-        self._lock = threading.Lock()
+        self._pools: dict[str, concurrent.futures.Executor] = {}
+        self._lock = machine.lock()
         self._running: dict[str, tuple[str, str | None]] = {}   # operation id -> (lane, serial)
         self._unsaved: dict[str, bool] = {}     # operation id -> its try does not count
         self._more = False      # the last look found more than there were hands for
         self._due: set[float] = set()   # when, by the monotonic clock, something released is due again
-        self._stopped = threading.Event()
-        self._poke = threading.Event()
+        self._stopped = machine.event()
+        self._poke = machine.event()
         self._skipped = False   # a wake-up came for lanes without a free hand
         #: Asked before and after each claim: a backend may have become another process's.
         self.may_claim: Callable[[], bool] = lambda: True
-        self._drained = threading.Event()
-        self._threads: dict[str, threading.Thread] = {}
+        self._drained = machine.event()
+        self._threads: dict[str, Thread] = {}
 
     # Life -------------------------------------------------------------------------------------
 
@@ -55,11 +55,9 @@ class Runner:
         """Claims of dead processes of this host are free, and the queue is worked on from now."""
         self.take_over()
         for lane, hands in self._hands.items():
-            self._pools[lane] = concurrent.futures.ThreadPoolExecutor(hands, f'{self.topic}-{lane}')
+            self._pools[lane] = self._machine.hands(hands, f'{self.topic}-{lane}')
         for target, name in ((self._poll, 'poll'), (self._renew, 'lease')):
-            thread = threading.Thread(target=target, name=f'{self.topic}-{name}', daemon=True)
-            thread.start()
-            self._threads[name] = thread
+            self._threads[name] = self._machine.thread(target, f'{self.topic}-{name}')
 
     def stop(self) -> None:
         """No new work is claimed; what runs is finished."""
@@ -85,7 +83,7 @@ class Runner:
         """What processes of this host held when they died need not wait for the lease to run out."""
         with self.services.db.writer() as conn:
             for owner in rows.owners(conn, self.topic, self.host):
-                if owner != self.owner and owners.is_dead(owner):
+                if owner != self.owner and self._machine.is_dead(owner):
                     count = rows.free_claims_of(conn, owner)
                     LOG.warning('%s operations of %s are taken over: it is gone', count, owner)
 
@@ -120,7 +118,7 @@ class Runner:
 
     def _pause(self) -> float:
         """Return the seconds until the next look: the poll interval, or less if something is known to be due again."""
-        now = time.monotonic()
+        now = self._machine.monotonic()
         with self._lock:
             first = min(self._due, default=now + self.conf.poll_interval)
             self._due = {at for at in self._due if at > now}
@@ -128,7 +126,7 @@ class Runner:
 
     def _due_in(self, seconds: float) -> None:
         with self._lock:
-            self._due.add(time.monotonic() + seconds)
+            self._due.add(self._machine.monotonic() + seconds)
         self._poke.set()
 
     def _let_go(self) -> None:
@@ -229,12 +227,12 @@ class Runner:
 
     def _work(self, op: Any) -> None:
         kind = op.kind if op.kind in self.executor.plans else metrics.OTHER
-        began = time.monotonic()
+        began = self._machine.monotonic()
         metrics.claimed(kind, (timeutils.utcnow() - op.next_run_at).total_seconds())
         with (context.working(context.behind(op, self.services), f'{op.kind} {op.id}'),
               trace.resumed(self.services.conf, op.data, 'operation', kind=op.kind, resource=op.resource_id)):
             self._work_on(op)
-        metrics.ran(kind, time.monotonic() - began)
+        metrics.ran(kind, self._machine.monotonic() - began)
 
     def _work_on(self, op: Any) -> None:
         again = None

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A database that is away is known for that, whichever it is: what was under way is tried again, and callers get 503."""
 
+import contextlib
 import re
 import socket
+import sqlite3
 
+import fixtures
 import testscenarios
 import testtools
 from oslo_config import cfg
@@ -29,6 +32,27 @@ class Away(testscenarios.WithScenarios, testtools.TestCase):
     @staticmethod
     def ask(database):
         with database.reader():
+            pass
+
+
+class Locked(testtools.TestCase):
+
+    def test_a_lock_that_is_not_had_passes_by_itself(self):
+        file = self.useFixture(fixtures.TempDir()).join('locked.sqlite')
+        conf = options.register(cfg.ConfigOpts())
+        conf([], project='manila_lite', default_config_files=[], default_config_dirs=[])
+        conf.set_override('connection', f'sqlite:///{file}', 'database')
+        database = engine.Database(conf)
+        self.addCleanup(database.dispose)
+        with database.engine.connect() as conn:
+            conn.exec_driver_sql('PRAGMA busy_timeout=1')      # of the one connection, which is used again
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute('BEGIN IMMEDIATE')
+            self.assertRaises(engine.TRANSIENT, self.write, database)
+
+    @staticmethod
+    def write(database):
+        with database.writer():
             pass
 
 

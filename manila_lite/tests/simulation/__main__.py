@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tools/simulate``: many histories, or one again."""
+
+import argparse
+import random
+import sys
+import time
+
+from manila_lite.tests.simulation.history import History
+from manila_lite.tests.simulation.place import Place
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(prog='tools/simulate', description='Histories of the engine of durable work.')
+    parser.add_argument('--seed', type=int, help='of the first history; each further one has the next (default: any)')
+    parser.add_argument('--histories', type=int, help='how many (default: 200, or as many as there is time for)')
+    parser.add_argument('--hours', type=float, help='for how long')
+    found = parser.parse_args()
+    if found.seed is None:
+        found.seed = random.randrange(10 ** 9)
+    if found.histories is None:
+        found.histories = sys.maxsize if found.hours else 200
+    return found
+
+
+def _say(began, number, failed, end='\r'):
+    rate = number / max(time.monotonic() - began, 0.001)
+    print(f'{number} histories, {failed} failed, {rate:.0f} a second', end=end, flush=True)
+
+
+def _show(trace):
+    for line in trace:
+        if not line.endswith((' lock', ' clock')):
+            print(line)
+
+
+def main():
+    """Histories have happened; the exit code is 0 only if none failed."""
+    wanted = _arguments()
+    began = said = time.monotonic()
+    number = failed = 0
+    seed = wanted.seed
+    print(f'first seed {seed}')
+    with Place() as place:
+        while number < wanted.histories and (not wanted.hours or time.monotonic() - began < wanted.hours * 3600):
+            history = History(seed, place)
+            why = history.run()
+            number += 1
+            if wanted.histories == 1:
+                _show(history.trace)
+            if why is not None:
+                failed += 1
+                print(f'seed {seed}: {why}\n    tools/simulate --seed {seed} --histories 1')
+            if sys.stdout.isatty() and time.monotonic() - said > 1:
+                said = time.monotonic()
+                _say(began, number, failed)
+            seed += 1
+    _say(began, number, failed, end='\n')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

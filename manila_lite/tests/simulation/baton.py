@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that go on one at a time: who holds the baton runs, and at each point the seed says who gets it.
+
+A point is a statement of the database, a reading of a clock, a lock, or a wait. Time is a number that grows a little at each
+point, and up to the next time that somebody waits for when nobody else can go on.
+"""
+
+import threading
+
+#: Seconds that go by at a point.
+TICK = 0.001
+
+
+class Killed(BaseException):
+    """The process of this thread is no more: nothing of what follows may happen."""
+
+
+class Stopped(Exception):
+    """The history cannot go on."""
+
+
+class Task:
+    """One thread of one process."""
+
+    def __init__(self, name, process):
+        self.name = name
+        self.process = process
+        self.condition = None       # it goes on when this holds,
+        self.until = None           # or at this time
+        self.ended = self.doomed = False
+        self.go = threading.Lock()
+        self.go.acquire()
+
+    @property
+    def dead(self):
+        """Nothing more of it may happen."""
+        return self.doomed or self.process.dead
+
+
+class Baton:
+    """Who goes on, and what time it is. ``process.dead`` and ``process.frozen`` (until when) are looked at at each point."""
+
+    def __init__(self, rng, limit, sticky):
+        self._rng = rng
+        self._limit = limit
+        self._sticky = sticky       # how probably who runs goes on
+        self.now = 0.0
+        self.steps = 0
+        self.tasks = []
+        self.main = self.current = None
+        self.trace = []
+        self.failure = None
+        #: Is called with the process that is at a point: it may die there, or stand still.
+        self.on_point = lambda process: None
+
+    def begin(self, process):
+        """The thread that calls is the first one."""
+        self.main = self.current = Task('main', process)
+        self.tasks.append(self.main)
+
+    def spawn(self, process, name, target):
+        """The target runs in a thread of the process, when it gets the baton. Returns the task."""
+        self._check(self.current)
+        task = Task(name, process)
+        self.tasks.append(task)
+        threading.Thread(target=self._live, args=(task, target), name=name, daemon=True).start()
+        return task
+
+    def _live(self, task, target):
+        task.go.acquire()
+        try:
+            self._check(task)
+            target()
+        except Killed:
+            pass
+        except Exception as error:
+            if not task.dead:
+                self.fail(f'{task.name} ended of {error!r}')
+        task.ended = True
+        self.tasks.remove(task)
+        following = self.current = self._next(None)
+        following.go.release()
+
+    def fail(self, why):
+        """The history has failed, and ends with the next point."""
+        self.failure = self.failure or why
+
+    def note(self, what):
+        """The trace says what happened, when and to whom."""
+        self.trace.append(f'{self.now:.3f} {self.current.name} {what}')
+
+    def point(self, what):
+        """Others may go on first."""
+        me = self.current
+        self._check(me)
+        self.steps += 1
+        self.now += TICK
+        self.note(what)
+        if self.steps > self._limit:
+            self.fail(f'no end after {self._limit} steps')
+        self.on_point(me.process)
+        self._switch(me)
+
+    def maybe(self, what):
+        """A point, one time in four: for what happens often."""
+        if self._rng.random() < 0.25:
+            self.point(what)
+
+    def wait(self, condition, seconds=None):
+        """Wait until the condition holds, or so long; say whether it holds."""
+        me = self.current
+        self._check(me)
+        me.condition, me.until = condition, None if seconds is None else self.now + seconds
+        try:
+            self._switch(me)
+        finally:
+            me.condition = me.until = None
+        return condition()
+
+    def sleep(self, seconds):
+        """So much time has gone by."""
+        self.wait(bool, seconds)
+
+    def _check(self, me):
+        if me.dead or (self.failure and me is not self.main):
+            raise Killed
+        if self.failure:
+            raise Stopped(self.failure)
+
+    def _switch(self, me):
+        following = self._next(me)
+        if following is not me:
+            self.current = following
+            following.go.release()
+            me.go.acquire()
+        self._check(me)
+
+    def _next(self, me):
+        """Whoever must end, ends first. Else who runs, probably, or one of those that can go on."""
+        if self.failure:
+            return self.main
+        for task in self.tasks:
+            if task.dead:
+                return task
+        if me is not None and self._rng.random() < self._sticky and self._due(me) <= self.now:
+            return me
+        while not (ready := [task for task in self.tasks if self._due(task) <= self.now]):
+            first = min(map(self._due, self.tasks))
+            if first == float('inf'):
+                self.fail('all wait for each other')
+                return self.main
+            self.now = first
+        return self._rng.choice(ready)
+
+    @staticmethod
+    def _due(task):
+        """When the task can go on, as far as is known."""
+        if task.condition is None or task.condition():
+            return task.process.frozen
+        return float('inf') if task.until is None else max(task.until, task.process.frozen)
+
+    def end(self):
+        """All threads but the first have ended."""
+        self.failure, self._limit = None, float('inf')
+        for task in self.tasks:
+            task.doomed = task is not self.main
+        self.wait(lambda: len(self.tasks) == 1)

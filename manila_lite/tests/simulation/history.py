@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One history: what a seed lets happen, from the first request until all operations have ended."""
+
+import contextlib
+import random
+
+from manila_lite import context, operations
+from manila_lite.db import operations as rows
+from manila_lite.tests.simulation import plans
+from manila_lite.tests.simulation.baton import Baton, Stopped
+from manila_lite.tests.simulation.faults import Faults
+from manila_lite.tests.simulation.model import Model
+from manila_lite.tests.simulation.world import World
+
+#: Points of a history, and seconds from its last fault to the last end, at most.
+_STEPS, _SECONDS = 10000, 400
+
+
+class History:
+    """What happens is said by ``seed``; ``run`` returns what went wrong, or nothing. ``trace`` has each step."""
+
+    def __init__(self, seed, place):
+        self.seed = seed
+        rng = self._rng = random.Random(seed)
+        conf = place.services.conf.operations
+        self.baton = Baton(rng, _STEPS, rng.choice((0.3, 0.7, 0.95)))
+        self.faults = Faults(rng, conf.lease)
+        self.faults.now = lambda: self.baton.now
+        self.model = Model(self.baton, place.table, self.faults, conf)
+        self.world = World(rng, self.baton, self.faults, self.model, place.services)
+        self.baton.on_point = self.faults.at_point
+        self._place = place
+        self._db = place.services.db
+
+    @property
+    def trace(self):
+        """What happened, a line for each step."""
+        return self.baton.trace
+
+    def run(self):
+        """All has happened. Returns what must not have."""
+        self._place.table.clear()
+        self.baton.begin(self.world.outside)
+        self._place.use(self)
+        with contextlib.suppress(Stopped):
+            self._live()
+        failure = self.baton.failure
+        self.baton.end()
+        self._place.use(None)
+        return failure
+
+    def _live(self):
+        self.world.begin()
+        for _ in range(self._rng.randint(2, 5)):
+            self.baton.sleep(self._rng.choice((0, 0, self._rng.uniform(0, 5))))
+            self._ask()
+        self.baton.wait(self._all_ended, 60)
+        self.faults.off()
+        if not self.baton.wait(self._all_ended, _SECONDS):
+            open_ones = [f'{self.model.known(row.id)} ({row.kind}, {row.topic}, step {row.step}, {row.attempts} tries, '
+                         f'owner {row.owner})' for row in self.model.rows.values() if row.state == rows.OPEN]
+            self.baton.fail(f'not ended {_SECONDS} s after the last fault: {", ".join(open_ones)}')
+            self.baton.point('')
+
+    def _all_ended(self):
+        return all(row.state != rows.OPEN for row in self.model.rows.values())
+
+    # What users ask for -------------------------------------------------------------------------
+
+    def _ask(self):
+        self._rng.choice((self._make, self._make, self._change, self._change, self._sync, self._sync_again, self._strange,
+                          self._hurry))()
+
+    def _begin(self, kind, begin=operations.begin, topic=plans.SHARE, **more):
+        project = self._rng.choice('abc')
+        ctx = context.RequestContext(project_id=project, user_id='u', services=self.world.services, overwrite=False)
+        number = len(self.model.of)
+        with self._db.writer() as conn:
+            wake = begin(conn, ctx, kind, 'thing', f'thing-{number}', topic=topic,
+                         host=self.world.host if topic == plans.SHARE else '', **more)
+        wake.send(ctx)
+        return wake
+
+    def _make(self):
+        self._begin(plans.PLACED, topic=plans.SCHEDULER, serial=self._rng.choice((None, 'x')))
+
+    def _change(self):
+        wake = self._begin(plans.CHANGED, serial=self._rng.choice((None, 'x', 'y')))
+        if self._rng.random() < 0.05:
+            self._spoil(wake.operation_id)
+
+    def _spoil(self, ident):
+        if self.model.rows[ident].owner is None and not self.model.of[ident].claims:
+            self.model.of[ident].spoilt = True
+            self._place.table.spoil(ident)
+            self.model.rows = self._place.table.read()
+
+    def _sync(self):
+        self.model.asking = True
+        self._begin(plans.SYNCED, operations.begin_once, open_key='sync', lane=operations.FAST, serial='sync')
+        self.model.asking = False
+
+    def _sync_again(self):
+        self._sync()
+        self.baton.sleep(self._rng.uniform(0, 2))
+        self._sync()
+
+    def _strange(self):
+        if self._rng.random() < 0.2:
+            self._begin(plans.STRANGE)
+        else:
+            self._change()
+
+    def _hurry(self):
+        if not self.model.rows:
+            self._make()
+        with self._db.writer() as conn:
+            rows.hurry(conn, list(self.model.rows)[-1])

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What processes of the simulation have instead of a machine: locks, events, threads and clocks that know the baton."""
+
+import datetime
+
+from manila_lite.operations.machine import Machine
+
+EPOCH = datetime.datetime(2030, 1, 1)       # noqa: DTZ001 - as in the database
+
+
+class Lock:
+    """As of ``threading``. Without a baton there is one thread only."""
+
+    def __init__(self, baton=None):
+        self._baton = baton
+        self.holder = None
+
+    def use(self, baton):
+        """The lock is free, and of this history from now."""
+        self._baton, self.holder = baton, None
+
+    def acquire(self, blocking=True, timeout=-1):
+        if self._baton is None:
+            return True
+        self._baton.maybe('lock')
+        if self.holder is not None:
+            forever = timeout < 0 or self._baton.current.process.immune
+            self._baton.wait(lambda: self.holder is None, None if forever else timeout)
+            if self.holder is not None:
+                return False
+        self.holder = self._baton.current
+        return True
+
+    def release(self):
+        self.holder = None
+
+    def __enter__(self):
+        return self.acquire()
+
+    def __exit__(self, *error):
+        self.release()
+
+
+class Event:
+    """As of ``threading``."""
+
+    def __init__(self, baton):
+        self._baton = baton
+        self._is_set = False
+
+    def is_set(self):
+        return self._is_set
+
+    def set(self):
+        self._is_set = True
+
+    def clear(self):
+        self._is_set = False
+
+    def wait(self, timeout=None):
+        return self._baton.wait(self.is_set, timeout)
+
+
+class Thread:
+    """What can be waited for."""
+
+    def __init__(self, baton, task):
+        self._baton = baton
+        self._task = task
+
+    def join(self):
+        self._baton.wait(lambda: self._task.ended)
+
+
+class Hands:
+    """As an executor of ``concurrent.futures``; more work than there are hands is a mistake of who hands it over."""
+
+    def __init__(self, process, count, name):
+        self._process = process
+        self._count = count
+        self._name = name
+        self._tasks = []
+
+    def submit(self, call, op):
+        process, baton = self._process, self._process.baton
+        self._tasks = [task for task in self._tasks if not task.ended]
+        task = baton.spawn(process, f'{process.name}.{self._name}-{process.number()}', lambda: call(op))
+        self._tasks.append(task)
+        process.model.handed_over(task, op, self._count)
+
+    def shutdown(self, wait=True):
+        self._process.baton.wait(lambda: all(task.ended for task in self._tasks))
+
+
+class Own(Machine):
+    """The machine of one process."""
+
+    def __init__(self, process):
+        self._process = process
+        self._baton = process.baton
+
+    def name(self):
+        return self._process.name
+
+    def is_dead(self, owner):
+        return self._process.sees_dead(owner)
+
+    def monotonic(self):
+        self._baton.maybe('clock')
+        return self._baton.now
+
+    def lock(self):
+        return Lock(self._baton)
+
+    def event(self):
+        return Event(self._baton)
+
+    def hands(self, count, name):
+        return Hands(self._process, count, name)
+
+    def thread(self, target, name):
+        return Thread(self._baton, self._baton.spawn(self._process, f'{self._process.name}.{name}', target))
+
+
+class Clock:
+    """What ``timeutils.utcnow`` asks: each process has a clock of its own. As a list of times that has no end."""
+
+    def __init__(self):
+        self.baton = None
+
+    def pop(self, index):
+        now = 0.0
+        if self.baton is not None:
+            self.baton.maybe('clock')
+            now = self.baton.now + self.baton.current.process.offset
+        return EPOCH + datetime.timedelta(seconds=now)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where histories happen, one after the other: a database, and the clock of the process."""
+
+import logging
+
+import fixtures
+from oslo_config import cfg
+from oslo_utils import timeutils
+
+from manila_lite import context
+from manila_lite.cmd import setup
+from manila_lite.db import engine, models
+from manila_lite.tests.simulation import machine, rows, sql
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+[database]
+connection = sqlite:///{state}/simulation.sqlite
+sqlite_synchronous_full = false
+sqlite_pool_size = 40
+[operations]
+workers = 2
+fast_workers = 1
+lease = 6
+poll_interval = 2
+max_attempts = 3
+retry_delay = 0.5
+"""
+
+
+class Place(fixtures.Fixture):
+    """A database with tables, whose statements are points of the history that is ``use``\\ d."""
+
+    def _setUp(self):
+        state = self.useFixture(fixtures.TempDir()).join('')
+        config = f'{state}/manila_lite.conf'
+        with open(config, 'w', encoding='utf-8') as file:
+            file.write(_CONFIG.format(state=state))
+        conf = setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False)
+        self._turn = machine.Lock()
+        db = engine.Database(conf, lock=lambda: self._turn)
+        self.addCleanup(db.dispose)
+        models.operations.create(db.engine)
+        self._wire = sql.Wire(self._turn)
+        sql.put_between(db, self._wire)
+        self.table = rows.Table(f'{state}/simulation.sqlite')
+        self.addCleanup(self.table.close)
+        self.services = context.Services(conf=conf, db=db)
+        self._clock = machine.Clock()
+        timeutils.set_time_override(self._clock)
+        self.addCleanup(timeutils.clear_time_override)
+        self.addCleanup(logging.disable, logging.root.manager.disable)
+        logging.disable(logging.CRITICAL)
+
+    def use(self, history):
+        """Statements, clocks and locks are of this history; or of none."""
+        self._wire.history = history
+        self._clock.baton = history and history.baton
+        self._turn.use(history and history.baton)

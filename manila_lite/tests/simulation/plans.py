@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations to try the engine with: their steps do at a pretended backend what the seed says."""
+
+from manila_lite import errors, operations
+from manila_lite.db import operations as rows
+
+SCHEDULER, SHARE = 'scheduler', 'share'
+PLACED, CHANGED, SYNCED, STRANGE = 'thing.make', 'thing.change', 'thing.sync', 'thing.strange'
+
+#: What may become of a step, and how often, in parts. ``half``: it fails with half of it done.
+_OUTCOMES = {'ok': 8, 'slow': 3, 'again': 2, 'fail': 2, 'half': 1, 'final': 1, 'held': 4, 'saved': 1}
+
+
+class Backend:
+    """What steps did and undid, as the seed says. ``model`` hears of each run."""
+
+    def __init__(self, rng, baton, faults, model, db):
+        self._rng = rng
+        self._baton = baton
+        self._faults = faults
+        self._model = model
+        self._db = db
+        self._moods = {}        # of an operation: nothing fails, anything may, or one step always does
+
+    def run(self, work, room, at, way):
+        """A step is done or undone; or not, or not now."""
+        run = self._model.begun(self._baton.current, work, room, at, way)
+        outcome = self._outcome(work.op.id, at, way)
+        self._baton.point(f'{self._model.known(work.op.id)} {way} {at}: {outcome}')
+        try:
+            getattr(self, f'_{outcome}')(run, work)
+        finally:
+            run.over()
+
+    def _outcome(self, ident, at, way):
+        mood = self._moods.setdefault(ident, self._rng.choice(('calm', 'wild', 'wild', f'never {self._rng.randrange(3)}')))
+        if mood == f'never {at}' and way == 'do':
+            return 'half'
+        if mood != 'wild':
+            return self._rng.choice(('ok', 'ok', 'ok', 'slow'))
+        return self._rng.choices(list(_OUTCOMES), list(_OUTCOMES.values()))[0]
+
+    def _ok(self, run, work):
+        run.end('ok')
+
+    def _slow(self, run, work):
+        self._baton.sleep(self._faults.long())
+        run.end('ok')
+
+    def _again(self, run, work):
+        run.end('again')
+        raise errors.Again(self._rng.choice((0.0, 0.3, 2.0)), 'not yet')
+
+    def _fail(self, run, work):
+        run.end('fail', nothing=True)
+        raise RuntimeError('the backend says no')
+
+    def _half(self, run, work):
+        run.end('fail')
+        raise RuntimeError('half of it')
+
+    def _final(self, run, work):
+        run.end('final')
+        raise errors.Final('never')
+
+    def _held(self, run, work):
+        with self._db.writer() as conn:
+            work.hold(conn)
+            self._model.write(self._baton.current, 'held', work.op.id)
+        run.end('ok')
+
+    def _saved(self, run, work):
+        with self._db.writer() as conn:
+            work.save(conn)
+            self._model.write(self._baton.current, 'saved', work.op.id)
+        run.end('ok')
+
+
+def plans(room, world):
+    """Return what processes of the room know to do."""
+    def step(at, undo=True, pass_on=None, back=False):
+        def do(work):
+            world.backend.run(work, room, at, 'do')
+            if pass_on is not None:
+                work.send = pass_on
+                world.model.sent(world.baton.current, 'do')
+
+        def undone(work):
+            world.backend.run(work, room, at, 'undo')
+            if back and work.data.get('back', 0) < 1:
+                work.data['back'] = work.data.get('back', 0) + 1
+                work.send = (SCHEDULER, '')
+                world.model.sent(world.baton.current, 'undo')
+        return operations.Step(do, undone if undo else None)
+
+    def plan(kind, *steps):
+        def done(conn, work):
+            world.model.write(world.baton.current, rows.DONE, work.op.id)
+
+        def failed(conn, work, error):
+            world.model.write(world.baton.current, rows.FAILED, work.op.id)
+        return operations.Plan(kind, steps, done, failed)
+
+    if room == SCHEDULER:
+        return [plan(PLACED, step(0), step(1, undo=False, pass_on=(SHARE, world.host)))]
+    return [plan(PLACED, step(0, back=True), step(1)), plan(CHANGED, step(0), step(1, undo=False), step(2)),
+            plan(SYNCED, step(0, undo=False))]
+
+
+#: By kind and room: the steps that can be undone.
+UNDONE = {(PLACED, SCHEDULER): {0}, (PLACED, SHARE): {0, 1}, (CHANGED, SHARE): {0, 2}, (SYNCED, SHARE): set()}
+LAST = {(PLACED, SCHEDULER): 1, (PLACED, SHARE): 1, (CHANGED, SHARE): 2, (SYNCED, SHARE): 0}
