@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is taken over writes nothing any more, whatever it is just doing; and who takes over brings it to its end.
+
+Every kind of operation of the crash matrix is done, and is refused at its end and undone. Before each transaction in which its
+worker could write, somebody else takes the operation over, and goes on with it where it was saved.
+"""
+
+import concurrent.futures
+import functools
+import itertools
+
+from manila_lite.tests.crash import truth
+from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell
+from manila_lite.tests.fixtures import DEFAULT_TYPE
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.taken_over import Deployment, Robbed
+
+_NETWORKS = """
+networks:
+- id: net
+  network_type: flat
+  subnets:
+  - {id: four, cidr: 10.16.0.0/16}
+  - {id: six, cidr: 'fd00::/64'}
+"""
+_BACKEND = ('dummy_pool_size_gb = 100000\nmigration_driver_continue_update_interval = 0.1\n'
+            'dummy_replication_domain = matrix\n')
+_SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+            'dummy_writable_migration = false\n')
+_PATIENCE = 60
+_numbers = itertools.count(1)
+
+
+class Stories(base.ServiceTest):
+
+    BACKENDS = {name: _BACKEND + _SERVING * (name in Deployment.SERVING) for name in Deployment.BACKENDS}
+    EXTRA = ('driver_updatable_subnet_metadata = quality\n'
+             '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n')
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(_NETWORKS)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.conf.set_override('poll_interval', 0.1, 'operations')
+        cls.deployment = Deployment(cls.service)
+        cls.enterClassContext(cls.deployment.unseen())
+        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
+            **DEFAULT_TYPE, 'driver_handles_share_servers': 'True'}}})
+        cls.robbed = Robbed(cls.service)
+
+    def found(self, project):
+        return truth.read(self.deployment.engine)[project]
+
+    def tell(self, subject, refused=None):
+        """The story is told to its end. Returns the cell, its rows before, and its rows now."""
+        cell = Cell(self.deployment, f'c{next(_numbers):04}')
+        subject.prepare(cell)
+        self.settled(cell)
+        before = self.found(cell.project)
+        self.robbed.watch(cell.project, refused)
+        self.addCleanup(self.robbed.watch, None)
+        with concurrent.futures.ThreadPoolExecutor(1) as client:
+            refusal = client.submit(subject.begin, cell).exception(_PATIENCE)
+        if refusal and not (refused and subject.asks):
+            raise refusal
+        self.settled(cell)
+        self.assertEqual([], self.robbed.wrong)
+        self.assertTrue(self.robbed.tried, 'nobody was taken over')
+        return cell, before, self.found(cell.project)
+
+    def settled(self, cell):
+        """Nothing of the project is on its way to somewhere."""
+        try:
+            base.eventually(lambda: not list(self.found(cell.project).unsettled()), '', _PATIENCE)
+        except AssertionError:
+            self.fail('\n'.join([*self.found(cell.project).unsettled(), *self.robbed.wrong]))
+
+    def agrees(self, cell, rows):
+        """Backends, quota and messages say what the rows say."""
+        backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
+        orphans = [what for project, what in backends.orphans(truth.read(self.deployment.engine)) if project == cell.project]
+        self.assertEqual([], [*orphans, *backends.differences(rows), *truth.untold(rows),
+                              *truth.quota(self.deployment, cell.project, rows)])
+
+    def done(self, subject):
+        cell, before, rows = self.tell(subject)
+        old, now = before.of(subject.noun), rows.of(subject.noun)
+        mine = {state for ident, state in now.items() if (ident in old) != subject.makes}
+        self.assertEqual({subject.good} - {'gone'}, mine)
+        self.agrees(cell, rows)
+
+    def refused(self, subject, way):
+        cell, _, rows = self.tell(subject, (way.role, way.kind))
+        self.agrees(cell, rows)
+
+
+def _stories(cls):
+    """Give the class a test for each operation, and one for each plan of it that is refused."""
+    for subject in (*SUBJECTS, *ALONE):
+        name = subject.name.replace(' ', '_')
+        setattr(cls, f'test_{name}', functools.partialmethod(cls.done, subject))
+        for way in subject.ways:
+            setattr(cls, f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}',
+                    functools.partialmethod(cls.refused, subject, way))
+    return cls
+
+
+@_stories
+class LostClaims(Stories):
+    """In one process: an API, a scheduler, and the managers of four backends."""
