@@ -182,14 +182,14 @@ class Deployment:
         self.deferring = set()
         self.orders = types.SimpleNamespace(defer=self.deferring.add)
 
-    def call(self, method, path, body=None, project='admin'):
+    def call(self, method, path, body=None, project='admin', version=None):
         """Send a request; returns (status, document)."""
         caller = base.Api(self.service.app, 'u', project)
-        return caller.call(method, path, body, headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
+        return caller.call(method, path, body, version=version, headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
 
-    def ok(self, method, path, body=None, project='admin'):
+    def ok(self, method, path, body=None, project='admin', version=None):
         """Send a request that must work; returns the document."""
-        status, document = self.call(method, path, body, project)
+        status, document = self.call(method, path, body, project, version)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return document

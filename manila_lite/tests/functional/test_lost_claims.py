@@ -9,8 +9,9 @@ import concurrent.futures
 import functools
 import itertools
 
+from manila_lite.db import models
 from manila_lite.tests.crash import truth
-from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell
+from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject, Way
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.taken_over import Deployment, Robbed
@@ -29,6 +30,41 @@ _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_contin
             'dummy_writable_migration = false\n')
 _PATIENCE = 60
 _numbers = itertools.count(1)
+
+
+class Mover(Cell):
+    """Moves in ways that the crash matrix has not."""
+
+    def move_elsewhere(self):
+        """The server has moved into another network, where it gets other addresses."""
+        network = self.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})['share_network']['id']
+        self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server,
+                     lambda: {**self._move(), 'new_share_network_id': network})
+
+    def move_frozen(self):
+        """The share has moved to a backend that cannot copy while anybody writes."""
+        wanted = {**self._move_share(), 'writable': False}
+        backend, conf = wanted['host'].partition('@')[2], self.deployment.service.conf
+        conf.set_override('dummy_writable_migration', False, backend)
+        try:
+            self._minded(models.shares, f'/shares/{self.share}/action', self.share, lambda: wanted)
+        finally:
+            conf.clear_override('dummy_writable_migration', backend)
+
+    def move_by_itself(self):
+        """The share was asked to move, and is to be where it goes as soon as it is copied."""
+        self.deployment.ok('POST', f'/shares/{self.share}/action', {
+            'migrate_share': {'host': self._move_share()['host']}}, self.project, version='2.14')
+
+
+_MIGRATE, _RELEASE = Way('share', 'share.migrate'), Way('share', 'share.release')
+MORE = (
+    Subject('move a share server into another network', Mover.with_server, Mover.move_elsewhere,
+            (Way('share', 'share_server.migrate'), Way('share', 'share_server.release')), 'server', 'gone'),
+    Subject('move a share that is frozen', Mover.with_rule, Mover.move_frozen, (_MIGRATE, _RELEASE), 'share', 'available'),
+    Subject('move a share by itself', Mover.with_rule, Mover.move_by_itself, (_MIGRATE, _RELEASE), 'share', 'available'),
+)
 
 
 class Stories(base.ServiceTest):
@@ -55,7 +91,7 @@ class Stories(base.ServiceTest):
 
     def tell(self, subject, refused=None):
         """The story is told to its end. Returns the cell, its rows before, and its rows now."""
-        cell = Cell(self.deployment, f'c{next(_numbers):04}')
+        cell = Mover(self.deployment, f'c{next(_numbers):04}')
         subject.prepare(cell)
         self.settled(cell)
         before = self.found(cell.project)
@@ -98,7 +134,7 @@ class Stories(base.ServiceTest):
 
 def _stories(cls):
     """Give the class a test for each operation, and one for each plan of it that is refused."""
-    for subject in (*SUBJECTS, *ALONE):
+    for subject in (*SUBJECTS, *ALONE, *MORE):
         name = subject.name.replace(' ', '_')
         setattr(cls, f'test_{name}', functools.partialmethod(cls.done, subject))
         for way in subject.ways:
