@@ -2,6 +2,7 @@
 """Rules and code name each other, and who passes each rule by default is as it is written down in policies.yaml."""
 
 import ast
+import functools
 import importlib
 import pathlib
 from collections import Counter
@@ -47,6 +48,7 @@ def names_in(path, tree):
             yield from (arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
 
 
+@functools.cache
 def used():
     """Return the names of all rules that code mentions."""
     found = {op.policy for op in OPS}
