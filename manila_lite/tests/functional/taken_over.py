@@ -75,8 +75,8 @@ class Robbed:
                 executor.run = self._ran(executor.run)
 
     def watch(self, project, refused=None):
-        """From now on it is that project's turn, and nobody else's. ``refused``: (role, kind) of the operation whose last
-        step works, and is refused then.
+        """From now on it is that project's turn, and nobody else's. ``refused``: (role, kind, step) of the operation
+        whose step works, and is refused then.
         """
         self.project, self.refused, self.tried, self.wrong = project, refused, set(), []
 
@@ -100,19 +100,18 @@ class Robbed:
         return run
 
     def _plan(self, role, plan):
-        steps = tuple(self._step((role, plan.kind), number, len(plan.steps) - 1, step)
-                      for number, step in enumerate(plan.steps))
+        steps = tuple(self._step((role, plan.kind, number), step) for number, step in enumerate(plan.steps))
         return dataclasses.replace(plan, steps=steps)
 
-    def _step(self, name, number, last, step):
+    def _step(self, name, step):
         def do(work):
-            self._is_at('do', number)
+            self._is_at('do', name[-1])
             step.do(work)
-            if number == last and name == self.refused and work.ctx.project_id == self.project:
+            if name == self.refused and work.ctx.project_id == self.project:
                 raise errors.Final('The step is refused, as ordered.')
 
         def undo(work):
-            self._is_at('undo', number)
+            self._is_at('undo', name[-1])
             step.undo(work)
         return dataclasses.replace(step, do=do, undo=undo if step.undo else None)
 

@@ -10,7 +10,7 @@ import functools
 import itertools
 
 from manila_lite.db import models
-from manila_lite.tests.crash import truth
+from manila_lite.tests.crash import places, truth
 from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject, Way
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.functional import base
@@ -35,6 +35,8 @@ _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_contin
 _ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = wide\n'
                  'admin_network_config_group = standalone_network\n')
 _PATIENCE = 60
+#: Steps behind which all is undone, where the last one is only repeated.
+_BEFORE_IT_IS_TOO_LATE = {('share', kind): [(3, '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
 _numbers = itertools.count(1)
 
 
@@ -133,8 +135,8 @@ class Stories(base.ServiceTest):
         self.assertEqual({subject.good} - {'gone'}, mine)
         self.agrees(cell, rows)
 
-    def refused(self, subject, way):
-        cell, _, rows = self.tell(subject, (way.role, way.kind))
+    def refused(self, subject, way, step):
+        cell, _, rows = self.tell(subject, (way.role, way.kind, step))
         self.agrees(cell, rows)
 
 
@@ -145,8 +147,10 @@ def stories(subjects):
             name = subject.name.replace(' ', '_')
             setattr(cls, f'test_{name}', functools.partialmethod(cls.done, subject))
             for way in subject.ways:
-                setattr(cls, f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}',
-                        functools.partialmethod(cls.refused, subject, way))
+                last = len(places.PLANS[way.role][way.kind].steps) - 1
+                for step, where in ((last, ''), *_BEFORE_IT_IS_TOO_LATE.get((way.role, way.kind), ())):
+                    setattr(cls, f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}{where}',
+                            functools.partialmethod(cls.refused, subject, way, step))
         return cls
     return given
 
