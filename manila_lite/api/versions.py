@@ -13,7 +13,7 @@ EXPERIMENTAL_HEADER = 'X-OpenStack-Manila-API-Experimental'
 
 HISTORY = {
     0: 'the API of the first v2 release, and what answers when no version is asked for',
-    1: 'availability zone honoured on create', 2: 'snapshot of a consistency group (gone)',
+    1: 'availability zone honoured on create', 2: 'snapshots optional: snapshot_support',
     3: 'share instances', 4: 'consistency groups (gone)', 5: 'share migration; task_state', 6: 'share type by id in shares',
     7: 'names without os-', 8: 'is_public on manage', 9: 'export locations as resources',
     10: 'access_rules_status', 11: 'replicas', 12: 'manage snapshots', 13: 'cephx access', 14: 'preferred export locations',

@@ -41,7 +41,8 @@ CREATE = (
 )
 
 FILTERS = (
-    *(Field(name, STRING) for name in ('share_id', 'status', 'host', 'topic', 'backup_type', 'user_id', 'project_id')),
+    *(Field(name, STRING) for name in ('share_id', 'status', 'host', 'topic', 'user_id', 'project_id')),
+    Field('backup_type', STRING, since='2.85'),
     Field('name', STRING, aliases=('display_name',)),
     Field('description', STRING, aliases=('display_description',)),
     Field('name~', STRING, aliases=('display_name~',)),

@@ -20,7 +20,7 @@ GROUP = View('share_group', 'share_groups', (
     Field('status', {'type': 'string', 'enum': sorted(states.SHARE_GROUP.statuses)}),
     Field('description', NAME),
     Field('project_id', _TEXT),
-    Field('availability_zone', NULL_STRING),
+    Field('availability_zone', NULL_STRING, since='2.34'),
     Field('share_group_type_id', ID),
     Field('source_share_group_snapshot_id', NULL_STRING),
     Field('share_network_id', NULL_STRING),

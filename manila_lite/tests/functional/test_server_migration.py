@@ -186,6 +186,10 @@ class Migration(base.ServiceTest):
         [server] = self.servers(network)
         return server
 
+    def addresses(self, server):
+        with self.service.services.db.reader() as conn:
+            return {row.ip_address for row in allocations.of_server(conn, server['id'])}
+
     def test_onto_a_server_that_stood_idle(self):
         server, shares = self.make_shares(1)
         network = self.make_network('other')
@@ -208,6 +212,7 @@ class Migration(base.ServiceTest):
         server, shares = self.make_shares(1)
         network = self.make_network('other')
         idle = self.idle_server(network)
+        before = self.addresses(idle)
         for knob, end in (('', 'migration_cancelled'), ('share_server_migration_continue:fail_final', 'migration_error')):
             self.service.knob('beta', knob)
             self.assertEqual(202, self.start(server, new_share_network_id=network)[0])
@@ -219,6 +224,7 @@ class Migration(base.ServiceTest):
             self.is_as_before(server, shares)
             self.assertEqual([('active', None)], [(row['status'], row['source_share_server_id'])
                                                   for row in self.servers(network)])
+            self.assertEqual(before, self.addresses(idle), 'they are those of a server that runs')
         other = self.admin.share(share_type='served', share_network_id=network,
                                  scheduler_hints={'only_host': 'test@beta#' + self.pool('beta')})
         found = self.admin.ok('GET', f'/shares/{other["id"]}')['share']

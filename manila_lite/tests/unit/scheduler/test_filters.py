@@ -16,6 +16,7 @@ from manila_lite.scheduler.filters import (
     excluded,
     only_host,
     protocol,
+    share_network,
     share_replication,
     up,
 )
@@ -101,6 +102,17 @@ CASES = [
     (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, None),
     (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p1'})}, {}, 'away from the pools of the shares'),
     (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1', 'h7'})}, {}, 'away from the pools of the shares'),
+    (share_network.ShareNetwork, {}, {}, None),
+    (share_network.ShareNetwork, {'subnets': {'z': 1}}, {'availability_zone_id': 'z'}, None),
+    (share_network.ShareNetwork, {'subnets': {None: 1}}, {'availability_zone_id': 'z'}, None),
+    (share_network.ShareNetwork, {'subnets': {'z': 1, None: 2}}, {'availability_zone_id': 'z'}, None),
+    (share_network.ShareNetwork, {'subnets': {'y': 1}}, {'availability_zone_id': 'z'}, "no subnet in zone 'nova'"),
+    (share_network.ShareNetwork, {'subnets': {}}, {'availability_zone_id': 'z'}, "no subnet in zone 'nova'"),
+    *((share_network.ShareNetwork, {'subnets': {zone: count}}, {'availability_zone_id': 'z', **has(
+        share_server_multiple_subnet_support=several)}, reason and f'has {count} {reason}')
+      for zone in ('z', None) for count in (2, 3)
+      for several, reason in ((True, None), (False, "subnets in zone 'nova', and the pool has no share_server_multiple"))),
+    (share_network.ShareNetwork, {'subnets': {'z': 2}}, {'availability_zone_id': 'z'}, 'and the pool has no'),
     (capacity.Capacity, {'size': 50}, {}, None),
     (capacity.Capacity, {'size': 51}, {}, '51 GiB asked for, 50 GiB left: free 50 GiB of 100 GiB, 0 % reserved, 0 GiB'),
 ]

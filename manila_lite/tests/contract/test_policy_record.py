@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules and code name each other, and who passes each rule by default is as it is written down in policies.yaml."""
+
+import ast
+import functools
+import importlib
+import pathlib
+from collections import Counter
+
+import testtools
+import yaml
+
+import manila_lite.cmd  # first: threads
+from manila_lite import policies
+from manila_lite.api.contract import OPS
+from manila_lite.policies import base
+
+_CODE = pathlib.Path(manila_lite.__file__).parent
+_RECORD = pathlib.Path(__file__).parent / 'policies.yaml'
+_PERSONAS = {rule.name for rule in base.PERSONAS}
+#: What asks for a rule by its name.
+_ASKING = {'can', 'may'}
+
+
+def modules():
+    """Yield the syntax tree of each module of the product; siblings have rules of their own."""
+    for path in sorted(_CODE.rglob('*.py')):
+        if not {'tests', 'policies', 'siblings'} & set(path.relative_to(_CODE).parts):
+            yield path, ast.parse(path.read_text())
+
+
+def names_in(path, tree):
+    """Yield the names of rules that a module mentions: constants of ``manila_lite.policies``, and what it asks for in words."""
+    known, constants = {}, {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == 'manila_lite.policies':
+            known.update({alias.asname or alias.name: importlib.import_module(f'manila_lite.policies.{alias.name}')
+                          for alias in node.names})
+        elif isinstance(node, ast.ImportFrom) and (node.module or '').startswith('manila_lite.policies.'):
+            module = importlib.import_module(node.module)
+            constants.update({alias.asname or alias.name: getattr(module, alias.name) for alias in node.names})
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in known:
+            yield getattr(known[node.value.id], node.attr, f'{path.name}: {node.value.id}.{node.attr}')
+        elif isinstance(node, ast.Name) and node.id in constants:
+            yield constants[node.id]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING:
+            yield from (arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+
+
+@functools.cache
+def used():
+    """Return the names of all rules that code mentions."""
+    found = {op.policy for op in OPS}
+    for path, tree in modules():
+        found.update(name for name in names_in(path, tree) if isinstance(name, str))
+    return found
+
+
+class Names(testtools.TestCase):
+
+    def test_every_rule_that_code_asks_for_is_in_the_table(self):
+        self.assertEqual(set(), used() - {rule.name for rule in policies.list_rules()})
+
+    def test_every_rule_of_the_table_is_asked_for(self):
+        """An operator who changes it would wait for an effect in vain."""
+        self.assertEqual(set(), {rule.name for rule in policies.list_rules()} - used() - _PERSONAS)
+
+
+class Record(testtools.TestCase):
+    maxDiff = None
+
+    def test_who_passes_a_rule_is_as_it_is_written_down(self):
+        written = {name: check for check, names in yaml.safe_load(_RECORD.read_text()).items() for name in names}
+        found = {rule.name: rule.check_str for rule in policies.list_rules() if rule.name not in _PERSONAS}
+        self.assertEqual(written, found)
+
+    def test_each_rule_is_written_down_once(self):
+        names = Counter(name for found in yaml.safe_load(_RECORD.read_text()).values() for name in found)
+        self.assertEqual({}, {name: count for name, count in names.items() if count > 1})
+
+    def test_what_roles_are_is_as_it_was(self):
+        """Every other rule is made of these."""
+        self.assertEqual({
+            'context_is_admin': 'role:admin',
+            'admin_api': 'rule:context_is_admin',
+            'project_member': 'role:member and project_id:%(project_id)s',
+            'project_reader': '(role:reader or role:member) and project_id:%(project_id)s',
+            'service_role': 'role:service',
+            'admin_or_project_member': 'rule:admin_api or rule:project_member',
+            'admin_or_project_reader': 'rule:admin_api or rule:project_reader',
+            'admin_or_service': 'rule:admin_api or rule:service_role',
+            'owner_user': 'user_id:%(user_id)s and project_id:%(project_id)s',
+            'default': '!'}, {rule.name: rule.check_str for rule in base.PERSONAS})

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses are given back only after whoever has them let go: nobody else gets one that is still in use."""
+
+import types
+
+from oslo_utils import uuidutils
+
+from manila_lite import errors
+from manila_lite.db import allocations, share_servers, subnets
+from manila_lite.drivers.dummy.store import ServerRecord
+from manila_lite.manager import addresses
+from manila_lite.network import load
+from manila_lite.network.interface import Address
+from manila_lite.tests.functional import served
+from manila_lite.tests.functional.test_networks import NetworkTest
+
+_BACKEND = ('driver_handles_share_servers = true\nbackend_availability_zone = here\n'
+            'server_migration_driver_continue_update_interval = 0.1\n')
+
+
+class Order(served.ServedTest):
+    """Backends that do not let go of a share server: it keeps its addresses, and is in error."""
+
+    BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
+
+    def addresses(self, server_id):
+        with self.service.services.db.reader() as conn:
+            return sorted(row.ip_address for row in allocations.of_server(conn, server_id))
+
+    def server_of(self, network):
+        """A server with a share on alpha."""
+        share = self.admin.share(share_type='served', share_network_id=network,
+                                 scheduler_hints={'only_host': 'test@alpha#pool1'})
+        return share, self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
+
+    def ends(self, server, status):
+        self.admin.wait(f'/share-servers/{server}', 'share_server', status, patience=60)
+
+    def test_a_server_that_cannot_be_torn_down_keeps_its_addresses(self):
+        share, server = self.server_of(self.network())
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        before = self.addresses(server)
+        self.assertTrue(before)
+        self.fault('teardown_server:fail_final')
+        self.admin.ok('DELETE', f'/share-servers/{server}')
+        self.ends(server, 'error')
+        self.assertEqual(before, self.addresses(server))
+        self.fault('')
+        self.admin.ok('DELETE', f'/share-servers/{server}')
+        self.ends(server, 'gone')
+        self.assertEqual([], self.addresses(server))
+
+    def test_a_server_that_is_not_let_go_of_keeps_its_addresses(self):
+        network, store = self.network(), self.service.managers['alpha'].driver.store
+        with store.locked():
+            store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.77']}, ours=False))
+        server = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
+            'host': 'test@alpha', 'share_network_id': network, 'identifier': 'nas1'}})['share_server']['id']
+        self.ends(server, 'active')
+        self.assertEqual(['10.10.0.77'], self.addresses(server))
+        self.fault('unmanage_server:fail_final')
+        self.admin.ok('POST', f'/share-servers/{server}/action', {'unmanage': None})
+        self.ends(server, 'unmanage_error')
+        self.assertEqual(['10.10.0.77'], self.addresses(server))
+
+    def test_a_server_that_has_moved_keeps_its_addresses_until_its_backend_let_go(self):
+        _, server = self.server_of(self.network())
+        before = self.addresses(server)
+        self.fault('teardown_server:fail_final')
+        there, path = self.network('blue-small'), f'/share-servers/{server}'
+        self.admin.ok('POST', f'{path}/action', {'migration_start': {
+            'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
+            'new_share_network_id': there}})
+        self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', 60, 'task_state')
+        self.admin.ok('POST', f'{path}/action', {'migration_complete': None})
+        self.ends(server, 'error')
+        self.assertEqual(before, self.addresses(server))
+
+
+class Plugin(NetworkTest):
+
+    def test_a_plugin_that_did_not_take_them_back_is_asked_again(self):
+        """Their rows stay: without them nobody would know of what the plugin still keeps."""
+        network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id='blue-v4')
+        server = uuidutils.generate_uuid()
+        with self.db.writer() as conn:
+            subnet, = subnets.of_network(conn, network['id'])
+            share_servers.insert(conn, {'id': server, 'share_network_id': network['id'], 'host': 'test@alpha'}, [subnet.id])
+        addresses.allocate(self.service.services, load.make(self.service.conf), server, subnet, 2)
+        freed = []
+        away = types.SimpleNamespace(free=self._refuse, forget=freed.append)
+        self.assertRaises(errors.Unavailable, addresses.free, self.service.services, away, server)
+        there = types.SimpleNamespace(free=freed.extend, forget=freed.append)
+        addresses.free(self.service.services, there, server)
+        self.assertEqual(2, sum(isinstance(one, Address) for one in freed))
+
+    @staticmethod
+    def _refuse(found):
+        del found
+        raise errors.Unavailable('The plugin is away.')

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room that was promised on a pool is free again once it is not needed, also before the next report counts afresh."""
+
+import sqlalchemy as sa
+
+from manila_lite.db import models
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import base
+
+_PLAIN = 'backend_availability_zone = {}\nmigration_driver_continue_update_interval = 0.1\ndummy_replication_domain = far\n'
+_SERVED = ('driver_handles_share_servers = true\nbackend_availability_zone = zone-e\n'
+           'server_migration_driver_continue_update_interval = 0.1\n')
+_MOVE = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
+
+
+class Room(base.ServiceTest):
+    """While a test counts, no backend can report: what a pool has promised is what was claimed and given back."""
+
+    BACKENDS = {'alpha': _PLAIN.format('zone-a'), 'beta': _PLAIN.format('zone-b'), 'east': _SERVED, 'west': _SERVED}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(networks.FILE)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        for name, servers, more in (('served', 'True', {}), ('replicable', 'False', {'replication_type': 'dr'})):
+            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
+                'driver_handles_share_servers': servers, 'snapshot_support': 'True', **more}}})
+
+    def setUp(self):
+        super().setUp()
+        for name in self.BACKENDS:
+            self.addCleanup(self.service.knob, name, '')
+
+    def silent(self, **faults):
+        """No backend reports any more, and these have a fault besides."""
+        for name, manager in self.service.managers.items():
+            self.service.knob(name, f'report:fail\n{faults.get(name, "")}')
+            with manager._reporting:
+                pass            # a report that was on its way has been written
+
+    def promised(self, backend):
+        with self.service.services.db.reader() as conn:
+            return conn.execute(sa.select(models.pools.c.allocated_gb).where(
+                models.pools.c.host == f'test@{backend}#pool1')).scalar_one()
+
+    def make(self, backend, kind='default', **more):
+        return self.admin.share(size=3, share_type=kind, **{'scheduler_hints': {'only_host': f'test@{backend}#pool1'}, **more})
+
+    def at_rest(self):
+        def ended():
+            with self.service.services.db.reader() as conn:
+                return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
+        base.eventually(ended, 'operations are open', patience=60)
+
+    def test_room_of_a_share_that_could_not_be_made_is_free(self):
+        self.silent(alpha='create_share:fail_final')
+        before = self.promised('alpha')
+        self.make('alpha', wait='error')
+        self.at_rest()
+        self.assertEqual(before, self.promised('alpha'))
+
+    def test_room_of_a_share_that_is_deleted_is_free(self):
+        self.silent()
+        before = self.promised('alpha')
+        share = self.make('alpha')
+        self.assertEqual(before + 3, self.promised('alpha'))
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual(before, self.promised('alpha'))
+
+    def test_room_for_a_share_that_does_not_move_after_all_is_free(self):
+        share = self.make('alpha')
+        self.silent()
+        before = self.promised('beta')
+        self.admin.action(share['id'], 'migration_start', {**_MOVE, 'preserve_metadata': True, 'host': 'test@beta'})
+        path = f'/shares/{share["id"]}'
+        self.admin.wait(path, 'share', 'migration_driver_phase1_done', 60, 'task_state')
+        self.assertEqual(before + 3, self.promised('beta'))
+        self.admin.action(share['id'], 'migration_cancel')
+        self.admin.wait(path, 'share', 'migration_cancelled', 60, 'task_state')
+        self.assertEqual(before, self.promised('beta'))
+
+    def test_room_for_a_server_that_does_not_move_after_all_is_free(self):
+        network = self.admin.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
+        server = self.make('east', 'served', share_network_id=network)['share_server_id']
+        self.silent()
+        before, path = self.promised('west'), f'/share-servers/{server}'
+        self.admin.ok('POST', f'{path}/action', {'migration_start': {**_MOVE, 'host': 'test@west'}})
+        self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', 60, 'task_state')
+        self.assertEqual(before + 3, self.promised('west'))
+        self.admin.ok('POST', f'{path}/action', {'migration_cancel': None})
+        self.admin.wait(path, 'share_server', 'migration_cancelled', 60, 'task_state')
+        self.assertEqual(before, self.promised('west'))
+
+    def replicate(self, until):
+        share = self.make('alpha', 'replicable')
+        made = self.admin.ok('POST', '/share-replicas', {'share_replica': {
+            'share_id': share['id'], 'availability_zone': 'zone-b'}})['share_replica']
+        return self.admin.wait(f'/share-replicas/{made["id"]}', 'share_replica', until)
+
+    def test_room_of_a_replica_that_could_not_be_made_is_free(self):
+        self.silent(beta='create_replica:fail_final')
+        before = self.promised('beta')
+        self.replicate('error')
+        self.assertEqual(before, self.promised('beta'))
+
+    def test_room_of_a_replica_that_is_deleted_is_free(self):
+        self.silent()
+        before = self.promised('beta')
+        replica = self.replicate('available')
+        self.assertEqual(before + 3, self.promised('beta'))
+        self.admin.ok('DELETE', f'/share-replicas/{replica["id"]}')
+        self.admin.wait(f'/share-replicas/{replica["id"]}', 'share_replica', 'gone')
+        self.assertEqual(before, self.promised('beta'))

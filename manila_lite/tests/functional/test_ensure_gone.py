@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a backend says of a share that has gone meanwhile is for nobody; and its owner is not told the same again and again."""
+
+import dataclasses
+
+from manila_lite.db import models
+from manila_lite.manager import startup
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.test_ensure import EnsureTest
+
+
+class GoneTest(EnsureTest):
+
+    def asked(self, instance):
+        """Return how often the backend was asked about the share."""
+        return sum(instance in ids.split(',') for _, ids in self.driver.store.calls('ensure_shares'))
+
+
+class Gone(GoneTest):
+
+    def answer(self, change):
+        """The backend's answers go through ``change``, with the ids that were asked about."""
+        plain = self.driver.ensure_shares
+        self.addCleanup(setattr, self.driver, 'ensure_shares', plain)
+        self.driver.ensure_shares = lambda targets: change(plain(targets))
+
+    def force_delete(self, ident):
+        self.assertEqual(202, self.admin.action(ident, 'force_delete')[0])
+        self.admin.wait(f'/shares/{ident}', 'share', 'gone', patience=60)
+
+    def rows_of(self, share, instance):
+        """Return how much the database still knows of it."""
+        with self.service.services.db.reader() as conn:
+            return [len(conn.execute(table.select().where(column == ident)).all()) for table, column, ident in (
+                (models.share_metadata, models.share_metadata.c.owner_id, share),
+                (models.export_locations, models.export_locations.c.share_instance_id, instance))]
+
+    def test_what_is_said_of_a_share_that_is_gone_is_not_stored(self):
+        gone, stays = self.shares(2)
+        instances = [self.instance(ident) for ident in (gone, stays)]
+        left = [gone]
+
+        def change(results):
+            while left:
+                self.force_delete(left.pop())
+            return {ident: dataclasses.replace(result, metadata={'place': 'here'}, export_locations=[
+                dataclasses.replace(location, path=f'{location.path}/moved') for location in result.export_locations])
+                for ident, result in results.items()}
+        self.answer(change)
+        self.assertEqual('done', self.ensure()['state'])
+        self.assertEqual([0, 0], self.rows_of(gone, instances[0]))
+        self.assertEqual({'place': 'here'}, self.admin.ok('GET', f'/shares/{stays}/metadata')['metadata'])
+        self.assertEqual([1, 1], [self.asked(ident) for ident in instances], 'the answer was stored at the first try')
+
+    def test_nobody_is_told_that_a_share_was_broken_that_is_gone(self):
+        gone, stays = self.shares(2)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(gone))
+        left = [gone]
+
+        def change(results):
+            while left:
+                self.force_delete(left.pop())
+            return results
+        self.answer(change)
+        found = self.ensure()
+        self.assertEqual(('done', []), (found['state'], self.told(gone)))
+        self.assertEqual(['available'], self.statuses([stays]))
+
+    def test_what_stood_aside_meanwhile_is_looked_at_once_more(self):
+        """As the second instance of a share that moves: what was said of it was not stored."""
+        self.small_batches()
+        first, second = sorted(self.instance(ident) for ident in self.shares(2))
+        aside = [True, False]       # while it is asked about itself, and while it is asked about the other
+
+        def change(results):
+            with self.service.services.db.writer() as conn:
+                conn.execute(models.share_instances.update().where(models.share_instances.c.id == first).values(
+                    is_aside=bool(aside and aside.pop(0))))
+            return results
+        self.answer(change)
+        self.assertEqual('done', self.ensure()['state'])
+        self.assertEqual([2, 1], [self.asked(instance) for instance in (first, second)])
+
+
+class Told(GoneTest):
+
+    def lost(self):
+        """A share that its backend finds broken each time."""
+        [ident] = self.shares(1)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(ident))
+        return ident
+
+    def by_itself(self, ident):
+        """The backend has looked at the share without being asked by anybody."""
+        before = self.asked(self.instance(ident))
+        run = startup.ask(self.service.managers['alpha'])
+        base.eventually(lambda: self.admin.ok('GET', f'/operations/{run}')['operation']['state'] == 'done', 'is at it for ever',
+                        patience=60)
+        self.assertGreater(self.asked(self.instance(ident)), before)
+
+    def test_what_is_found_again_and_again_is_told_once(self):
+        ident = self.lost()
+        for _ in range(3):
+            self.by_itself(ident)
+        self.assertEqual(1, len(self.told(ident)))
+
+    def test_who_asks_is_told_each_time(self):
+        ident = self.lost()
+        self.by_itself(ident)
+        for times in (2, 3):
+            self.admin.action(ident, 'reset_status', {'status': 'available'})
+            self.ensure()
+            self.assertEqual(times, len(self.told(ident)))

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is taken over writes nothing any more, whatever it is just doing; and who takes over brings it to its end.
+
+Every kind of operation of the crash matrix is done, and is refused at its end and undone. Before each transaction in which its
+worker could write, somebody else takes the operation over, and goes on with it where it was saved.
+"""
+
+import concurrent.futures
+import functools
+import itertools
+
+from manila_lite.db import models
+from manila_lite.tests.crash import places, truth
+from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject, Way
+from manila_lite.tests.fixtures import DEFAULT_TYPE
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.taken_over import Deployment, Robbed
+
+_NETWORKS = """
+networks:
+- id: net
+  network_type: flat
+  subnets:
+  - {id: four, cidr: 10.16.0.0/16}
+  - {id: six, cidr: 'fd00::/64'}
+- id: management
+  network_type: flat
+  subnets:
+  - {id: wide, cidr: 172.16.0.0/24}
+"""
+_BACKEND = ('dummy_pool_size_gb = 100000\nmigration_driver_continue_update_interval = 0.1\n'
+            'dummy_replication_domain = matrix\n')
+_SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+            'dummy_writable_migration = false\n')
+_ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = wide\n'
+                 'admin_network_config_group = standalone_network\n')
+_PATIENCE = 60
+#: Steps behind which all is undone, where the last one is only repeated.
+_BEFORE_IT_IS_TOO_LATE = {('share', kind): [(3, '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
+_numbers = itertools.count(1)
+
+
+class Mover(Cell):
+    """Moves in ways that the crash matrix has not."""
+
+    def move_elsewhere(self):
+        """The server has moved into another network, where it gets other addresses."""
+        network = self.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})['share_network']['id']
+        self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server,
+                     lambda: {**self._move(), 'new_share_network_id': network})
+
+    def move_frozen(self):
+        """The share has moved to a backend that cannot copy while anybody writes."""
+        wanted = {**self._move_share(), 'writable': False}
+        backend, conf = wanted['host'].partition('@')[2], self.deployment.service.conf
+        conf.set_override('dummy_writable_migration', False, backend)
+        try:
+            self._minded(models.shares, f'/shares/{self.share}/action', self.share, lambda: wanted)
+        finally:
+            conf.clear_override('dummy_writable_migration', backend)
+
+    def move_by_itself(self):
+        """The share was asked to move, and is to be where it goes as soon as it is copied."""
+        self.deployment.ok('POST', f'/shares/{self.share}/action', {
+            'migrate_share': {'host': self._move_share()['host']}}, self.project, version='2.14')
+
+
+_MIGRATE, _RELEASE = Way('share', 'share.migrate'), Way('share', 'share.release')
+MORE = (
+    Subject('move a share server into another network', Mover.with_server, Mover.move_elsewhere,
+            (Way('share', 'share_server.migrate'), Way('share', 'share_server.release')), 'server', 'gone'),
+    Subject('move a share that is frozen', Mover.with_rule, Mover.move_frozen, (_MIGRATE, _RELEASE), 'share', 'available'),
+    Subject('move a share by itself', Mover.with_rule, Mover.move_by_itself, (_MIGRATE, _RELEASE), 'share', 'available'),
+)
+
+
+class Stories(base.ServiceTest):
+
+    BACKENDS = {name: _BACKEND + _SERVING * (name in Deployment.SERVING) for name in Deployment.BACKENDS}
+    EXTRA = ('driver_updatable_subnet_metadata = quality\n'
+             '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n')
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        file = cls.service.state / 'networks.yaml'
+        file.write_text(_NETWORKS)
+        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.conf.set_override('poll_interval', 0.1, 'operations')
+        cls.deployment = Deployment(cls.service)
+        cls.enterClassContext(cls.deployment.unseen())
+        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
+            **DEFAULT_TYPE, 'driver_handles_share_servers': 'True'}}})
+        cls.robbed = Robbed(cls.service)
+
+    def found(self, project):
+        return truth.read(self.deployment.engine)[project]
+
+    def tell(self, subject, refused=None):
+        """The story is told to its end. Returns the cell, its rows before, and its rows now."""
+        cell = Mover(self.deployment, f'c{next(_numbers):04}')
+        subject.prepare(cell)
+        self.settled(cell)
+        before = self.found(cell.project)
+        self.robbed.watch(cell.project, refused)
+        self.addCleanup(self.robbed.watch, None)
+        with concurrent.futures.ThreadPoolExecutor(1) as client:
+            refusal = client.submit(subject.begin, cell).exception(_PATIENCE)
+        if refusal and not (refused and subject.asks):
+            raise refusal
+        self.settled(cell)
+        self.assertEqual([], self.robbed.wrong)
+        self.assertTrue(self.robbed.tried, 'nobody was taken over')
+        return cell, before, self.found(cell.project)
+
+    def settled(self, cell):
+        """Nothing of the project is on its way to somewhere."""
+        try:
+            base.eventually(lambda: not list(self.found(cell.project).unsettled()), '', _PATIENCE)
+        except AssertionError:
+            self.fail('\n'.join([*self.found(cell.project).unsettled(), *self.robbed.wrong]))
+
+    def agrees(self, cell, rows):
+        """Backends, quota and messages say what the rows say."""
+        backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
+        orphans = [what for project, what in backends.orphans(truth.read(self.deployment.engine)) if project == cell.project]
+        self.assertEqual([], [*orphans, *backends.differences(rows), *truth.untold(rows),
+                              *truth.quota(self.deployment, cell.project, rows)])
+
+    def done(self, subject):
+        cell, before, rows = self.tell(subject)
+        old, now = before.of(subject.noun), rows.of(subject.noun)
+        mine = {state for ident, state in now.items() if (ident in old) != subject.makes}
+        self.assertEqual({subject.good} - {'gone'}, mine)
+        self.agrees(cell, rows)
+
+    def refused(self, subject, way, step):
+        cell, _, rows = self.tell(subject, (way.role, way.kind, step))
+        self.agrees(cell, rows)
+
+
+def stories(subjects):
+    """Give a class a test for each operation, and one for each plan of it that is refused."""
+    def given(cls):
+        for subject in subjects:
+            name = subject.name.replace(' ', '_')
+            setattr(cls, f'test_{name}', functools.partialmethod(cls.done, subject))
+            for way in subject.ways:
+                last = len(places.PLANS[way.role][way.kind].steps) - 1
+                for step, where in ((last, ''), *_BEFORE_IT_IS_TOO_LATE.get((way.role, way.kind), ())):
+                    setattr(cls, f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}{where}',
+                            functools.partialmethod(cls.refused, subject, way, step))
+        return cls
+    return given
+
+
+@stories((*SUBJECTS, *ALONE, *MORE))
+class LostClaims(Stories):
+    """In one process: an API, a scheduler, and the managers of four backends."""
+
+
+@stories([subject for subject in SUBJECTS if subject.name in ('make a share server', 'delete a share server')])
+class Administered(Stories):
+    """Share servers that have an address in the network of administrators, too."""
+
+    BACKENDS = dict.fromkeys(Deployment.SERVING, _BACKEND + _SERVING + _ADMINISTERED)
+
+    def agrees(self, cell, rows):
+        """Every address is one of a server that is there. (The crash matrix knows of none in a network of administrators.)"""
+        with self.service.services.db.reader() as conn:
+            owners = {row.share_server_id for row in conn.execute(models.network_allocations.select())}
+            servers = set(conn.execute(models.share_servers.select()).scalars())
+        self.assertEqual(([], set()), (list(truth.untold(rows)), owners - servers))

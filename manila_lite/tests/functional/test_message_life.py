@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""User messages stay for 30 days, and go by themselves then, not before."""
+
+import datetime
+
+from oslo_utils import timeutils
+
+from manila_lite.db import messages, models
+from manila_lite.tests.functional import base
+
+_MONTH = datetime.timedelta(days=30)
+
+
+class Life(base.ServiceTest):
+
+    PARTS = ()
+
+    def make(self, resource):
+        with self.service.services.db.writer() as conn:
+            messages.create(conn, self.service.context(), 'SHARE', resource, messages.Action.CREATE,
+                            messages.Detail.UNKNOWN_ERROR)
+        [found] = self.admin.ok('GET', f'/messages?resource_id={resource}')['messages']
+        return found
+
+    def test_a_message_is_kept_for_thirty_days(self):
+        before = timeutils.utcnow()
+        made = self.make('kept')
+        ends = datetime.datetime.fromisoformat(made['expires_at'])
+        second = datetime.timedelta(seconds=1)      # a database may round
+        self.assertTrue(before + _MONTH - second <= ends <= timeutils.utcnow() + _MONTH + second, made)
+
+    def test_only_what_is_past_its_time_goes(self):
+        stays, goes = self.make('stays'), self.make('goes')
+        with self.service.services.db.writer() as conn:
+            for ident, ends in ((stays['id'], 60), (goes['id'], -60)):
+                conn.execute(models.messages.update().where(models.messages.c.id == ident).values(
+                    expires_at=timeutils.utcnow() + datetime.timedelta(seconds=ends)))
+            messages.expire(conn)
+        self.assertEqual(200, self.admin.call('GET', f'/messages/{stays["id"]}')[0])
+        self.assertEqual(404, self.admin.call('GET', f'/messages/{goes["id"]}')[0])

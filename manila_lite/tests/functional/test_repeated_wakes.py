@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wake-up that comes twice, late, or for what has ended, does nothing twice."""
+
+from manila_lite.db import operations
+from manila_lite.tests.functional import base
+
+_TIMES = 5
+
+
+class Repeated(base.ServiceTest):
+
+    def calls(self, share):
+        return [ident for _, ident in self.service.managers['alpha'].driver.store.calls('create_share')].count(share)
+
+    def woken(self, share):
+        """The manager heard of the operation again, several times; and has looked for work since."""
+        with self.service.services.db.reader() as conn:
+            [found] = operations.of(conn, share, 'share.create')
+        for _ in range(_TIMES):
+            self.service.services.bus.wake('share', 'test@alpha', found.id)
+            self.service.managers['alpha'].worker.runner.wake()
+            self.service.managers['alpha'].worker.runner._look()
+        return found
+
+    def test_what_runs_is_not_begun_again(self):
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.service.knob('alpha', 'create_share:hang')
+        share = self.admin.share(wait=None)['id']
+        instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
+        base.eventually(lambda: self.calls(instance), 'the backend is not asked', patience=60)
+        self.woken(share)
+        self.service.knob('alpha', '')
+        self.admin.wait(f'/shares/{share}', 'share', 'available', patience=60)
+        self.assertEqual(1, self.calls(instance))
+
+    def test_what_has_ended_is_not_begun_again(self):
+        share = self.admin.share()['id']
+        instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
+
+        def ended():
+            with self.service.services.db.reader() as conn:
+                return [row.state for row in operations.of(conn, share, 'share.create')] == ['done']
+        base.eventually(ended, 'is not done', patience=60)
+        before = self.woken(share)
+        self.admin.share()          # whatever the wake-ups led to came before this
+        with self.service.services.db.reader() as conn:
+            [after] = operations.of(conn, share, 'share.create')
+        self.assertEqual((1, before), (self.calls(instance), after))

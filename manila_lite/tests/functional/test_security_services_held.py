@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who changes or deletes a security service holds its row before looking who uses it: nobody begins to use it meanwhile."""
+
+import sqlalchemy as sa
+
+from manila_lite.tests.functional.test_networks import NetworkTest
+
+
+class Held(NetworkTest):
+    """The order of statements: on a database where transactions run beside each other it is what keeps them apart."""
+
+    def statements(self, method, path, body=None):
+        """Return what a request asked of the two tables, in order: ``hold``, ``look`` or ``use``."""
+        seen = []
+
+        def saw(conn, cursor, statement, *args):
+            text = statement.lower().replace('"', '').replace('`', '')
+            if text.startswith('update security_services'):
+                seen.append('hold')
+            elif text.startswith('insert into share_network_security_services'):
+                seen.append('use')
+            elif text.startswith('select') and 'share_network_security_services' in text:
+                seen.append('look')
+        sa.event.listen(self.db.engine, 'before_cursor_execute', saw)
+        try:
+            status, document, _ = self.admin.call(method, path, body)
+        finally:
+            sa.event.remove(self.db.engine, 'before_cursor_execute', saw)
+        self.assertIn(status, (200, 202), document)
+        return seen
+
+    def service_path(self):
+        made = self.admin.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']
+        return f'/security-services/{made["id"]}'
+
+    def test_it_is_held_before_it_is_deleted(self):
+        self.assertEqual(['hold', 'look'], self.statements('DELETE', self.service_path())[:2])
+
+    def test_it_is_held_before_it_is_changed(self):
+        body = {'security_service': {'type': 'kerberos'}}
+        self.assertEqual(['hold', 'look'], self.statements('PUT', self.service_path(), body)[:2])
+
+    def test_it_is_held_before_a_network_uses_it(self):
+        network = self.network()['id']
+        ident = self.service_path().rpartition('/')[2]
+        found = self.statements('POST', f'/share-networks/{network}/action', {
+            'add_security_service': {'security_service_id': ident}})
+        self.assertLess(found.index('hold'), found.index('use'))
+
+    def test_nobody_else_s_service_is_held_or_changed(self):
+        path, other = self.service_path(), self.caller('another')
+        for method, body in (('DELETE', None), ('PUT', {'security_service': {'name': 'mine'}})):
+            self.assertEqual(404, other.call(method, path, body)[0])
+        self.assertIsNone(self.admin.ok('GET', path)['security_service']['name'])
