@@ -21,7 +21,7 @@ def arguments() -> argparse.Namespace:
     commands = parser.add_subparsers(dest='command', required=True)
     record = commands.add_parser('record', help='run the judging tests once and note what they reach (half an hour)')
     record.add_argument('--concurrency', type=int, default=3)
-    record.add_argument('--only', help='only tests whose name matches, to try the tool itself')
+    record.add_argument('--only', help='only tests whose name matches, new ones: what is known of others stays')
     run = commands.add_parser('run', help='judge what was not judged yet; goes on where it was stopped')
     run.add_argument('--critical', action='store_true', help='only what must all be noticed: ownership, policy and so on')
     run.add_argument('--kind', default='*', help='only this kind of what is critical')

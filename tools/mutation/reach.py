@@ -20,7 +20,9 @@ JUDGES = (r'^manila_lite\.tests\.(unit|functional\.(test_|gabbi)|security'
 
 
 def record(root: pathlib.Path, store: pathlib.Path, concurrency: int, only: str = JUDGES) -> int:
-    """Run the judging tests once, and keep which of them reaches what. Returns stestr's exit code."""
+    """Run the judging tests once, and keep which of them reaches what; of some tests ``only``, besides what is known.
+    Returns stestr's exit code.
+    """
     data = store / 'coverage'
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
@@ -33,9 +35,17 @@ def record(root: pathlib.Path, store: pathlib.Path, concurrency: int, only: str 
         subprocess.run(['stestr', '--repo-url', str(repository), 'init'], cwd=root, check=True)
     done = subprocess.run(['stestr', '--repo-url', str(repository), 'run', '--concurrency', str(concurrency), only],
                           cwd=root, env=environment)
-    (store / 'reach.json').write_text(json.dumps({
-        'places': {place: sorted(tests) for place, tests in _read(root, data).items()}, 'seconds': _seconds(repository)}))
+    _keep(store / 'reach.json', _read(root, data), _seconds(repository), more=only != JUDGES)
     return done.returncode
+
+
+def _keep(file: pathlib.Path, places: dict[str, set[str]], seconds: dict[str, float], *, more: bool) -> None:
+    if more and file.exists():
+        known = json.loads(file.read_text())
+        seconds = known['seconds'] | seconds
+        for place, tests in known['places'].items():
+            places[place] = places.get(place, set()) | {*tests}
+    file.write_text(json.dumps({'places': {place: sorted(tests) for place, tests in places.items()}, 'seconds': seconds}))
 
 
 def _read(root: pathlib.Path, data: pathlib.Path) -> dict[str, set[str]]:
