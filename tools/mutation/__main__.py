@@ -8,7 +8,7 @@ import pathlib
 import random
 import sys
 
-from mutation import mutants, report, session
+from mutation import mutants, operators, report, session
 from mutation.mutants import Mutant
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -65,6 +65,9 @@ def main() -> int:
         return show(asked.key)
     if asked.command == 'report':
         return report.write(ROOT)
+    if bad := operators.wrong():
+        print('\n'.join(bad))
+        return 1
     return session.run(ROOT, STORE, wanted(asked), asked)
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import parso
+from cosmic_ray import mutating
 from cosmic_ray.operators import provider
-from cosmic_ray.operators.operator import Operator
+from cosmic_ray.operators.operator import Example, Operator
 
 _COSMIC_RAY = (
     *(f'ReplaceComparisonOperator_{pair}' for pair in (
@@ -46,9 +47,12 @@ class _Ours(Operator):
     def _found(self, node: Any) -> Any:
         raise NotImplementedError
 
+    #: Code before and after.
+    TRIED = ('', '')
+
     @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
+    def examples(cls) -> tuple[Example, ...]:
+        return (Example(*cls.TRIED),)
 
 
 def _called(node: Any) -> str:
@@ -62,6 +66,8 @@ def _called(node: Any) -> str:
 class StatementDropped(_Ours):
     """A statement that is only a call is not there. Logging is nobody's business."""
 
+    TRIED = ('def f():\n    LOG.info(1)\n    a.check(x)\n    y = b()\n', 'def f():\n    LOG.info(1)\n    None\n    y = b()\n')
+
     def _found(self, node):
         if node.type != 'simple_stmt' or not _called(node.children[0]) or node.get_code().strip().startswith('LOG.'):
             return None
@@ -74,6 +80,8 @@ class StatementDropped(_Ours):
 
 class GuardNever(_Ours):
     """What an ``if`` is about never holds."""
+
+    TRIED = ('if a and b:\n    raise C\n', 'if False:\n    raise C\n')
 
     def _found(self, node):
         return node.children[1] if node.type == 'if_stmt' else None
@@ -115,6 +123,8 @@ def _arguments_of(trailer: Any) -> list[Any]:
 class KeywordDropped(_ArgumentDropped):
     """A keyword argument of a call is not there."""
 
+    TRIED = ('LOG.info(a=1)\nget(x, own=True)\n', 'LOG.info(a=1)\nget(x)\n')
+
     def _arguments(self, node):
         if _called(node) and not node.get_code().strip().startswith('LOG.'):
             yield from (each for each in _arguments_of(node.children[-1])
@@ -124,6 +134,8 @@ class KeywordDropped(_ArgumentDropped):
 class TermDropped(_ArgumentDropped):
     """One of several terms of a condition is not there."""
 
+    TRIED = ('any(x for x in y)\nq.where(a == b, c)\n', 'any(x for x in y)\nq.where( c)\n')
+
     def _arguments(self, node):
         if _called(node) in _TERMS:
             found = _arguments_of(node.children[-1])
@@ -132,6 +144,9 @@ class TermDropped(_ArgumentDropped):
 
 class RowDropped(_Ours):
     """A row of a table of the module is not there."""
+
+    TRIED = ('T = (row(1), row(2))\ndef f():\n    return (long, longer)\n',
+             'T = ( row(2))\ndef f():\n    return (long, longer)\n')
 
     def mutation_positions(self, node):
         for row in self._rows(node):
@@ -161,6 +176,8 @@ def _is_table(node: Any) -> bool:
 class RuleLoosened(_Ours):
     """A rule of a policy lets more in."""
 
+    TRIED = ("rule(CREATE, ADMIN, 'Create.')\n", "rule(CREATE, MEMBER, 'Create.')\n")
+
     def _found(self, node):
         if _called(node) != 'rule':
             return None
@@ -176,12 +193,21 @@ class RuleLoosened(_Ours):
 class VersionEarlier(_Ours):
     """A call or field is there one version too early."""
 
+    TRIED = ("Field('a', since='2.54')\n", "Field('a', since='2.53')\n")
+
     def _found(self, node):
         return node if node.type == 'string' and re.fullmatch(r"'2\.\d+'", node.value) and node.value != "'2.0'" else None
 
     def mutate(self, node, index):
         node.value = f"'2.{int(node.value[3:-1]) - 1}'"
         return node
+
+
+def wrong() -> list[str]:
+    """Return what our operators do to their examples, if it is not what they should."""
+    made = {name: mutating.mutate_code(each.TRIED[0], each(), 0) for name, each in OURS.items()}
+    return [f'{name}: {made[name]!r} is not {each.TRIED[1]!r}' for name, each in OURS.items()
+            if made[name] != each.TRIED[1]]
 
 
 OURS = {each.__name__: each for each in (StatementDropped, GuardNever, KeywordDropped, TermDropped, RowDropped, RuleLoosened,
