@@ -3,6 +3,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -193,3 +194,15 @@ class Alone(Small):
 
     def test_no_class_is_no_success(self):
         self.assertEqual((1, ['0 classes, each alone: 0 failed'], {}), self.alone('nothing'))
+
+
+class Dropped(testtools.TestCase):
+    def test_what_a_class_does_without_is_there(self):
+        """A test that was renamed where it is written, and not where a class drops it, would run there after all."""
+        texts = {path: path.read_text() for path in (_ROOT / 'manila_lite' / 'tests').rglob('*.py')}
+        written = {name for text in texts.values() for name in re.findall(r'def (test_\w+)\(', text)}
+        dropped = {(path.name, name) for path, text in texts.items()
+                   for line in re.findall(r'^    ((?:test_\w+ = )+)None$', text, re.MULTILINE)
+                   for name in line.rstrip(' =').split(' = ')}
+        self.assertNotEqual(set(), dropped)
+        self.assertEqual(set(), {(path, name) for path, name in dropped if name not in written})

@@ -73,7 +73,7 @@ class WithRoot(Quickstart):
     """With root and the packages of bindep.txt: real btrfs, real NFS."""
 
     test_dummy_behind_keystone = None
-    test_help = None
+    test_help_names_the_way_down = None
 
     def setUp(self):
         if os.geteuid() or not shutil.which('ganesha.nfsd', path='/usr/bin:/usr/sbin') or not shutil.which(

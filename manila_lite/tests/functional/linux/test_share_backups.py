@@ -33,7 +33,7 @@ class BacksUp(test_share_migration.Moves):
     #: What is kept of them.
     ATTRIBUTES = ('user.colour',)
     # Those are about migrations.
-    test_moved = test_called_off = None
+    test_a_share_moves_with_its_data_and_rules = test_called_off = None
 
     def setUp(self):
         super().setUp()

@@ -10,7 +10,7 @@ class Replicates(test_share_migration.Moves):
 
     BACKEND = test_share_migration.Moves.BACKEND + 'linux_replication_domain = here\n'
     # Those are about migrations.
-    test_moved = test_called_off = None
+    test_a_share_moves_with_its_data_and_rules = test_called_off = None
 
     def at(self, path):
         """Return the replica, or the share, that is at a path of the API."""

@@ -18,7 +18,7 @@ class TakenOver(backups.KernelNfs):
     """As there, but backups are kept in a directory of this host."""
 
     BACKENDS = (('alpha', 'nobody', 'alpha.img'),)
-    test_backups = None
+    test_they_go_both_ways_and_outlive_a_reset = None
 
     def export(self):
         return f'backup_mount_export = {self.state}/export\nbackup_mount_proto = none\nbackup_mount_options = bind'
