@@ -23,7 +23,7 @@ class SharesHistory(history.History):
     kind = 'shares'
     world_of, model_of, place_of = World, Model, SharesPlace
     steps = 40000
-    requests = (6, 12)
+    requests = (5, 11)
 
     def __init__(self, seed, place):
         super().__init__(seed, place)
@@ -40,8 +40,11 @@ class SharesHistory(history.History):
         super()._live()
 
     def _pause(self):
-        if self._rng.random() < 0.3:
+        way = self._rng.random()
+        if way < 0.4:
             self.baton.wait(self._all_ended, 20)
+        elif way < 0.7:
+            self.baton.sleep(self._rng.uniform(0, 0.4))     # while what a scheduler knows is still good
         else:
             super()._pause()
 

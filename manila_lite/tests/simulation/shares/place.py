@@ -87,7 +87,7 @@ class SharesPlace(place.Place):
     """As its base, for histories of shares."""
 
     more = f"""
-reserved_hands = 33
+reserved_hands = 0
 [DEFAULT]
 default_share_type = {TYPE}
 enabled_share_protocols = NFS
@@ -99,7 +99,7 @@ first_report_wait = 5
     def _setUp(self):
         super()._setUp()
         conf = self.services.conf.scheduler
-        self.services.conf.set_override('workers', 3, 'operations')
+        self.services.conf.set_override('workers', 4, 'operations')
         self.filters, self.weighers = filters.load(conf.filters), weighers.load(conf.weighers)
 
     def _make_tables(self, db):

@@ -25,7 +25,7 @@ class Watched(Runner):
         taken = super()._take(entry)
         if taken and entry.id in self._running:
             self.look.taken(entry, mine)
-        self.look.tried[entry.lane, self.model.rows[entry.id].turn_of] += 1
+        self.look.was_tried(entry)
         return taken
 
 
@@ -57,6 +57,11 @@ class Look:
     def seen(self):
         """The database has said what waits."""
         self._after = self._running()
+
+    def was_tried(self, entry):
+        """It was a turn, unless the database refused the claim: then the operation is as it was."""
+        row = self._model.rows[entry.id]
+        self.tried[entry.lane, row.turn_of] += row != self._rows.get(entry.id)
 
     def taken(self, entry, busy):
         """A claim was made. ``busy``: serials of what else runs in this process."""

@@ -71,7 +71,7 @@ class Process(world.Process):
     def _beat(self):
         """As timers of the worker: its heart beats, and it reports now and then."""
         while not self.leaving:
-            for do in (self._world.heartbeat, self._report):
+            for do in (self._report, self._world.heartbeat):
                 try:
                     do(self)
                 except Exception as error:
@@ -95,7 +95,7 @@ class World(world.World):
         return backend
 
     def begin(self):
-        self._often = self.rng.choice((0, 0.1, 0.4))
+        self._often = self.rng.choice((0, 0.2, 0.5))
         self.pause = self.rng.choice((1.0, 3.0, 8.0))       # seconds between reports
         self.model.on_change = self._call
         for _ in range(2):
