@@ -18,6 +18,7 @@ class Backend:
         self._model = model
         self.pools = {}             # by host string: room, in GiB,
         self.held = {}              # and what they hold
+        self._never = {}            # by call, share and pool: whether it never is well
         self._wild = rng.choice((0.0, 0.2, 0.6))
 
     def add(self, host, total):
@@ -28,11 +29,19 @@ class Backend:
         """Return the room that nothing takes up."""
         return self.pools[host] - sum(self.held[host].values())
 
+    def _outcome(self, what, share, host):
+        key = (what, share.id, host)
+        if key not in self._never:
+            self._never[key] = what != 'delete' and self._rng.random() < self._wild / 3
+        if self._never[key]:
+            return 'half'
+        if self._faults.on and self._rng.random() < self._wild:
+            return self._rng.choices(list(_OUTCOMES), list(_OUTCOMES.values()))[0]
+        return 'ok'
+
     def call(self, what, share, host, change):
         """The change is made, or not, or not now, or it is but nobody hears of it."""
-        outcome = 'ok'
-        if self._faults.on and self._rng.random() < self._wild:
-            outcome = self._rng.choices(list(_OUTCOMES), list(_OUTCOMES.values()))[0]
+        outcome = self._outcome(what, share, host)
         self._baton.point(f'{what} of {self._model.named(share.id)} at {host}: {outcome}')
         if outcome == 'again':
             raise errors.Again(self._rng.choice((0.0, 0.3, 2.0)), 'not yet')
