@@ -75,3 +75,4 @@ class Model:
     def backend_changed(self, what):
         """The backend holds something else."""
         invariants.within_room(self, what)
+        self.on_change()
