@@ -228,8 +228,18 @@ def claim(conn: Connection, pool_host: str, generation: int, size: float, most: 
     return bool(_CLAIM.execute(conn, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}))
 
 
+def gone(conn: Connection, pool_host: str, size: float) -> None:
+    """The pool has ``size`` GiB of shares less. When that may be promised again, the next report says: the last one may have
+    shown it as free already, while the backend was still at work, and what is claimed is that of others.
+    """
+    known = sa.and_(_pools.c.claimed_gb < size, _pools.c.provisioned_gb >= size)     # else it may be a claim
+    conn.execute(_pools.update().where(_pools.c.host == pool_host).values(
+        provisioned_gb=sa.case((known, _pools.c.provisioned_gb - size), else_=_pools.c.provisioned_gb),
+        allocated_gb=sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)))
+
+
 def give_back(conn: Connection, pool_host: str, size: float) -> None:
-    """``size`` GiB of the pool are promised no more; the next report counts afresh anyway."""
+    """``size`` GiB that were claimed of the pool are promised no more; the next report counts afresh anyway."""
     recent = _pools.c.claimed_gb >= size
     # In this order: MariaDB sees in each assignment what those before it wrote.
     conn.execute(_pools.update().where(_pools.c.host == pool_host).ordered_values(

@@ -302,7 +302,7 @@ def deleted(conn: Connection, work: Work) -> None:
     access.lock(conn, work.data['share_id'])
     row = replicas.as_share(conn, work.resource_id)
     if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
-        services.give_back(conn, row.host, row.size)
+        services.gone(conn, row.host, row.size)
         if row.share_server_id:
             serving.update(conn, row.share_server_id)
     work.service.report_soon()

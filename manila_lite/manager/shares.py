@@ -86,7 +86,7 @@ def gone(conn: Connection, work: Work, ident: str, during: str) -> None:
     row = shares.by_instance(conn, ident)
     if transitions.remove(conn, states.SHARE, (ident,), during):
         shares.delete(conn, work.resource_id)
-        services.give_back(conn, row.host, row.size)
+        services.gone(conn, row.host, row.size)
         if row.share_server_id:
             serving.update(conn, row.share_server_id)
     work.service.report_soon()

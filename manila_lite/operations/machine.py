@@ -35,6 +35,10 @@ class Machine:
         """Return seconds, by a clock that nobody sets."""
         return time.monotonic()
 
+    def thread_time(self) -> float:
+        """Return the seconds of a processor that this thread has had."""
+        return time.thread_time()
+
     def lock(self) -> threading.Lock:
         """Return a lock that is free."""
         return threading.Lock()

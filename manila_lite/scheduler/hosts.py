@@ -11,14 +11,13 @@ import datetime
 import itertools
 import math
 import operator
-import threading
-import time
 from typing import Any, NamedTuple
 
 from oslo_utils import timeutils
 
 from manila_lite.db import services
 from manila_lite.db.engine import Connection
+from manila_lite.operations.machine import REAL, Machine
 from manila_lite.scheduler.interface import PoolState
 from manila_lite.scheduler.placement import Groups
 
@@ -32,24 +31,29 @@ _MANY = 500
 class Hosts:
     """Every pool that backends reported. Safe for many threads."""
 
-    def __init__(self, down_time: float):
+    def __init__(self, down_time: float, machine: Machine = REAL):
         """``down_time``: seconds without a heartbeat after which a service counts as down."""
         self._down_time = down_time
-        self._lock = threading.Lock()
+        self._machine = machine
+        self._lock = machine.lock()
         self._groups = Groups(())
         self._marks: dict[str, tuple] = {}
         self._alive: dict[str, _Service] = {}
         self._read_at = self._good_until = -math.inf
 
+    def now(self) -> float:
+        """Return the time by which ``pools`` goes."""
+        return self._machine.monotonic()
+
     def pools(self, conn: Connection, not_before: float = -math.inf) -> Groups:
-        """Return every pool as it was at most a second ago, and not before this time of the monotonic clock."""
+        """Return every pool as it was at most a second ago, and not before this time, as ``now`` has it."""
         with self._lock:
-            now = time.monotonic()
+            now = self.now()
             if now >= self._good_until or self._read_at < not_before:
-                began = time.thread_time()
+                began = self._machine.thread_time()
                 self._look(conn)
                 self._read_at = now
-                self._good_until = now + min(_OLDEST, _LOOKS * (time.thread_time() - began))
+                self._good_until = now + min(_OLDEST, _LOOKS * (self._machine.thread_time() - began))
             return self._groups
 
     def claimed(self, pool: PoolState, size: float) -> None:

@@ -3,7 +3,6 @@
 
 import datetime
 import math
-import time
 from typing import Any
 
 from oslo_log import log
@@ -64,7 +63,7 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
     :raises errors.NoValidHost: no pool will do, as they are now.
     :raises errors.Again: others were faster at every pool that would.
     """
-    began, not_before = time.monotonic(), -math.inf
+    began, not_before = scheduler.hosts.now(), -math.inf
     for _ in range(_ROUNDS):
         result = scheduler.placement.place(request, scheduler.hosts.pools(conn, not_before))
         chosen = _claim(conn, result.candidates, request)
@@ -75,7 +74,7 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
             LOG.info('%s', why_none(result)[0])
             message, detail = why_none(result, for_admin=False)
             raise errors.NoValidHost(message, detail=detail)
-        not_before = time.monotonic() if result.candidates else began
+        not_before = scheduler.hosts.now() if result.candidates else began
     raise errors.Again(0.2)
 
 

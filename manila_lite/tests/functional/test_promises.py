@@ -77,14 +77,37 @@ class Promises(base.ServiceTest):
         self.operation(share)
         self.assertEqual({POOL: Promised(0.0, 11.0, 0.0)}, self.promised())
 
+    def figures(self):
+        """Return what is claimed, provisioned and allocated of the pool."""
+        with self.db.reader() as conn:
+            return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
+                                                models.pools.c.allocated_gb)).one())
+
+    def test_room_of_a_share_that_is_gone_is_not_taken_from_what_others_claimed(self):
+        self.pool(POOL)
+        self.share(30, 'deleting')
+        self.share(40, 'creating')
+        self.assertEqual((40, 30, 70), self.report(self.promised()))     # 100 GiB are free: it is gone at the backend already
+        with self.db.writer() as conn:
+            services.gone(conn, POOL, 30)
+        self.assertEqual((40, 30, 40), self.figures())
+
+    def test_room_of_a_share_that_is_gone_is_provisioned_no_more_where_it_cannot_be_a_claim(self):
+        self.pool(POOL)
+        self.share(30, 'deleting')
+        self.share(20, 'creating')
+        self.report(self.promised())
+        with self.db.writer() as conn:
+            services.gone(conn, POOL, 30)
+        self.assertEqual((20, 0, 20), self.figures())
+
     def report(self, before):
         """The backend has told its figures; return what is claimed, provisioned and allocated of the pool then."""
         figures = {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
                    'max_over_subscription_ratio': 1.0, 'capabilities': {}}
         with self.db.writer() as conn:
             services.report(conn, BACKEND, [figures], before)
-            return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
-                                                models.pools.c.allocated_gb)).one())
+        return self.figures()
 
     def test_what_is_given_back_while_the_backend_is_asked_leaves_no_room_twice(self):
         self.pool(POOL, 30.0)       # of a share that was there before anybody counted it

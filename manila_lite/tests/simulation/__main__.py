@@ -7,11 +7,15 @@ import sys
 import time
 
 from manila_lite.tests.simulation.history import History
-from manila_lite.tests.simulation.place import Place
+from manila_lite.tests.simulation.shares.history import SharesHistory
+
+_KINDS = {kind.kind: kind for kind in (History, SharesHistory)}
 
 
 def _arguments():
-    parser = argparse.ArgumentParser(prog='tools/simulate', description='Histories of the engine of durable work.')
+    parser = argparse.ArgumentParser(prog='tools/simulate', description='Histories of the engine of durable work, or of '
+                                                                        'shares.')
+    parser.add_argument('--kind', choices=_KINDS, default=History.kind, help='what lives through them (default: engine)')
     parser.add_argument('--seed', type=int, help='of the first history; each further one has the next (default: any)')
     parser.add_argument('--histories', type=int, help='how many (default: 200, or as many as there is time for)')
     parser.add_argument('--hours', type=float, help='for how long')
@@ -41,16 +45,17 @@ def main():
     number = failed = 0
     seed = wanted.seed
     print(f'first seed {seed}')
-    with Place() as place:
+    kind = _KINDS[wanted.kind]
+    with kind.place_of() as place:
         while number < wanted.histories and (not wanted.hours or time.monotonic() - began < wanted.hours * 3600):
-            history = History(seed, place)
+            history = kind(seed, place)
             why = history.run()
             number += 1
             if wanted.histories == 1:
                 _show(history.trace)
             if why is not None:
                 failed += 1
-                print(f'seed {seed}: {why}\n    tools/simulate --seed {seed} --histories 1')
+                print(f'{history.kind}, seed {seed}: {why}\n    {history.again}')
             if sys.stdout.isatty() and time.monotonic() - said > 1:
                 said = time.monotonic()
                 _say(began, number, failed)

@@ -10,24 +10,30 @@ from manila_lite.tests.simulation import plans
 from manila_lite.tests.simulation.baton import Baton, Stopped
 from manila_lite.tests.simulation.faults import Faults
 from manila_lite.tests.simulation.model import Model
+from manila_lite.tests.simulation.place import Place
 from manila_lite.tests.simulation.world import World
 
-#: Points of a history, and seconds from its last fault to the last end, at most.
-_STEPS, _SECONDS = 10000, 400
+#: Seconds from the last fault of a history to the last end, at most.
+_SECONDS = 400
 
 
 class History:
     """What happens is said by ``seed``; ``run`` returns what went wrong, or nothing. ``trace`` has each step."""
 
+    kind = 'engine'
+    world_of, model_of, place_of = World, Model, Place
+    steps = 10000               # points, at most
+    requests = (2, 5)           # at least and at most
+
     def __init__(self, seed, place):
         self.seed = seed
         rng = self._rng = random.Random(seed)
         conf = place.services.conf.operations
-        self.baton = Baton(rng, _STEPS, rng.choice((0.3, 0.7, 0.95)))
+        self.baton = Baton(rng, self.steps, rng.choice((0.3, 0.7, 0.95)))
         self.faults = Faults(rng, conf.lease)
         self.faults.now = lambda: self.baton.now
-        self.model = Model(self.baton, place.table, self.faults, conf)
-        self.world = World(rng, self.baton, self.faults, self.model, place.services)
+        self.model = self.model_of(self.baton, place.table, self.faults, conf)
+        self.world = self.world_of(rng, self.baton, self.faults, self.model, place.services)
         self.baton.on_point = self.faults.at_point
         self._place = place
         self._db = place.services.db
@@ -36,6 +42,11 @@ class History:
     def trace(self):
         """What happened, a line for each step."""
         return self.baton.trace
+
+    @property
+    def again(self):
+        """The command that shows this history."""
+        return f'tools/simulate --kind {self.kind} --seed {self.seed} --histories 1'
 
     def run(self):
         """All has happened. Returns what must not have."""
@@ -51,8 +62,8 @@ class History:
 
     def _live(self):
         self.world.begin()
-        for _ in range(self._rng.randint(2, 5)):
-            self.baton.sleep(self._rng.choice((0, 0, self._rng.uniform(0, 5))))
+        for _ in range(self._rng.randint(*self.requests)):
+            self._pause()
             self._ask()
         self.baton.wait(self._all_ended, 60)
         self.faults.off()
@@ -61,6 +72,13 @@ class History:
                          f'owner {row.owner})' for row in self.model.rows.values() if row.state == rows.OPEN]
             self.baton.fail(f'not ended {_SECONDS} s after the last fault: {", ".join(open_ones)}')
             self.baton.point('')
+        self._last()
+
+    def _pause(self):
+        self.baton.sleep(self._rng.choice((0, 0, self._rng.uniform(0, 5))))
+
+    def _last(self):
+        """All operations have ended."""
 
     def _all_ended(self):
         return all(row.state != rows.OPEN for row in self.model.rows.values())

@@ -109,6 +109,9 @@ class Own(Machine):
         self._baton.maybe('clock')
         return self._baton.now
 
+    def thread_time(self):
+        return self._baton.steps        # all takes long: so what is kept for as long as it took is as old as it may be
+
     def lock(self):
         return Lock(self._baton)
 

@@ -26,25 +26,28 @@ lease = 6
 poll_interval = 2
 max_attempts = 3
 retry_delay = 0.5
-"""
+{more}"""
 
 
 class Place(fixtures.Fixture):
     """A database with tables, whose statements are points of the history that is ``use``\\ d."""
 
+    more = ''                   # configuration
+    table_of = rows.Table
+
     def _setUp(self):
         state = self.useFixture(fixtures.TempDir()).join('')
         config = f'{state}/manila_lite.conf'
         with open(config, 'w', encoding='utf-8') as file:
-            file.write(_CONFIG.format(state=state))
+            file.write(_CONFIG.format(state=state, more=self.more))
         conf = setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False)
         self._turn = machine.Lock()
         db = engine.Database(conf, lock=lambda: self._turn)
         self.addCleanup(db.dispose)
-        models.operations.create(db.engine)
+        self._make_tables(db)
         self._wire = sql.Wire(self._turn)
         sql.put_between(db, self._wire)
-        self.table = rows.Table(f'{state}/simulation.sqlite')
+        self.table = self.table_of(f'{state}/simulation.sqlite')
         self.addCleanup(self.table.close)
         self.services = context.Services(conf=conf, db=db)
         self._clock = machine.Clock()
@@ -52,6 +55,9 @@ class Place(fixtures.Fixture):
         self.addCleanup(timeutils.clear_time_override)
         self.addCleanup(logging.disable, logging.root.manager.disable)
         logging.disable(logging.CRITICAL)
+
+    def _make_tables(self, db):
+        models.operations.create(db.engine)
 
     def use(self, history):
         """Statements, clocks and locks are of this history; or of none."""

@@ -6,7 +6,7 @@ import datetime
 import sqlite3
 
 _COLUMNS = ('id', 'kind', 'topic', 'host', 'serial', 'state', 'step', 'undoing', 'wanted', 'attempts', 'next_run_at', 'owner',
-            'lease_expires_at', 'finished_at', 'data')
+            'lease_expires_at', 'finished_at', 'data', 'lane', 'turn_of', 'resource_id')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +28,9 @@ class Row:
     lease_expires_at: str
     finished_at: str
     data: str
+    lane: str
+    turn_of: str
+    resource_id: str
 
     @property
     def leg(self):

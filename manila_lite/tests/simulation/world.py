@@ -37,8 +37,11 @@ class Process:
 
     def start(self):
         """It works."""
-        self.runner = Runner(self._world.services, self.topic, self.host, plans.plans(self.topic, self._world), None,
-                             machine.Own(self))
+        self.work(Runner, plans.plans(self.topic, self._world), None)
+
+    def work(self, kind, known, service):
+        """A runner of that class works off its queue, and it is on the bus."""
+        self.runner = kind(self._world.services, self.topic, self.host, known, service, machine.Own(self))
         self.endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
         self.runner.start()
 
@@ -47,24 +50,30 @@ class World:
     """Processes of two queues: schedulers, and share managers of one backend."""
 
     host = 'host@backend'
+    kind_of_process = Process
 
     def __init__(self, rng, baton, faults, model, services):
         self.rng, self.baton, self.faults, self.model = rng, baton, faults, model
         self.services = context.Services(conf=services.conf, db=services.db, bus=self)
-        self.backend = plans.Backend(rng, baton, faults, model, services.db)
+        self.backend = self.pretended(services.db)
         self.one_machine = rng.random() < 0.5
         self._count = itertools.count(1)
         self.outside = Process(self, 'outside', immune=True)
         faults.befall = {'killed': self._killed, 'frozen': self._frozen, 'jumped': self._jumped, 'stopped': self._stopped}
 
+    def pretended(self, db):
+        """Return the backend of this world."""
+        return plans.Backend(self.rng, self.baton, self.faults, self.model, db)
+
     def begin(self):
         """The first processes work."""
         for topic, host in ((plans.SCHEDULER, ''), (plans.SHARE, self.host)):
             for _ in range(self.rng.choice((1, 2, 2))):
-                self._begin(topic, host)
+                self.add(topic, host)
 
-    def _begin(self, topic, host):
-        process = Process(self, f'{topic}-{next(self._count)}', topic, host)
+    def add(self, topic, host=''):
+        """One more process works."""
+        process = self.kind_of_process(self, f'{topic}-{next(self._count)}', topic, host)
         self.model.processes[process.name] = process
         self.baton.spawn(process, f'{process.name}.start', process.start)
 
@@ -93,16 +102,19 @@ class World:
 
         def stop():
             process.runner.stop()
-            process.dead = True
+            self._ended(process)
         self.baton.spawn(process, f'{process.name}.stop', stop)
         self._succeed(process)
+
+    def _ended(self, process):
+        process.dead = True
 
     def _succeed(self, process):
         seconds = self.rng.uniform(0, 10)
 
         def succeed():
             self.baton.sleep(seconds)
-            self._begin(process.topic, process.host)
+            self.add(process.topic, process.host)
         self.baton.spawn(self.outside, f'successor of {process.name}', succeed)
 
     # The bus ------------------------------------------------------------------------------------
@@ -113,14 +125,15 @@ class World:
             if self.rng.random() < self.faults.lost:
                 self.baton.note('a wake-up is lost')
             else:
-                self._send(topic, operation_id, lane)
+                self._send(topic, host or '', operation_id, lane)
 
-    def _send(self, topic, ident, lane):
+    def _send(self, topic, host, ident, lane):
         seconds = self.rng.choice((0.0, 0.0, self.rng.uniform(0, _NEWS)))
 
         def deliver():
             self.baton.sleep(seconds)
-            there = [one for one in self.model.processes.values() if one.topic == topic and one.endpoint and not one.dead]
+            there = [one for one in self.model.processes.values()
+                     if (one.topic, one.host) == (topic, host) and one.endpoint and not one.dead]
             if there:
                 self.rng.choice(there).endpoint.wake({}, [ident], [lane] if lane else [])
         self.baton.spawn(self.outside, 'bus', deliver)

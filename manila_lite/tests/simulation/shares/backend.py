@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools of limited room, whose calls are as quick and as faithful as the seed says."""
+
+from manila_lite import errors, kinds
+from manila_lite.drivers.interface import Resizes, ShareDriver
+
+#: What may become of a call, and how often, in parts. ``half``: it fails and was done all the same.
+_OUTCOMES = {'ok': 9, 'slow': 4, 'late': 3, 'again': 2, 'fail': 2, 'half': 2, 'final': 1}
+
+
+class Backend:
+    """All pools of a history, and what they hold: sizes in GiB by the ids of shares."""
+
+    def __init__(self, rng, baton, faults, model):
+        self._rng = rng
+        self._baton = baton
+        self._faults = faults
+        self._model = model
+        self.pools = {}             # by host string: room, in GiB,
+        self.held = {}              # and what they hold
+        self._never = {}            # by call, share and pool: whether it never is well
+        self._wild = rng.choice((0.0, 0.2, 0.6))
+
+    def add(self, host, total):
+        """There is one more pool."""
+        self.pools[host], self.held[host] = total, {}
+
+    def free(self, host):
+        """Return the room that nothing takes up."""
+        return self.pools[host] - sum(self.held[host].values())
+
+    def _outcome(self, what, share, host):
+        key = (what, share.id, host)
+        if key not in self._never:
+            self._never[key] = what != 'delete' and self._rng.random() < self._wild / 3
+        if self._never[key]:
+            return 'half'
+        if self._faults.on and self._rng.random() < self._wild:
+            return self._rng.choices(list(_OUTCOMES), list(_OUTCOMES.values()))[0]
+        return 'ok'
+
+    def call(self, what, share, host, change):
+        """The change is made, or not, or not now, or it is but nobody hears of it."""
+        outcome = self._outcome(what, share, host)
+        self._baton.point(f'{what} of {self._model.named(share.id)} at {host}: {outcome}')
+        if outcome == 'again':
+            raise errors.Again(self._rng.choice((0.0, 0.3, 2.0)), 'not yet')
+        if outcome == 'final':
+            raise errors.Final('never')
+        if outcome == 'fail':
+            raise RuntimeError('the backend says no')
+        if outcome == 'slow':
+            self._baton.sleep(self._faults.long())
+        change()
+        self._model.backend_changed(f'{what} of {self._model.named(share.id)}')
+        if outcome == 'late':
+            self._baton.sleep(self._faults.long())
+        self._baton.point(f'{what} at {host} is done')
+        if outcome == 'half':
+            raise RuntimeError('it was done, and nobody knows')
+
+    def report(self, host):
+        """Return pools of the backend, as they are one after the other."""
+        found = []
+        for pool in self.pools:
+            if pool.partition('#')[0] == host:
+                self._baton.point('asked how much is free')
+                found.append(kinds.Pool(name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)))
+                if self._rng.random() < 0.1:
+                    self._baton.sleep(self._rng.uniform(0, 3))
+        return found
+
+
+class Driver(ShareDriver, Resizes):
+    """What a share manager knows of its backend."""
+
+    def __init__(self, pretended, host):        # no section of a configuration is read
+        self._backend = pretended
+        self._host = host
+
+    def setup(self):
+        """Nothing is to be done."""
+
+    def report(self):
+        return self._backend.report(self._host)
+
+    def _pool(self, share):
+        return f'{self._host}#{share.pool}'
+
+    def _resize(self, what, share, size):
+        held = self._backend.held[self._pool(share)]
+
+        def change():
+            if share.id not in held:
+                raise errors.Final('no such share')
+            held[share.id] = size
+        self._backend.call(what, share, self._pool(share), change)
+
+    def create_share(self, share):
+        pool = self._pool(share)
+        self._backend.call('create', share, pool, lambda: self._backend.held[pool].setdefault(share.id, share.size))
+        return [kinds.ExportLocation(f'/{share.id}')]
+
+    def delete_share(self, share):
+        pool = self._pool(share)
+        self._backend.call('delete', share, pool, lambda: self._backend.held[pool].pop(share.id, None))
+
+    def extend_share(self, share, new_size):
+        self._resize('extend', share, new_size)
+
+    def shrink_share(self, share, new_size):
+        self._resize('shrink', share, new_size)
+
+    def update_access(self, share, rules):
+        return {}
+
+    def ensure_shares(self, targets):
+        return {}

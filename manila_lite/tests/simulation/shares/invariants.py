@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold after each commit and each change at the backend, and at the end."""
+
+from manila_lite.db import operations, quotas
+
+_GROWS = 'share.extend'
+#: What shares are in the end.
+SETTLED = {'available', 'error', 'error_deleting', 'extending_error', 'shrinking_error'}
+
+
+def within_quota(model):
+    """No project has more than its limits."""
+    for project, limits in model.limits.items():
+        own = [share for share in model.shares.values() if share.project == project]
+        used = {'shares': len(own), 'gigabytes': sum(share.comes_to for share in own)}
+        for resource, limit in limits.items():
+            model.must(used[resource] <= limit, f'project {project} has {used[resource]} {resource}, and may have {limit}')
+
+
+def within_room(model, what):
+    """What a pool holds, and what was promised of it, is no more than it has."""
+    grown = {row.resource_id for row in model.rows.values()
+             if (row.kind, row.topic, row.state) == (_GROWS, 'share', operations.OPEN)}
+    for pool, total in model.backend.pools.items():
+        held = model.backend.held[pool]
+        takes = {ident: size for ident, size in held.items() if ident not in model.forced}
+        for share in model.shares.values():
+            if share.host == pool and share.id not in model.forced:
+                takes[share.id] = max(held.get(share.id, 0), _promised(share, grown))
+        taken = sum(takes.values())
+        by_whom = ', '.join(f'{size} of {model.named(ident)}' for ident, size in takes.items())
+        model.must(taken <= total, f'after {what}: pool {pool} has {total} GiB, and is to hold {taken}: {by_whom}')
+        said = model.pools.get(pool)
+        if said is not None:
+            model.must(said.free - said.claimed <= total - taken,
+                       f'after {what}: pool {pool} is said to have {said.free} GiB free, of which {said.claimed} are '
+                       f'claimed; it has {total}, and is to hold {taken}: {by_whom}')
+
+
+def _promised(share, grown):
+    if share.status == 'creating':
+        return share.size
+    return share.target if share.status == 'extending' and share.share_id in grown else 0
+
+
+def ended(model):
+    """Shares are settled, quota counts them as they are, and backends have what the table says."""
+    parked = {row.resource_id for row in model.rows.values() if row.state == operations.PARKED}
+    for share in model.shares.values():
+        if share.share_id not in parked:
+            _settled(model, share)
+    for pool, held in model.backend.held.items():
+        for ident in held:
+            share = model.shares.get(ident)
+            model.must(share is not None and share.host == pool, f'pool {pool} holds {model.named(ident)}, which is not there')
+    with model.table.engine.connect() as conn:
+        for project in model.limits:
+            own = [share for share in model.shares.values() if share.project == project]
+            used = quotas.usages(conn, project)
+            said = (used['shares'].total, used['gigabytes'].total)
+            comes_to = (len(own), sum(share.comes_to for share in own))
+            model.must(said == comes_to, f'quota counts {said} of project {project}, which has {comes_to}')
+
+
+def _settled(model, share):
+    name = model.named(share.id)
+    model.seen[share.status] += 1
+    model.must(share.status in SETTLED, f'{name} is {share.status} in the end')
+    model.must(share.target is None, f'{name} is {share.status} and still goes to {share.target} GiB')
+    held = model.backend.held.get(share.host, {}).get(share.id)
+    if share.status == 'available':
+        model.must(held == share.size, f'{name} has {share.size} GiB, and {held} at its pool')
+    elif share.status in ('extending_error', 'shrinking_error'):
+        model.must(held is not None, f'{name} is {share.status}, and not at its pool')
+
+
+def reported(model):
+    """After one more report of each backend nothing is claimed, and what is allocated is the truth."""
+    for pool in model.pools.values():
+        sizes = sum(share.size for share in model.shares.values() if share.host == pool.host)
+        model.must(pool.claimed == 0, f'{pool.claimed} GiB of pool {pool.host} are claimed in the end')
+        model.must(pool.allocated == pool.provisioned == sizes,
+                   f'pool {pool.host}: {pool.allocated} GiB allocated and {pool.provisioned} provisioned; its shares come '
+                   f'to {sizes}')
+        model.must(pool.free == model.backend.free(pool.host), f'pool {pool.host} is said to have {pool.free} GiB free')

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database with all tables, and what a history of shares finds there: a share type, and nothing else."""
+
+import contextlib
+import dataclasses
+import sqlite3
+
+import sqlalchemy as sa
+
+from manila_lite.db import models, types
+from manila_lite.scheduler import filters, weighers
+from manila_lite.tests.simulation import place, rows
+
+TYPE = 'simple'
+#: Tables that hold what each history finds.
+_KEPT = ('share_types', 'share_type_extra_specs')
+
+_SHARES = '''
+SELECT i.id, s.id, s.project_id, s.size, s.target_size, i.status, i.host
+FROM share_instances i JOIN shares s ON s.id = i.share_id ORDER BY s.rowid, i.rowid'''
+_POOLS = 'SELECT host, total_gb, free_gb, claimed_gb, provisioned_gb, allocated_gb, generation FROM pools ORDER BY host'
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """A share as it stands, with its instance: its ``id`` is that of the instance, as drivers know it."""
+
+    id: str
+    share_id: str
+    project: str
+    size: int
+    target: int
+    status: str
+    host: str
+
+    @property
+    def comes_to(self):
+        """GiB that quota counts."""
+        return max(self.size, self.target or 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pool:
+    """A pool as it stands."""
+
+    host: str
+    total: float
+    free: float
+    claimed: float
+    provisioned: float
+    allocated: float
+    generation: int
+
+
+class Table(rows.Table):
+    """Reads operations, shares and pools."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        # Past the wire, for what only the product knows how to count.
+        self.engine = sa.create_engine(f'sqlite:///{path}', connect_args={'check_same_thread': False},
+                                       poolclass=sa.pool.StaticPool)
+
+    def shares(self):
+        """Return the shares by the ids of their instances, the oldest first."""
+        return {row[0]: Share(*row) for row in self._conn.execute(_SHARES)}
+
+    def pools(self):
+        """Return the pools by their host strings."""
+        return {row[0]: Pool(*row) for row in self._conn.execute(_POOLS)}
+
+    def clear(self):
+        """There is a share type, and nothing else."""
+        self._conn.execute('BEGIN')
+        for table in reversed(models.metadata.sorted_tables):
+            if table.name not in _KEPT:
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._conn.execute(f'DELETE FROM {table.name}')
+        self._conn.execute('COMMIT')
+
+    def close(self):
+        super().close()
+        self.engine.dispose()
+
+
+class SharesPlace(place.Place):
+    """As its base, for histories of shares."""
+
+    more = f"""
+reserved_hands = 0
+[DEFAULT]
+default_share_type = {TYPE}
+enabled_share_protocols = NFS
+[scheduler]
+first_report_wait = 5
+"""
+    table_of = Table
+
+    def _setUp(self):
+        super()._setUp()
+        conf = self.services.conf.scheduler
+        self.services.conf.set_override('workers', 4, 'operations')
+        self.filters, self.weighers = filters.load(conf.filters), weighers.load(conf.weighers)
+
+    def _make_tables(self, db):
+        models.metadata.create_all(db.engine)
+        with db.writer() as conn:
+            types.create(conn, TYPE, {'driver_handles_share_servers': 'False'})

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether projects take turns: whoever has less running in a lane, and waits, comes before who has more."""
+
+import collections
+
+from manila_lite.db import operations
+from manila_lite.operations import Runner
+from manila_lite.tests.simulation import machine
+from manila_lite.tests.simulation.rows import seconds
+
+
+class Watched(Runner):
+    """A runner of the product, whose looks and claims are looked at. ``process`` and ``model`` are to be set."""
+
+    process = model = None
+
+    def _find(self, free, scarce, running, busy):
+        self.look = Look(self, self.process, self.model)
+        found = super()._find(free, scarce, running, busy)
+        self.look.seen()
+        return found
+
+    def _take(self, entry):
+        mine = {serial for ident, (_, serial) in self._running.items() if serial and ident != entry.id}
+        taken = super()._take(entry)
+        if taken and entry.id in self._running:
+            self.look.taken(entry, mine)
+        self.look.was_tried(entry)
+        return taken
+
+
+class Look:
+    """What waited, and what ran, when a runner looked for work. What changed while it looked counts for nobody."""
+
+    def __init__(self, runner, process, model):
+        self._runner = runner
+        self._process = process
+        self._model = model
+        self.tried = collections.Counter()
+        self._before, self._rows = self._running(), model.rows
+        self._began = self._now()
+        self._mine = set(runner._running)
+        self._after = None
+
+    def _now(self):
+        return machine.EPOCH.timestamp() + self._model.baton.now + self._process.offset
+
+    def _here(self, rows):
+        return [row for row in rows.values() if row.state == operations.OPEN
+                and (row.topic, row.host) == (self._runner.topic, self._runner.host)]
+
+    def _running(self):
+        now = self._now()
+        return collections.Counter((row.lane, row.turn_of) for row in self._here(self._model.rows)
+                                   if row.owner and seconds(row.lease_expires_at) >= now)
+
+    def seen(self):
+        """The database has said what waits."""
+        self._after = self._running()
+
+    def was_tried(self, entry):
+        """It was a turn, unless the database refused the claim: then the operation is as it was."""
+        row = self._model.rows[entry.id]
+        self.tried[entry.lane, row.turn_of] += row != self._rows.get(entry.id)
+
+    def taken(self, entry, busy):
+        """A claim was made. ``busy``: serials of what else runs in this process."""
+        whose = self._model.rows[entry.id].turn_of
+        had = min(self._before[entry.lane, whose], self._after[entry.lane, whose])
+        for row in self._here(self._rows):
+            place = (row.lane, row.turn_of)
+            if row.turn_of == whose or row.lane != entry.lane or not self._waits(row, busy):
+                continue
+            has = max(self._before[place], self._after[place]) + self.tried[place]
+            self._model.must(has >= had, f'project {whose} has {had} running, and its next was begun before that of project '
+                             f'{row.turn_of}, which has {has} and waits')
+
+    def _waits(self, row, busy):
+        """Say whether the operation could have been claimed all the time since the look began."""
+        return (self._model.rows.get(row.id) == row and row.id not in self._mine and row.serial not in busy
+                and seconds(row.next_run_at) <= self._began
+                and (row.lease_expires_at is None or seconds(row.lease_expires_at) < self._began))
