@@ -158,10 +158,9 @@ class Promised:
 
 
 def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
-    """Return what to hand to ``report`` later, by pool; to be read before the backend is asked.
+    """Return the promises of each pool, for ``report``. Read them before the backend is asked.
 
-    One statement: each sees what was committed when it began, so what a scheduler claims or passes on is either in all of it
-    or in nothing.
+    One statement reads one state of the database: a claim that is committed meanwhile is either in all figures or in none.
     """
     found: dict[str, Promised] = {}
     for host, *figures in conn.execute(sa.union_all(_claims(backend_host), _sizes(backend_host))):
@@ -177,7 +176,7 @@ def _claims(backend_host: str) -> sa.Select:
 
 
 def _sizes(backend_host: str) -> sa.Select:
-    """As ``_claims``, of the shares: by pool what they come to, and what of them the backend may not show yet."""
+    """Select for each pool the GiB of its shares that the backend shows already, and of those that it may not show yet."""
     shares = models.shares
     # Growth that no scheduler has claimed room for yet is promised by nobody.
     asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
@@ -229,8 +228,10 @@ def claim(conn: Connection, pool_host: str, generation: int, size: float, most: 
 
 
 def gone(conn: Connection, pool_host: str, size: float) -> None:
-    """The pool has ``size`` GiB of shares less. When that may be promised again, the next report says: the last one may have
-    shown it as free already, while the backend was still at work, and what is claimed is that of others.
+    """The pool has ``size`` GiB of shares less. Its claims stay, and the next report says how much is free.
+
+    The last report may have shown this room as free already, while the backend still deleted the share. The claims are those
+    of other shares then.
     """
     known = sa.and_(_pools.c.claimed_gb < size, _pools.c.provisioned_gb >= size)     # else it may be a claim
     conn.execute(_pools.update().where(_pools.c.host == pool_host).values(

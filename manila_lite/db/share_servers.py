@@ -23,7 +23,7 @@ def select() -> sa.Select:
 
 
 def get(conn: Connection, ident: str) -> Row:
-    """Return a share server, whoever owns its network.
+    """Return a share server of any project.
 
     :raises errors.NotFound: there is none.
     """

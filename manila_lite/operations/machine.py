@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a runner has of the machine that it runs on: a name, a clock, threads, and what these wait for.
+"""The machine under a runner and a scheduler: process name, clocks, threads, locks and events.
 
-Here is the real one. ``tests/simulation`` has another, in which threads go on one at a time, as a seed says.
+``Machine`` is the real one. ``tests/simulation`` has another, whose threads take turns in an order that a seed gives.
 """
 
 import concurrent.futures
@@ -14,7 +14,7 @@ from manila_lite.operations import owners
 
 
 class Thread(Protocol):
-    """What runs beside others."""
+    """A thread of the machine."""
 
     def join(self) -> None:
         """It has ended."""

@@ -14,7 +14,7 @@ def load_tests(loader, tests, pattern):
 
 
 def _take_notes():
-    """What is refused is noted, where it is to be. See ``refusals``."""
+    """Note refusals if the environment asks for it. See ``refusals``."""
     if os.environ.get('MANILA_LITE_TEST_REFUSALS'):
         from manila_lite.tests import refusals
         refusals.listen()

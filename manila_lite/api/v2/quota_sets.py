@@ -11,7 +11,10 @@ from manila_lite.policies import quotas as rules
 
 
 def _project(req: Request, rule: str = rules.GET) -> str:
-    """Return the project that the URL names, which the caller may look at, or do what else the rule says."""
+    """Return the project of the URL.
+
+    :raises errors.Forbidden: the rule does not let the caller at its quotas.
+    """
     project = req.params['quota_project_id']
     if not req.may(rule, {'project_id': project, 'user_id': req.ctx.user_id}):
         raise errors.Forbidden(f'The quotas of project {project} are for its own people and for administrators.')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two accounts of what the API has at which version, in one form: what record.yaml says, and what the contract has."""
+"""The versions of calls and fields, in one form from two sources: record.yaml and the contract."""
 
 import pathlib
 import re
@@ -21,7 +21,7 @@ _METADATA = {'GET {}/metadata': 'metadata', 'POST {}/metadata': 'metadata', 'PUT
 
 
 class Call:
-    """The versions of a call, what it is called at each, and the versions of its parameters and fields."""
+    """The versions and names of a call, and the versions of its parameters and fields."""
 
     def __init__(self) -> None:
         self.lives: set[int] = set()
@@ -48,7 +48,7 @@ def spans(lives: set[int]) -> str:
 # What was written down ---------------------------------------------------------------------------
 
 def written() -> dict[str, Call]:
-    """Return what record.yaml says. Everything in it is text: a version is no number (2.10 is not 2.1)."""
+    """Read record.yaml. All values are text: a version is not a number (2.10 is not 2.1)."""
     document = yaml.load((pathlib.Path(__file__).parent / 'record.yaml').read_text(), yaml.BaseLoader)
     rows = dict(document['calls'])
     for path, row in document['metadata'].items():
@@ -95,7 +95,7 @@ def _between(span: str) -> set[int]:
 # What the contract has ---------------------------------------------------------------------------
 
 def served(ops: Iterable[Any]) -> dict[str, Call]:
-    """Return what the contract says, of several rows for one call what they say together."""
+    """Read the contract. Several rows for one call become one."""
     calls: dict[str, Call] = {}
     for op in ops:
         call = calls.setdefault(_name(op.method, op.path, op.action), Call())
@@ -126,7 +126,7 @@ def _name(method: str, path: str, action: str | None) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return what the part ``a.b`` or the value ``a=b`` belongs to."""
+    """Return the field of the part ``a.b`` or of the value ``a=b``: ``a``."""
     return re.split(r'[.=](?=[^.=]*$)', name)[0] if '.' in name or '=' in name else ''
 
 
