@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts one fault into a copy of the tree and has tests judge it there, in a process that stops at the first failure."""
 
-import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 
@@ -15,6 +14,8 @@ from mutation import choice
 from mutation.mutants import Mutant
 from mutation.reach import Reach
 
+#: What imports most libraries that tests need.
+_MOST_LIBRARIES = 'manila_lite.tests.functional.test_gabbits'
 KILLED, SURVIVED, UNREACHED, SLOW, NOTHING = 'killed', 'survived', 'unreached', 'too slow', 'no fault'
 
 
@@ -33,12 +34,14 @@ class Court:
         self._root, self._tree, self._reach, self._python = root, folder, reach, python
         #: Tests that fail without any fault cannot judge: name, and whether it passed.
         self._sound: dict[str, bool] = {}
+        self._forking: subprocess.Popen[str] | None = None
         shutil.rmtree(folder, ignore_errors=True)
         names = subprocess.run(['git', 'ls-files', '-z'], cwd=root, capture_output=True, text=True, check=True).stdout
         for name in filter(None, names.split('\0')):
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, target)
+        subprocess.run([python, '-m', 'compileall', '-q', 'manila_lite'], cwd=folder, check=True)
 
     def judge(self, mutant: Mutant, most: int, seconds: float) -> Verdict:
         """Return what tests say of the fault: ``most`` of them, about ``seconds`` of work."""
@@ -49,12 +52,14 @@ class Court:
         if not tests:
             return Verdict(UNREACHED, '')
         file = self._tree / mutant.path
-        before = file.read_text()
+        before, times = file.read_text(), file.stat()
         file.write_text(code)
         try:
             failed = self._run(tests, seconds * 4 + 60)
         finally:
             file.write_text(before)
+            # What was compiled is of this time.
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
         if failed == '':
             return Verdict(SURVIVED, str(len(tests)))
         return self._confirmed(mutant, tests, failed, most, seconds)
@@ -71,23 +76,26 @@ class Court:
 
     def _run(self, tests: list[str], limit: float) -> str:
         """Return the name of the first test that failed, or '' if all passed."""
-        environment = {name: value for name, value in os.environ.items() if name not in ('CI', 'PYTHONDONTWRITEBYTECODE')}
-        environment |= {'PYTHONPATH': str(self._tree), 'PYTHONDONTWRITEBYTECODE': '1', 'OS_TEST_TIMEOUT': '120'}
-        with tempfile.NamedTemporaryFile('w', suffix='.ids') as ids, tempfile.TemporaryFile('w+') as said:
+        with tempfile.NamedTemporaryFile('w', suffix='.ids') as ids, tempfile.NamedTemporaryFile('r') as said:
             ids.write('\n'.join(self._wanted(tests)))
             ids.flush()
             modules = sorted({_module(self._tree, test) for test in tests})
-            running = subprocess.Popen([self._python, '-m', 'testtools.run', '-f', '--load-list', ids.name, *modules],
-                                       cwd=self._tree, env=environment, stdin=subprocess.DEVNULL, stdout=said,
-                                       stderr=subprocess.STDOUT, start_new_session=True)
-            try:
-                status = running.wait(limit)
-            except subprocess.TimeoutExpired:
+            status = self._ask({'words': ['-f', '--load-list', ids.name, *modules], 'said': said.name, 'limit': limit})
+            if status == 'slow':
                 return SLOW
-            finally:
-                _end(running)
-            said.seek(0)
-            return '' if not status else _first_failure(said.read())
+            return '' if status == '0' else _first_failure(said.read())
+
+    def _ask(self, run: dict) -> str:
+        """Have the process that forks run tests; return its answer."""
+        if self._forking is None or self._forking.poll() is not None:
+            environment = {name: value for name, value in os.environ.items() if name not in ('CI', 'PYTHONDONTWRITEBYTECODE')}
+            environment |= {'PYTHONPATH': str(self._tree), 'PYTHONDONTWRITEBYTECODE': '1', 'OS_TEST_TIMEOUT': '120'}
+            self._forking = subprocess.Popen(
+                [self._python, str(self._root / 'tools/mutation/hooks/forking.py'), _MOST_LIBRARIES], cwd=self._tree,
+                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        assert self._forking.stdin and self._forking.stdout
+        self._forking.stdin.write(json.dumps(run) + '\n')
+        return self._forking.stdout.readline().strip()
 
     def _wanted(self, tests: list[str]) -> set[str]:
         """Return the ids to load: with a request of gabbi those of its file, with a class or module all of it."""
@@ -102,12 +110,6 @@ def _module(tree: pathlib.Path, test: str) -> str:
     while len(parts) > 1 and not (tree / '/'.join(parts)).with_suffix('.py').exists():
         parts.pop()
     return '.'.join(parts)
-
-
-def _end(process: subprocess.Popen) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _first_failure(text: str) -> str:
