@@ -142,7 +142,8 @@ class Runner:
             return False
         with self._lock:
             self._skipped = False
-            running = set(self._running)
+            # What is to be let go first, would be let go though claimed anew: its lease may have run out.
+            running = {*self._running, *self._unsaved}
             busy = {serial for _, serial in self._running.values() if serial}
         free = [lane for lane in self._hands if self._has_hand(lane, 0)]
         scarce = [lane for lane in free if not self._has_hand(lane, 1)]

@@ -56,7 +56,7 @@ class RecordsTest(manage.ManageTest):
         return share['id']
 
     def test_lists_are_shown_in_each_format(self):
-        self.backend('other@backend')
+        self.backend('other@backend', pools=('one', 'two'))
         for option in ('--format', '--format_output'):
             out, _ = self.manage('service', 'list', option, 'json')
             self.assertIn('"host": "test@alpha"', out)
@@ -67,7 +67,7 @@ class RecordsTest(manage.ManageTest):
         self.admin.share()
         found = {one['host']: one for one in self.listed('host', 'list')}
         self.assertLess(0, found['test@alpha']['shares'])
-        self.assertEqual(1, found['test@alpha']['pools'])
+        self.assertEqual(2, found['other@backend']['pools'])
         self.assertEqual({'test@alpha'}, {one['host'] for one in self.listed('host', 'list', 'nova')})
         self.assertEqual([], self.listed('host', 'list', 'nowhere'))
         out, _ = self.manage('host', 'list')

@@ -122,7 +122,8 @@ class OneProcess(testtools.TestCase):
             self.assertNotIn('project', sample.labels)
 
     def test_open_and_failed(self):
-        (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\n')
+        # A call that hangs meets what was set when it began.
+        (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\ncreate_share:fail\n')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.scraped_until('operations_open', 1, kind='share.create', age='under_1m')
         draft = self.lite.state / 'alpha' / 'knobs.new'

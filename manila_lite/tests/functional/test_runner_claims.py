@@ -109,6 +109,14 @@ class Claims(base.ServiceTest):
         self.all_end(ident)
         self.assertEqual([], self.refusals)
 
+    def test_what_is_to_be_let_go_is_not_claimed_before(self):
+        ident = self.begin()
+        with self.db.writer() as conn:
+            rows.claim(conn, rows.get(conn, ident), self.runner.owner, -60)     # and that lease has run out
+        self.runner._unsaved[ident] = True
+        self.assertFalse(self.runner._look())
+        self.assertEqual((self.runner.owner, 1), (self.row(ident).owner, self.row(ident).attempts))
+
     def test_what_the_dead_held_here_is_free_at_once(self):
         world, pid, _ = self.runner.owner.rsplit('/', 2)
         owned = {f'{world}/{pid}/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}

@@ -90,6 +90,11 @@ class MigrationTest(base.ServiceTest):
         with store.locked():
             return {record.id for record in (*store.shares.all(), *store.snapshots.all())}
 
+    def held_at_rest(self, backend):
+        """Return the same, when what earlier tests deleted is gone."""
+        self.at_rest()
+        return self.held(backend)
+
     def at_rest(self):
         """Every operation has ended."""
         def ended():
@@ -197,7 +202,7 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_success')
 
     def test_a_cancelled_one_leaves_all_as_it_was(self):
-        share, held = self.make(), self.held('beta')
+        share, held = self.make(), self.held_at_rest('beta')
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(403, self.admin.call('DELETE', f'/shares/{share["id"]}')[0])
@@ -209,7 +214,7 @@ class Migration(MigrationTest):
 
     def test_a_backend_that_fails_while_copying(self):
         for method in ('share_migration_start', 'share_migration_continue'):
-            share, held = self.make(), self.held('beta')
+            share, held = self.make(), self.held_at_rest('beta')
             self.service.knob('beta', f'{method}:fail_final')
             self.start(share)
             self.task_is(share, 'migration_error')
@@ -430,7 +435,7 @@ class Migration(MigrationTest):
         self.assertNotIn(second, self.held('gamma'))
 
     def test_task_state_by_hand(self):
-        share, held = self.make(), self.held('beta')
+        share, held = self.make(), self.held_at_rest('beta')
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
@@ -489,7 +494,7 @@ class OnServers(MigrationTest):
 
     def test_a_server_that_cannot_be_made(self):
         share = self.make(kind='served', share_network_id=self.make_network())
-        held = self.held('beta')
+        held = self.held_at_rest('beta')
         self.service.knob('beta', 'setup_server:fail_final')
         self.start(share)
         self.task_is(share, 'migration_error')

@@ -91,7 +91,8 @@ class Streams(testtools.TestCase):
         (self.share / 'good').write_text('data')
         before = self.pool.capacity()[1]
         self.assertLess(self.round(), _MIB)
-        self.assertLess(before - self.pool.capacity()[1], 0.1)
+        # The file system takes room for its own in chunks of an eighth of a GiB; the zeros would fill the pool.
+        self.assertLess(before - self.pool.capacity()[1], 1)
         place = self.landed()
         self.assertEqual((1 << 40, 0), ((place / 'sparse').stat().st_size, (place / 'sparse').stat().st_blocks))
         self.assertEqual('data', (place / 'good').read_text())

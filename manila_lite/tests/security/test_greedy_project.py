@@ -56,7 +56,7 @@ class Greedy(base.ServiceTest):
 
     def test_creates_that_are_slow(self):
         """One that comes last is begun before most of the backlog is."""
-        self.service.knob('alpha', 'create_share:delay=0.1')
+        self.service.knob('alpha', 'create_share:delay=1')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
         share = self.modest.share()
         before = self.asked('create_share').index(self.instance(share))
