@@ -12,7 +12,7 @@ import tempfile
 
 from mutation import choice
 from mutation.mutants import Mutant
-from mutation.reach import Reach
+from mutation.reach import Reach, group
 
 #: What imports most libraries that tests need.
 _MOST_LIBRARIES = 'manila_lite.tests.functional.test_gabbits'
@@ -41,6 +41,8 @@ class Court:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, target)
+        for compiled in (root / 'manila_lite').glob('**/__pycache__'):
+            shutil.copytree(compiled, folder / compiled.relative_to(root))
         subprocess.run([python, '-m', 'compileall', '-q', 'manila_lite'], cwd=folder, check=True)
 
     def judge(self, mutant: Mutant, most: int, seconds: float) -> Verdict:
@@ -67,7 +69,7 @@ class Court:
     def _confirmed(self, mutant: Mutant, tests: list[str], failed: str, most: int, seconds: float) -> Verdict:
         """A test that fails without the fault too has noticed nothing: it is out, and the others judge."""
         judging = next((test for test in tests if failed == test or failed.startswith(f'{test}.')
-                        or choice.group(failed) == choice.group(test)), None)
+                        or group(failed) == group(test)), None)
         if judging is not None and judging not in self._sound:
             self._sound[judging] = self._run([judging], seconds * 4 + 60) == ''
             if not self._sound[judging]:
@@ -79,11 +81,19 @@ class Court:
         with tempfile.NamedTemporaryFile('w', suffix='.ids') as ids, tempfile.NamedTemporaryFile('r') as said:
             ids.write('\n'.join(self._wanted(tests)))
             ids.flush()
-            modules = sorted({_module(self._tree, test) for test in tests})
+            modules = self._modules(tests)
             status = self._ask({'words': ['-f', '--load-list', ids.name, *modules], 'said': said.name, 'limit': limit})
             if status == 'slow':
                 return SLOW
             return '' if status == '0' else _first_failure(said.read())
+
+    def _modules(self, tests: list[str]) -> list[str]:
+        """Return the modules of these tests, the quickest first: most faults are noticed by the first few."""
+        seconds: dict[str, float] = {}
+        for test in tests:
+            module = _module(self._tree, test)
+            seconds[module] = seconds.get(module, 0.0) + self._reach.seconds.get(test, 2.0)
+        return sorted(seconds, key=lambda module: seconds[module])
 
     def _ask(self, run: dict) -> str:
         """Have the process that forks run tests; return its answer."""
@@ -99,9 +109,9 @@ class Court:
 
     def _wanted(self, tests: list[str]) -> set[str]:
         """Return the ids to load: with a request of gabbi those of its file, with a class or module all of it."""
-        groups = {choice.group(test) for test in tests if '.test_gabbits.' in test}
+        groups = {group(test) for test in tests if '.test_gabbits.' in test}
         whole = tuple(f'{test}.' for test in tests if test not in self._reach.seconds)
-        return {*tests} | {name for name in self._reach.seconds if name.startswith(whole) or choice.group(name) in groups}
+        return {*tests} | {name for name in self._reach.seconds if name.startswith(whole) or group(name) in groups}
 
 
 def _module(tree: pathlib.Path, test: str) -> str:

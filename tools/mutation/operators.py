@@ -123,12 +123,13 @@ def _arguments_of(trailer: Any) -> list[Any]:
 class KeywordDropped(_ArgumentDropped):
     """A keyword argument of a call is not there."""
 
-    TRIED = ('LOG.info(a=1)\nget(x, own=True)\n', 'LOG.info(a=1)\nget(x)\n')
+    TRIED = ('LOG.info(a=1)\nzip(a, strict=True)\nget(x, own=True)\n', 'LOG.info(a=1)\nzip(a, strict=True)\nget(x)\n')
 
     def _arguments(self, node):
         if _called(node) and not node.get_code().strip().startswith('LOG.'):
             yield from (each for each in _arguments_of(node.children[-1])
-                        if each.type == 'argument' and getattr(each.children[1], 'value', '') == '=')
+                        if each.type == 'argument' and getattr(each.children[1], 'value', '') == '='
+                        and each.children[0].value != 'strict')     # zip's: that both are as long is the code's own doing
 
 
 class TermDropped(_ArgumentDropped):

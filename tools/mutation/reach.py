@@ -7,6 +7,7 @@ import dbm.dumb
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -16,7 +17,16 @@ from mutation import targets
 
 #: Tests that judge: no crash matrix, no other machines, nothing that is about the tools.
 JUDGES = (r'^manila_lite\.tests\.(unit|functional\.(test_|gabbi)|security'
-          r'|contract\.test_(policies|versions|states|record|contract))')
+          r'|contract\.test_(policies|policy_record|versions|states|record|contract))')
+
+#: As in .stestr.conf: tests of a class, and requests of a gabbi file, stay together.
+_GABBI = re.compile(r'(.*\.test_gabbits\.[a-z][^_]*)_.*\.test_request$')
+
+
+def group(test: str) -> str:
+    """Return the class, or gabbi file, that a test is of."""
+    found = _GABBI.match(test)
+    return found[1] if found else test.rpartition('.')[0]
 
 
 def record(root: pathlib.Path, store: pathlib.Path, concurrency: int, only: str = JUDGES) -> int:
@@ -101,18 +111,41 @@ class Reach:
         self._places: dict[str, list[str]] = kept['places']
         self.seconds: dict[str, float] = kept['seconds']
         self._lines: dict[str, dict[int, str]] = {}
+        self._files: collections.Counter[str] = collections.Counter()
+        for test, seconds in self.seconds.items():
+            self._files[group(test) if _GABBI.match(test) else test] += seconds
+        self._by_way: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
 
     def tests(self, path: str, lines: Iterable[int], name: str) -> set[str]:
         """Return the tests, and classes while they are set up, that reach one of these lines.
 
-        Lines that run when the module is loaded are no test's: then those that reach lines of the file with ``name`` in them,
-        or any of the file.
+        Lines that run when the module is loaded, such as defaults of parameters, are no test's: then those that reach the
+        function ``name``; or lines of the file with ``name`` in them, or any of the file.
         """
         known = self._lines.get(path) or self._lines.setdefault(path, by_line(self._root / path, self._root))
         wanted = {known[line] for line in lines if line in known}
         reached = {test for place in wanted for test in self._places.get(place, ())}
         if reached or not all(place.startswith(f'{path}  ') for place in wanted):
-            return reached
+            defines = any(place.startswith(f'{path} {name} def ') for place in wanted)
+            return {*self._ways(path, name)} if defines else reached
         of_file = {place: tests for place, tests in self._places.items() if place.startswith(f'{path} ')}
         users = {test for place, tests in of_file.items() if name and name in place for test in tests}
         return users or {test for tests in of_file.values() for test in tests}
+
+    def price(self, test: str) -> float:
+        """Return the seconds of the test, or of all requests of its gabbi file; a guess for a whole class."""
+        return self._files[group(test) if _GABBI.match(test) else test] or 5.0
+
+    def way(self, test: str, path: str, name: str) -> frozenset[str]:
+        """Return the places of the function ``name`` that the test reaches."""
+        return self._ways(path, name).get(test, frozenset())
+
+    def _ways(self, path: str, name: str) -> dict[str, frozenset[str]]:
+        if (path, name) not in self._by_way:
+            found: dict[str, set[str]] = collections.defaultdict(set)
+            for place, tests in self._places.items():
+                if name and place.startswith(f'{path} {name} '):
+                    for test in tests:
+                        found[test].add(place)
+            self._by_way[path, name] = {test: frozenset(places) for test, places in found.items()}
+        return self._by_way[path, name]

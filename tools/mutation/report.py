@@ -32,6 +32,10 @@ def _noticed(verdict: judge.Verdict) -> bool:
     return verdict.outcome in (judge.KILLED, judge.SLOW)
 
 
+def _reason(reasons: dict[str, str], mutant: Mutant) -> str:
+    return reasons.get(mutant.key) or reasons.get(f'{mutant.kind} {mutant.text}', '')
+
+
 def _scores(every: dict[str, Mutant], judged: list, reasons: dict) -> list[str]:
     rows = []
     for title, name in (('What must not break', _kind), ('File', _file)):
@@ -39,7 +43,7 @@ def _scores(every: dict[str, Mutant], judged: list, reasons: dict) -> list[str]:
         seen = collections.Counter(name(mutant) for mutant, _ in judged)
         good = collections.Counter(name(mutant) for mutant, verdict in judged if _noticed(verdict))
         told = collections.Counter(name(mutant) for mutant, verdict in judged
-                                   if not _noticed(verdict) and mutant.key in reasons)
+                                   if not _noticed(verdict) and _reason(reasons, mutant))
         rows += ['', f'.. list-table:: {title}', '   :header-rows: 1', '']
         rows += _row(title, 'faults', 'judged', 'noticed', 'explained', '%')
         for each in sorted(name for name in seen if name):
@@ -69,7 +73,8 @@ def _survivors(judged: list, reasons: dict) -> list[str]:
     for mutant, verdict in sorted(judged, key=lambda each: (each[0].path, each[0].line, each[0].key)):
         if not _noticed(verdict):
             text = mutant.text.replace('`', "'")[:90]
-            why = reasons.get(mutant.key, 'open' if verdict.outcome == judge.SURVIVED else 'open: no test reaches it')
+            why = (_reason(reasons, mutant) or
+                   ('open' if verdict.outcome == judge.SURVIVED else 'open: no test reaches it'))
             where = f'{_file(mutant)}, {mutant.definition or "module"}'
             lines.append(f'* ``{mutant.key}`` {where}, {mutant.kind}: ``{text}``. {why}')
     return lines
