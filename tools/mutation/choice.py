@@ -29,7 +29,8 @@ def judges(mutant: Mutant, reach: Reach, most: int, seconds: float) -> list[str]
     Tests are told apart by what else of the function they reach: a dropped refusal is noticed by those that were refused, which
     are few. One of each kind judges, the rarest first, then a second of each.
     """
-    words = {word.rstrip('s') for word in re.findall(r'[a-z]+', f'{pathlib.Path(mutant.path).stem} {mutant.definition}'.lower())}
+    names = f'{pathlib.Path(mutant.path).stem} {mutant.definition}'.lower()
+    words = {word.rstrip('s') for word in re.findall(r'[a-z]+', names)}
 
     def far(test: str) -> tuple[bool, float]:
         near = len(words & {word.rstrip('s') for word in re.findall(r'[a-z]+', test.lower())})

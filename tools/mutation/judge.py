@@ -103,7 +103,8 @@ class Court:
             self._forking = subprocess.Popen(
                 [self._python, str(self._root / 'tools/mutation/hooks/forking.py'), _MOST_LIBRARIES], cwd=self._tree,
                 env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        assert self._forking.stdin and self._forking.stdout
+        assert self._forking.stdin is not None
+        assert self._forking.stdout is not None
         self._forking.stdin.write(json.dumps(run) + '\n')
         return self._forking.stdout.readline().strip()
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs tests, each time in a new process that has the libraries already: half of the time of a short run is to import them.
 
-A line of standard input is a run, in JSON: its ``words`` are those of testtools.run, ``said`` the file for its output, ``limit``
-in seconds. The answer is its exit code, or ``slow``. The first word of the command line is a module that imports most of the
-libraries.
+A line of standard input is a run, in JSON: its ``words`` are those of testtools.run, ``said`` the file for its output,
+``limit`` in seconds. The answer is its exit code, or ``slow``. The first word of the command line is a module that imports
+most of the libraries.
 """
 
 import contextlib
