@@ -134,6 +134,11 @@ class Claims(RowsTest):
         self.time.advance_time_delta(MINUTE)
         self.assertEqual('other', self.claim('mine').owner)
 
+    def test_what_is_released_without_a_wait_is_due_at_once(self):
+        self.do(rows.release, self.held('mine', next_run_at=timeutils.utcnow() - MINUTE), 'me')
+        self.assertEqual(timeutils.utcnow(), self.row('mine').next_run_at)
+        self.assertEqual('other', self.claim('mine').owner)
+
     def test_owners_are_those_of_what_is_open_here(self):
         self.held('mine')
         self.held('again')
@@ -165,6 +170,20 @@ class Ends(RowsTest):
         self.assertEqual(({'mine'}, True), self.table.told_by(rows.finish, mine, 'me', rows.FAILED, 'why'))
         row = self.row('mine')
         self.assertEqual((rows.FAILED, None, None, 'why'), (row.state, row.owner, row.open_key, row.error))
+
+    def test_what_ended_is_old_some_day_and_goes(self):
+        self.do(rows.finish, self.held('finished'), 'me', rows.DONE)
+        self.held('dropped', resource_id='other')
+        self.do(rows.drop_of, 'other', ['test'])
+        self.assertEqual((set(), 0), self.table.told_by(rows.purge, timeutils.utcnow()))
+        self.time.advance_time_delta(MINUTE)
+        self.assertEqual(({'finished', 'dropped'}, 2), self.table.told_by(rows.purge, timeutils.utcnow()))
+
+    def test_what_ended_and_is_opened_again_waits_for_no_lease(self):
+        mine = self.held('mine', open_key='mine')
+        self.do(rows.finish, mine, 'me', rows.FAILED, 'why')
+        self.do(rows.reopen, mine, 0, 'mine')
+        self.assertEqual('other', self.do(rows.claim, self.row('mine'), 'other', LEASE).owner)
 
     def test_what_was_asked_for_again_begins_anew(self):
         mine = self.held('mine', open_key='mine', step=2, attempts=3, wanted=2)

@@ -3,15 +3,19 @@
 
 import dataclasses
 
+import sqlalchemy as sa
 from oslo_utils import uuidutils
 
+from manila_lite import errors
 from manila_lite.db import models, quotas
 from manila_lite.tests.functional import base
+from manila_lite.tests.functional.touching import Touching
 
 _KEY = '5e2c9a34-0000-4000-8000-5b1f3a6c7d8e'
 
 
-class Conditions(base.ServiceTest):
+class Projects(base.ServiceTest):
+    """A new project for each test."""
 
     PARTS = ()
 
@@ -19,7 +23,12 @@ class Conditions(base.ServiceTest):
         super().setUp()
         self.project = uuidutils.generate_uuid()
 
-    def share(self, *, is_going, **more):
+    def do(self, call, *args, **more):
+        """Return what ``call(conn, ...)`` returns, committed."""
+        with self.service.services.db.writer() as conn:
+            return call(conn, *args, **more)
+
+    def share(self, *, is_going=False, kind=None, **more):
         """A share with a snapshot and an active replica of it, of 5 GiB."""
         share = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
@@ -27,15 +36,27 @@ class Conditions(base.ServiceTest):
                 id=share, project_id=self.project, user_id='u', size=5, share_proto='NFS', snapshot_support=True,
                 is_going=is_going, replication_type='dr', **more))
             conn.execute(models.share_instances.insert().values(
-                id=share, share_id=share, status='available', access_rules_status='active', replica_state='active'))
+                id=share, share_id=share, share_type_id=kind, status='available', access_rules_status='active',
+                replica_state='active'))
             conn.execute(models.snapshots.insert().values(
                 id=uuidutils.generate_uuid(), share_id=share, project_id=self.project, user_id='u', status='available',
                 size=5, share_size=5, share_proto='NFS', is_going=is_going))
 
-    def used(self):
+    def network(self, user='u'):
+        self.do(lambda conn: conn.execute(models.share_networks.insert().values(
+            id=uuidutils.generate_uuid(), project_id=self.project, user_id=user, status='active')))
+
+    def kind(self):
+        """Return the id of the type that there is."""
+        return next(one['id'] for one in self.admin.ok('GET', '/types')['share_types'] if one['name'] == 'default')
+
+    def used(self, **part):
         with self.service.services.db.reader() as conn:
-            found = quotas.usages(conn, self.project)
+            found = quotas.usages(conn, self.project, **part)
         return {name: dataclasses.astuple(usage) for name, usage in found.items() if usage.total}
+
+
+class Conditions(Projects):
 
     def test_what_is_going_by_itself_is_counted_no_more(self):
         self.share(is_going=True)
@@ -65,6 +86,13 @@ class Conditions(base.ServiceTest):
                 self.assertEqual({'encryption_keys': more}, quotas.keys_added(conn, self.project, _KEY))
                 self.assertEqual({'encryption_keys': 1}, quotas.keys_added(conn, uuidutils.generate_uuid(), _KEY))
 
+    def test_networks_are_of_the_project_and_of_the_user_but_of_no_type(self):
+        self.network()
+        self.network('v')
+        self.assertEqual({'share_networks': (2, 0)}, self.used())
+        self.assertEqual({'share_networks': (1, 0)}, self.used(user_id='v'))
+        self.assertEqual({}, self.used(share_type_id=self.kind()))
+
     def limits(self, project=None, **scope):
         with self.service.services.db.reader() as conn:
             return quotas.limits(conn, self.service.conf, project or self.project, **scope)['shares']
@@ -85,3 +113,153 @@ class Conditions(base.ServiceTest):
             quotas.delete_limits(conn, self.project)
         self.assertEqual([default] * 4, [self.limits(**scope) for scope in scopes])
         self.assertEqual([11, 12, 13, 14], [self.limits(other, **scope) for scope in scopes])
+
+    def test_a_limit_leaves_those_of_other_resources_alone(self):
+        self.do(quotas.set_limits, self.project, {'shares': 11, 'gigabytes': 12})
+        self.do(quotas.set_limits, self.project, {'gigabytes': 13})
+        self.assertEqual(11, self.limits())
+
+    def test_a_class_is_none_but_itself_and_only_one_is_everybodys(self):
+        conf, other = self.service.conf, uuidutils.generate_uuid()
+        default = self.limits()
+        self.addCleanup(self.do, lambda conn: conn.execute(models.quota_classes.delete()))
+        self.do(quotas.set_class_limits, other, {'shares': 11, 'gigabytes': 12})
+        self.do(quotas.set_class_limits, other, {'gigabytes': 13})
+        self.assertEqual((default, default, 11), (
+            self.limits(), self.do(quotas.class_limits, conf, quotas.DEFAULT_CLASS)['shares'],
+            self.do(quotas.class_limits, conf, other)['shares']))
+        self.do(quotas.set_class_limits, quotas.DEFAULT_CLASS, {'shares': 14})
+        self.assertEqual((14, 11), (self.limits(), self.do(quotas.class_limits, conf, other)['shares']))
+
+
+class OfTypes(Projects):
+    """What a share type may have a limit of its own for."""
+
+    def test_a_type_has_a_limit_for_all_that_its_shares_use(self):
+        path = f'/quota-sets/{self.project}?share_type=default'
+        limits = {'shares': 1, 'gigabytes': 2, 'snapshots': 3, 'snapshot_gigabytes': 4, 'share_replicas': 5,
+                  'replica_gigabytes': 6, 'per_share_gigabytes': 7}
+        self.admin.ok('PUT', path, {'quota_set': limits})
+        shown = self.admin.ok('GET', path)['quota_set']
+        self.assertEqual(limits, {name: value for name, value in shown.items() if name != 'id'})
+
+
+class Checks(Projects):
+    """What may be added, and to what."""
+
+    def limit(self, part=None, **limits):
+        self.do(quotas.set_limits, self.project, limits, **(part or {}))
+
+    def check(self, user='u', kind=None, only_type=None, **add):
+        """Return the code by which it was refused, or None."""
+        try:
+            self.do(quotas.check, self.service.conf, self.project, user, kind, add,
+                    **({} if only_type is None else {'only_type': only_type}))
+        except errors.OverQuota as refused:
+            return refused.code
+        return None
+
+    def test_the_limit_of_the_project_holds(self):
+        self.limit(shares=0)
+        self.assertEqual('over_quota_shares', self.check(shares=1))
+
+    def test_what_a_resize_will_add_cannot_be_had_twice(self):
+        self.share(target_size=9)
+        self.limit(gigabytes=10)
+        self.assertIsNone(self.check(gigabytes=1))
+        self.assertEqual('over_quota_gigabytes', self.check(gigabytes=2))
+
+    def test_networks_are_limited_in_the_project_and_for_a_user(self):
+        self.network()
+        self.limit(share_networks=1)
+        self.assertEqual('over_quota_share_networks', self.check('v', share_networks=1))
+        self.limit(share_networks=5)
+        self.limit({'user_id': 'u'}, share_networks=1)
+        self.assertEqual('over_quota_share_networks', self.check('u', share_networks=1))
+        self.assertIsNone(self.check('v', share_networks=1))
+
+    def test_what_is_no_share_has_no_size_of_one(self):
+        self.limit(per_share_gigabytes=0)
+        self.assertIsNone(self.check(share_networks=1))
+
+    def test_what_only_comes_to_a_type_is_counted_by_the_type_alone(self):
+        kind = self.kind()
+        self.share(kind=kind)
+        self.limit(shares=0)
+        self.limit({'user_id': 'u'}, shares=0)
+        self.assertIsNone(self.check(kind=kind, only_type=True, shares=1))
+        self.limit({'share_type_id': kind}, shares=1)
+        self.assertEqual('over_quota_shares', self.check(kind=kind, only_type=True, shares=1))
+
+
+class Turns(Projects):
+    """Who counts or adds has the project's row, so that nobody else does at the same time, and no other project waits."""
+
+    def setUp(self):
+        super().setUp()
+        self.table = Touching(self.service.services.db, models.quota_locks, 'project_id')
+        for name in ('mine', 'other'):
+            self.table.names[name] = uuidutils.generate_uuid()
+            self.do(lambda conn, name=name: conn.execute(
+                models.quota_locks.insert().values(project_id=self.table.names[name], turn=5)))
+        self.project = self.table.names['mine']
+
+    def test_the_row_is_that_of_the_project(self):
+        self.assertEqual({'mine'}, self.table.by(quotas.lock, self.project))
+
+    def test_all_that_counts_has_the_row(self):
+        for call in (lambda conn: quotas.keys_added(conn, self.project, _KEY),
+                     lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
+            self.assertEqual({'mine'}, self.table.by(call))
+
+    def test_the_row_is_had_before_anything_is_counted(self):
+        seen = []
+
+        def note(_conn, _cursor, statement, *_):
+            seen.append(statement)
+        engine = self.service.services.db.engine
+        for call in (lambda conn: quotas.keys_added(conn, self.project, _KEY),
+                     lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
+            with self.service.services.db.writer() as conn:
+                sa.event.listen(engine, 'before_cursor_execute', note)
+                try:
+                    call(conn)
+                finally:
+                    sa.event.remove(engine, 'before_cursor_execute', note)
+            self.assertEqual((1, 0), self._places(seen), seen)
+            seen.clear()
+
+    @staticmethod
+    def _places(seen):
+        """Return how many statements change the row, and the place of the first of them."""
+        places = [place for place, text in enumerate(seen) if text.startswith('UPDATE quota_locks')]
+        return len(places), places[0] if places else None
+
+    def test_a_new_project_comes_to_have_a_row(self):
+        self.table.names['new'] = uuidutils.generate_uuid()
+        self.do(quotas.lock, self.table.names['new'])
+        self.assertIsNotNone(self.table.row('new'))
+        self.assertEqual({'new'}, self.table.by(quotas.lock, self.table.names['new']))
+
+    def test_the_row_that_another_was_quicker_to_make_is_had_too(self):
+        new = self.table.names['new'] = uuidutils.generate_uuid()
+        engine, made = self.service.services.db.engine, []
+
+        def quicker(conn, _cursor, statement, *_):
+            if statement.startswith('UPDATE quota_locks') and not made:
+                made.append(new)
+                conn.execute(models.quota_locks.insert().values(project_id=new, turn=5))
+        sa.event.listen(engine, 'after_cursor_execute', quicker)
+        # Only who listens to what will be sent makes prepared statements go a way that can be heard.
+        sa.event.listen(engine, 'before_cursor_execute', self._ignored)
+        try:
+            self.do(quotas.lock, new)
+        finally:
+            sa.event.remove(engine, 'after_cursor_execute', quicker)
+            sa.event.remove(engine, 'before_cursor_execute', self._ignored)
+        self.assertEqual([new], made)
+        self.assertNotEqual(5, self.table.row('new').turn)
+
+    @staticmethod
+    def _ignored(*_):
+        pass

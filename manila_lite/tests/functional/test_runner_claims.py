@@ -80,7 +80,8 @@ class Claims(base.ServiceTest):
         self.assertGreaterEqual(first, now + lease)
         self.until(lambda: self.row(ident).lease_expires_at > first, 'it was not renewed')
         self.assertLessEqual(self.row(ident).lease_expires_at, timeutils.utcnow() + lease)
-        self.assertLessEqual(max(hasty.wanted), self.conf.lease / 2)
+        # One renewal may fail: there is another before the lease is over.
+        self.assertLess(2 * max(hasty.wanted), self.conf.lease)
         self.all_end(ident)
 
     def test_of_one_serial_one_is_in_hand(self):
