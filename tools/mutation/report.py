@@ -72,7 +72,7 @@ def _survivors(judged: list, reasons: dict) -> list[str]:
     lines = ['', 'Not noticed', '-----------', '']
     for mutant, verdict in sorted(judged, key=lambda each: (each[0].path, each[0].line, each[0].key)):
         if not _noticed(verdict):
-            text = mutant.text.replace('`', "'")[:90]
+            text = mutant.text.replace('`', "'")[:90].rstrip(' \\')
             why = (_reason(reasons, mutant) or
                    ('open' if verdict.outcome == judge.SURVIVED else 'open: no test reaches it'))
             where = f'{_file(mutant)}, {mutant.definition or "module"}'
