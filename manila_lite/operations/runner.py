@@ -142,7 +142,8 @@ class Runner:
             return False
         with self._lock:
             self._skipped = False
-            # What is to be let go first, would be let go though claimed anew: its lease may have run out.
+            # ``_let_go`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here, that claim
+            # would be let go.
             running = {*self._running, *self._unsaved}
             busy = {serial for _, serial in self._running.values() if serial}
         free = [lane for lane in self._hands if self._has_hand(lane, 0)]

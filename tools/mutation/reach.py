@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 
 from mutation import targets
 
-#: Tests that judge: no crash matrix, no other machines, nothing that is about the tools.
-JUDGES = (r'^manila_lite\.tests\.(unit|functional\.(test_|gabbi)|security'
+#: Tests that judge: no crash matrix, no other machines, nothing that is about the tools, no quickstart (minutes each).
+JUDGES = (r'^manila_lite\.tests\.(unit|functional\.test_(?!quickstart)|security'
           r'|contract\.test_(policies|policy_record|versions|states|record|contract))')
 
 #: As in .stestr.conf: tests of a class, and requests of a gabbi file, stay together.
@@ -125,9 +125,12 @@ class Reach:
         known = self._lines.get(path) or self._lines.setdefault(path, by_line(self._root / path, self._root))
         wanted = {known[line] for line in lines if line in known}
         reached = {test for place in wanted for test in self._places.get(place, ())}
-        if reached or not all(place.startswith(f'{path}  ') for place in wanted):
-            defines = any(place.startswith(f'{path} {name} def ') for place in wanted)
-            return {*self._ways(path, name)} if defines else reached
+        if reached:
+            return reached
+        if any(place.startswith(f'{path} {name} def ') for place in wanted):
+            return {*self._ways(path, name)}
+        if not all(place.startswith(f'{path}  ') for place in wanted):
+            return set()
         of_file = {place: tests for place, tests in self._places.items() if place.startswith(f'{path} ')}
         users = {test for place, tests in of_file.items() if name and name in place for test in tests}
         return users or {test for tests in of_file.values() for test in tests}

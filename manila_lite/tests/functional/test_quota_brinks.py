@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of what nothing but a number limits, exactly as many are made as the quota says."""
+"""A quota lets exactly its number of share networks, share groups and group snapshots be made."""
 
 from manila_lite.tests.functional import base
 

@@ -24,7 +24,7 @@ class Projects(base.ServiceTest):
         self.project = uuidutils.generate_uuid()
 
     def do(self, call, *args, **more):
-        """Return what ``call(conn, ...)`` returns, committed."""
+        """Commit ``call(conn, ...)``; return its answer."""
         with self.service.services.db.writer() as conn:
             return call(conn, *args, **more)
 
@@ -133,7 +133,7 @@ class Conditions(Projects):
 
 
 class OfTypes(Projects):
-    """What a share type may have a limit of its own for."""
+    """Limits of a share type."""
 
     def test_a_type_has_a_limit_for_all_that_its_shares_use(self):
         path = f'/quota-sets/{self.project}?share_type=default'
@@ -145,7 +145,7 @@ class OfTypes(Projects):
 
 
 class Checks(Projects):
-    """What may be added, and to what."""
+    """Additions that the limits of project, user or share type allow or refuse."""
 
     def limit(self, part=None, **limits):
         self.do(quotas.set_limits, self.project, limits, **(part or {}))
@@ -193,7 +193,7 @@ class Checks(Projects):
 
 
 class Turns(Projects):
-    """Who counts or adds has the project's row, so that nobody else does at the same time, and no other project waits."""
+    """A count locks the row of its project first: one count at a time in a project, and no other project waits."""
 
     def setUp(self):
         super().setUp()
@@ -250,7 +250,7 @@ class Turns(Projects):
                 made.append(new)
                 conn.execute(models.quota_locks.insert().values(project_id=new, turn=5))
         sa.event.listen(engine, 'after_cursor_execute', quicker)
-        # Only who listens to what will be sent makes prepared statements go a way that can be heard.
+        # Prepared statements pass the events only while somebody listens to this one.
         sa.event.listen(engine, 'before_cursor_execute', self._ignored)
         try:
             self.do(quotas.lock, new)

@@ -91,7 +91,7 @@ class MigrationTest(base.ServiceTest):
             return {record.id for record in (*store.shares.all(), *store.snapshots.all())}
 
     def held_at_rest(self, backend):
-        """Return the same, when what earlier tests deleted is gone."""
+        """Wait until deletions of earlier tests are over; return the ids as ``held`` does."""
         self.at_rest()
         return self.held(backend)
 
