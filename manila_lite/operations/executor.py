@@ -114,6 +114,7 @@ class Executor:
         op = work.op
         if isinstance(error, errors.Again):
             return self._later(op, error.after, step=step, data=work.data, attempts=0)
+        work.tries = self._tries(work)
         if isinstance(error, errors.Final) or work.tries >= self.conf.max_attempts:
             if isinstance(error, errors.Final):
                 LOG.warning('%s: %s failed: %s', op.resource_id, op.kind, error)
@@ -164,9 +165,16 @@ class Executor:
             raise
         except Exception as bad:
             LOG.exception('%s failed', where)
+            work.tries = self._tries(work)
             if not isinstance(bad, errors.Final) and work.tries < self.conf.max_attempts:
                 return self._later(work.op, self._delay(work.tries), data=work.data)
         return None
+
+    def _tries(self, work: Work) -> int:
+        """Return how often the step was begun since it last saved how far it had come, which the row alone knows."""
+        with self.services.db.reader() as conn:
+            row = rows.get(conn, work.op.id)
+        return work.tries if row is None else min(work.tries, row.attempts)
 
     def _save(self, work: Work, **values: Any) -> None:
         with self.services.db.writer() as conn:

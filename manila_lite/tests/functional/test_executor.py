@@ -54,6 +54,27 @@ class Journal:
         return undo
 
 
+class GettingOn(Journal):
+    """Doing step 0, or undoing it since step 1 failed, fails each time, and saves in one try how far it came."""
+
+    def __init__(self, name, saving_try):
+        super().__init__(length=2, fail_at=None if name == 'do 0' else 1)
+        self.name, self.saving_try = name, saving_try
+        first, second = self.plan.steps
+        self.plan = Plan('test.plan', (Step(self._failing(first.do, 'do 0'), self._failing(first.undo, 'undo 0')), second),
+                         self.plan.done, self.plan.failed)
+
+    def _failing(self, step, name):
+        def run(work):
+            step(work)
+            if name == self.name:
+                if self.notes.count(name) == self.saving_try:
+                    with work.ctx.db.writer() as conn:
+                        work.save(conn)
+                raise RuntimeError(name)
+        return run
+
+
 class Operations(base.ServiceTest):
     """The runner, with no scheduler and no backend beside it."""
 
@@ -116,6 +137,24 @@ class Operations(base.ServiceTest):
         self.assertEqual(['undo 2', 'undo 1', 'undo 1', 'undo 0'], journal.notes[3:])
         self.assertEqual(1, len(journal.ends))
 
+    def test_killed_while_undoing_it_knows_why_and_what_the_failed_step_left(self):
+        known = []
+
+        def do(work):
+            work.data['left'] = 'half of it'
+            raise errors.Final('the backend says no', detail='NO_SHARE_SERVER')
+
+        def undo(work):
+            known.append(work.data.get('left'))
+            if len(known) == 1:
+                raise Killed
+        journal = Journal()
+        journal.plan = Plan('test.plan', (Step(do, undo),), journal.plan.done, lambda conn, work, error: journal.ends.append(
+            (errors.told(error), getattr(error, 'detail', None))))
+        self.run_plan(journal)
+        self.assertEqual(['half of it'] * 2, known)
+        self.assertEqual([('the backend says no', 'NO_SHARE_SERVER')], journal.ends)
+
     def test_again_repeats_the_step_without_counting_as_a_failure(self):
         times = 3 * self.service.conf.operations.max_attempts
         journal = Journal(again_at=1, times=times)
@@ -129,6 +168,13 @@ class Operations(base.ServiceTest):
         row = self.run_plan(journal)
         self.assertEqual(rows.FAILED, row.state)
         self.assertEqual(self.service.conf.operations.max_attempts, journal.notes.count('do 1'))
+
+    def test_a_step_that_got_on_in_its_last_try_has_all_its_tries_again(self):
+        most = self.service.conf.operations.max_attempts
+        for name in ('do 0', 'undo 0'):
+            journal = GettingOn(name, saving_try=most)
+            self.run_plan(journal)
+            self.assertEqual(2 * most - 1, journal.notes.count(name))
 
     def test_a_step_that_always_kills_ends_too(self):
         journal = Journal()

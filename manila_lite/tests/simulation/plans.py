@@ -3,6 +3,7 @@
 
 from manila_lite import errors, operations
 from manila_lite.db import operations as rows
+from manila_lite.db.engine import TRANSIENT
 
 SCHEDULER, SHARE = 'scheduler', 'share'
 PLACED, CHANGED, SYNCED, STRANGE = 'thing.make', 'thing.change', 'thing.sync', 'thing.strange'
@@ -64,15 +65,21 @@ class Backend:
         raise errors.Final('never')
 
     def _held(self, run, work):
-        with self._db.writer() as conn:
-            work.hold(conn)
-            self._model.write(self._baton.current, 'held', work.op.id)
-        run.end('ok')
+        self._write(run, work, work.hold, 'held')
 
     def _saved(self, run, work):
-        with self._db.writer() as conn:
-            work.save(conn)
-            self._model.write(self._baton.current, 'saved', work.op.id)
+        self._write(run, work, work.save, 'saved')
+
+    def _write(self, run, work, write, what):
+        try:
+            with self._db.writer() as conn:
+                write(conn)
+                self._model.write(self._baton.current, what, work.op.id)
+        except (errors.LostClaim, *TRANSIENT):
+            raise
+        except Exception:
+            run.end('fail', nothing=True)       # what the database refuses is a failure of the step, as any other
+            raise
         run.end('ok')
 
 
