@@ -82,6 +82,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         snapshot = share_group_snapshots.get(conn, ctx, ident)
         group = share_groups.get(conn, ctx.elevated(), snapshot.share_group_id)
         share_groups.hold(conn, group.id, states.SHARE_GROUP.statuses)
+        for _, share in share_group_snapshots.with_shares(conn, ident):   # no work on one of them begins meanwhile
+            snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses)
         if force:
             rows.drop_of(conn, ident, _LIFE)
         transitions.begin(conn, states.SHARE_GROUP_SNAPSHOT, 'force_delete' if force else 'delete', ident)

@@ -164,6 +164,23 @@ class Members(Grouping):
                 'availability_zone_id': service_rows.zone_id(conn, 'here', create=True)}])
 
 
+class Types(Grouping):
+    """Group types that go, or stay."""
+
+    def test_a_type_goes_when_no_group_has_it_any_more(self):
+        ident = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']['id']
+        self.group_types['brief'], path = ident, f'/share-group-types/{ident}'
+        group = self.group('brief')
+        self.no(400, 'share_group_type_in_use', f'Share group type {ident} is in use by share groups', path, caller=self.admin)
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_groups.delete().where(models.share_groups.c.id == group))
+        self.admin.ok('DELETE', path)
+        for method in ('GET', 'DELETE'):
+            self.no(404, 'share_group_type_not_found', f'Share group type {ident} could not be found.', path, None, self.admin,
+                    method)
+
+
 class Going(Grouping):
     """Groups and their snapshots that stay."""
 
