@@ -32,8 +32,8 @@ def _share_left(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def _snapshot_gone(conn: Connection, work: Work) -> None:
+    snapshot_plans.deleted(conn, work, work.resource_id)        # as long as its row says which share's replicas have it
     transitions.finish(conn, states.SNAPSHOT, 'defer', work.resource_id)
-    snapshot_plans.deleted(conn, work, work.resource_id)
 
 
 def _snapshot_left(conn: Connection, work: Work, error: Exception) -> None:

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes by itself, and what goes unseen: the recycle bin's expiry, and deferred deletion."""
 
+import datetime
+
 from manila_lite import errors
 from manila_lite.actions import shares
 from manila_lite.db import models
 from manila_lite.scheduler import expiry
-from manila_lite.tests.functional.base import ServiceTest
+from manila_lite.tests.functional import refused
+from manila_lite.tests.functional.base import ServiceTest, eventually
+from manila_lite.tests.functional.test_share_replicas import Replicating
 
 
 class Bin(ServiceTest):
@@ -63,6 +67,30 @@ class Looks(ServiceTest):
         self.assertEqual('available', caller.ok('GET', f'/shares/{stuck}')['share']['status'])
 
 
+class Retention(refused.Refusing):
+    """A recycle bin that keeps shares for a day."""
+
+    EXTRA = 'soft_deleted_share_retention_time = 86400\n'
+
+    def test_a_share_stays_for_the_configured_time_and_goes_when_it_is_over(self):
+        ident, day = self.share(), datetime.timedelta(days=1)
+        self.all_done()
+        before = self.now()
+        self.assertEqual(202, self.user.action(ident, 'soft_delete')[0])
+        until = self.shown(ident)['scheduled_to_be_deleted_at']
+        self.assertTrue(before + day <= datetime.datetime.fromisoformat(until) <= self.now() + day, until)
+        expiry.empty_bin(self.service.services)
+        self.assertEqual(('available', True, until), tuple(self.shown(ident)[key] for key in (
+            'status', 'is_soft_deleted', 'scheduled_to_be_deleted_at')))
+        self.put(models.shares, ident, scheduled_to_be_deleted_at=self.now())
+        expiry.empty_bin(self.service.services)
+        self.assertEqual('deleting', self.shown(ident)['status'])
+
+    def shown(self, ident):
+        """Return the share as its owner sees it."""
+        return self.user.ok('GET', f'/shares/{ident}')['share']
+
+
 class Deferred(ServiceTest):
     """A service that defers deletion."""
 
@@ -98,6 +126,21 @@ class Deferred(ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
 
+    def test_a_share_stays_at_its_backend_as_long_as_a_snapshot_of_it(self):
+        caller, store = self.caller('behind'), self.service.managers['alpha'].driver.store
+        share = caller.share()
+        [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        snapshot = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        caller.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
+        self.service.knob('alpha', 'delete_snapshot:fail_final')
+        for path in (f'/snapshots/{snapshot["id"]}', f'/shares/{share["id"]}'):
+            self.assertEqual(202, caller.call('DELETE', path)[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'error_deferred_deleting')
+        self.assertNotIn(('delete_share', instance['id']), store.calls('delete_share'))
+        self.service.knob('alpha', '')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual((None, None), (store.snapshots.get(snapshot['id']), store.shares.get(instance['id'])))
+
     def test_an_administrator_forces_it(self):
         caller = self.caller('forced')
         share = caller.share()
@@ -119,3 +162,18 @@ class Deferred(ServiceTest):
         self.assertEqual(202, self.admin.action(share['id'], 'reset_status', {'status': 'available'})[0])
         self.assertEqual('available', caller.ok('GET', f'/shares/{share["id"]}')['share']['status'])
         self.assertEqual(3, self.used(caller)['ShareGigabytes'])
+
+
+class DeferredOfReplicas(Replicating):
+    """A service that defers deletion, and shares that have replicas."""
+
+    EXTRA = f'is_deferred_deletion_enabled = true\n{Replicating.EXTRA}'
+
+    def test_replicas_let_go_of_a_snapshot_too(self):
+        share = self.make()
+        store = self.driver(self.replicate(share)).store
+        snapshot = self.take(share)
+        eventually(lambda: store.snapshots.get(snapshot), 'the replica has not got the snapshot')
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        eventually(lambda: store.snapshots.get(snapshot) is None, 'the replica keeps the snapshot')
+        self.drop(share)
