@@ -25,7 +25,7 @@ CREATE, DELETE, UPDATE, PROMOTE, ACCESS = (f'replica.{verb}' for verb in ('creat
 #: Everything a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
 
-_EQUAL = {name: _instances.c[name] for name in ('share_id', 'host', 'status', 'replica_state', 'share_network_id')}
+_EQUAL = {name: _instances.c[name] for name in ('share_id', 'status', 'replica_state', 'share_network_id')}
 _IS_OTHER = sa.and_(_instances.c.is_aside, _instances.c.replica_state.is_not(None))
 
 

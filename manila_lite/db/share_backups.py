@@ -70,7 +70,7 @@ def at_work(conn: Connection, share_id: str) -> list[Row]:
         .order_by(_backups.c.id)))
 
 
-_EQUAL = ('id', 'share_id', 'name', 'description', 'status', 'size', 'host', 'backup_type', 'user_id')
+_EQUAL = ('share_id', 'name', 'description', 'status', 'size', 'host', 'backup_type', 'user_id')
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:

@@ -38,7 +38,7 @@ def by_id(conn: Connection, ident: str) -> Row | None:
     return conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
 
 
-_EQUAL = ('id', 'name', 'description', 'status', 'project_id', 'user_id', 'share_group_id')
+_EQUAL = ('name', 'description', 'status', 'share_group_id')
 
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:

@@ -45,8 +45,8 @@ def by_id(conn: Connection, ident: str) -> Row | None:
     return conn.execute(select().where(_groups.c.id == ident)).first()
 
 
-_EQUAL = ('id', 'name', 'description', 'status', 'project_id', 'user_id', 'share_group_type_id', 'share_network_id',
-          'share_server_id', 'source_share_group_snapshot_id')
+_EQUAL = ('name', 'description', 'status', 'share_group_type_id', 'share_network_id', 'share_server_id',
+          'source_share_group_snapshot_id')
 
 
 def list_groups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:

@@ -58,7 +58,7 @@ def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
 
 
 _EQUAL = ('id', 'name', 'description', 'status')
-_OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentation_id', 'cidr', 'ip_version', 'gateway', 'mtu')
+_OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentation_id', 'cidr', 'ip_version')
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:

@@ -15,7 +15,9 @@ _transfers = models.share_transfers
 #: Everything a list may be sorted by; never what would tell of the key.
 SORTABLE = {**{name: _transfers.c[name] for name in ('id', 'name', 'created_at', 'expires_at')},
             'display_name': _transfers.c.name, 'resource_id': _transfers.c.share_id,
-            'source_project_id': _transfers.c.project_id, 'resource_type': sa.literal('share')}
+            'source_project_id': _transfers.c.project_id,
+            # A bare constant is none to sort by for PostgreSQL.
+            'resource_type': sa.cast(sa.literal('share'), sa.String(5))}
 
 _EQUAL = {'id': _transfers.c.id, 'name': _transfers.c.name, 'resource_id': _transfers.c.share_id,
           'source_project_id': _transfers.c.project_id}

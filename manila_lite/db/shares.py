@@ -100,11 +100,10 @@ def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | N
     return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
 
 
-_EQUAL = {**{name: _shares.c[name] for name in ('name', 'project_id', 'user_id', 'is_public', 'snapshot_id', 'share_group_id',
-                                                'mount_point_name', 'description', 'encryption_key_ref')},
+_EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id', 'share_group_id', 'mount_point_name',
+                                                'description', 'encryption_key_ref')},
           **{name: _JOINED[name] for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id',
-                                              'availability_zone')},
-          'id': _shares.c.id}
+                                              'availability_zone')}}
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:

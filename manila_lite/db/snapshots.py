@@ -66,7 +66,7 @@ def latest_of(conn: Connection, share_id: str) -> str | None:
                         .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc()).limit(1)).scalar()
 
 
-_EQUAL = ('id', 'name', 'description', 'status', 'share_id', 'size', 'user_id', 'project_id')
+_EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
