@@ -74,7 +74,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         shares.set_exports(conn, instance['id'], [kinds.ExportLocation(path)])
         wake = _begin_share(conn, ctx, 'share.manage', ident, instance['id'], host,
                             {'export_path': path, 'options': _options(wanted)})
-        row = shares.get(conn, ctx, ident, own=True)
+        row = shares.get(conn, ctx, ident)
     notices.emit(ctx, 'share.manage.start', {'share_id': ident, 'host': host, 'export_path': path})
     wake.send(ctx)
     return row

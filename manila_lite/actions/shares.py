@@ -76,7 +76,7 @@ def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: t
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_specs.replica_state(spec.abilities)})
     wake = operations.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
                             open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
-    return shares.get(conn, ctx, ident, own=True), wake
+    return shares.get(conn, ctx, ident), wake
 
 
 def _source(conn: Any, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
@@ -115,7 +115,7 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
         if values.get('is_public') and not share.is_public and not ctx.can(policies.SET_PUBLIC):
             raise errors.Forbidden('is_public: only administrators make shares public.')
         shares.update(conn, ident, **values)
-        return shares.get(conn, ctx, ident, own=True)
+        return shares.get(conn, ctx, ident)
 
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bool = False,

@@ -18,7 +18,7 @@ def metadata(ctx: RequestContext, network_id: str, ident: str) -> dict[str, str]
 
 
 def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[str, str], *, replace: bool,
-                 push: bool = False) -> dict[str, str]:
+                 push: bool) -> dict[str, str]:
     """The subnet has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
 
     ``push``: the backends of share servers in the subnet are told, if they act by what changed.
@@ -37,7 +37,7 @@ def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[
     return now
 
 
-def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str, *, push: bool = False) -> None:
+def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str, *, push: bool) -> None:
     """The pair is gone. ``push``: as with ``set_metadata``.
 
     :raises errors.NotFound: the subnet has no such key.

@@ -11,6 +11,7 @@ from sqlalchemy import event
 
 from manila_lite.api import versions
 from manila_lite.db import models
+from manila_lite.db import services as service_rows
 from manila_lite.tests.factories import backups
 from manila_lite.tests.functional import base
 
@@ -106,6 +107,11 @@ class Refusing(base.ServiceTest):
         self.insert(models.operations, kind='share.migrate', resource_type='share', resource_id=share, topic='scheduler',
                     lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
 
+    def all_done(self):
+        """Everything that was asked for is made, and nothing is under way."""
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.operations.delete())
+
     def long_ago(self):
         """Return a time before anything was made."""
         return timeutils.utcnow() - datetime.timedelta(days=1)
@@ -163,6 +169,29 @@ class Refusing(base.ServiceTest):
                 if [status, fault.get('reason')] != expected or words.format(**ids, status=now) not in fault['message']:
                     found.append(f'{name} of what is {now}: {status} {fault.get("reason")} {fault.get("message")}')
         return found
+
+
+class WithBackends(Refusing):
+    """Rows of backends and pools, with no process behind them, that count as up for as long as a test takes."""
+
+    EXTRA = 'service_down_time = 86400\n'
+    #: Backends, by host, and whether each is up.
+    UP = {}
+    #: By pool its size in GiB and its capabilities.
+    POOLS = {}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        now = timeutils.utcnow()
+        with cls.service.services.db.writer() as conn:
+            zone = service_rows.zone_id(conn, 'here', create=True)
+            conn.execute(models.services.insert(), [
+                {'host': host, 'binary': 'manila-share', 'topic': 'share', 'availability_zone_id': zone,
+                 'heartbeat_at': now if is_up else now.replace(year=2001)} for host, is_up in cls.UP.items()])
+            conn.execute(models.pools.insert(), [
+                {'host': host, 'backend_host': host.partition('#')[0], 'total_gb': size, 'free_gb': size, 'reported_at': now,
+                 'capabilities': capabilities} for host, (size, capabilities) in cls.POOLS.items()])
 
 
 def _filled(body, ids):

@@ -7,6 +7,7 @@ A request that is refused says the same of them as of what does not exist. One t
 import json
 
 from manila_lite.api import versions
+from manila_lite.api.contract import OPS
 from manila_lite.tests.functional import planting, walking, world
 
 #: Values beside which an id is looked at more closely, where a body has such a field.
@@ -17,6 +18,12 @@ _BESIDE = {'size': 1, 'share_proto': 'NFS', 'host': 'test@alpha', 'service_host'
 def told(said, value):
     """Return an answer as a text without the value; protocols are shown in capitals."""
     return json.dumps(said).lower().replace(value, 'ID')
+
+
+def places(op, version):
+    """Return the places of texts in the body of a call at a version."""
+    entity = op.body_at(version) if op.lives(version) else None
+    return list(planting.places(entity.schema(version))) if entity else []
 
 
 class Bodies(walking.WalkTest):
@@ -40,43 +47,48 @@ class Bodies(walking.WalkTest):
         cls.values = {walking.UNKNOWN: sorted(cls.ids - {cls.world['qos_type_id']}),
                       'private-nobody': [f'private-{walking.MARK}', f'plain-{walking.MARK}', walking.MARK]}
 
-    def documents(self, op):
+    def calls(self):
+        """Yield each call that a member may make with a body, a version, and the places of its body then."""
+        for op in self.ops():
+            if self.may(op) and op.body_at(versions.MAX):
+                yield op, versions.MAX, places(op, versions.MAX)
+
+    def documents(self, op, version):
         """Return right bodies of a call: with what is asked first of all, and with what share networks have to do with."""
-        body, key = world.body(op, versions.MAX, self.own), op.body_at(versions.MAX).key
-        fields = {field.name for field in world.body_fields(op, versions.MAX)}
+        body, key = world.body(op, version, self.own), op.body_at(version).key
+        fields = {field.name for field in world.body_fields(op, version)}
         for more in (_BESIDE, {**_BESIDE, **self.served}):
             fitting = {name: value for name, value in more.items() if name in fields}
             yield {**body, key: {**body[key], **fitting}} if key in body else {**body, **fitting}
             if not fields & self.served.keys():
                 break
 
-    def asked(self, op, document, path, value):
+    def asked(self, op, version, document, path, value):
         """Return the answer; nothing of it stays, and nothing of the first project's changed meanwhile."""
         with self.undone():
-            answer = self.call(self.stranger, op, versions.MAX, self.own, planting.planted(document, path, value))
+            answer = self.call(self.stranger, op, version, self.own, planting.planted(document, path, value))
             if answer[0] < 400:
                 self.assertEqual(set(), self.before - self.rows(), (op.name, path, value))
         return answer
 
-    def test_each_place(self):
+    def test_what_another_project_has_is_answered_as_what_does_not_exist(self):
         self.before, self.wrong, refused = self.rows(), [], 0
-        for op in self.ops():
-            entity = op.body_at(versions.MAX) if self.may(op) else None
-            for path in planting.places(entity.schema(versions.MAX)) if entity else ():
-                for document in self.documents(op):
+        for op, version, paths in self.calls():
+            for path in paths:
+                for document in self.documents(op, version):
                     for unknown, values in self.values.items():
-                        refused += self.compare(op, document, path, unknown, values)
+                        refused += self.compare(op, version, document, path, unknown, values)
         self.assertEqual(self.before, self.rows())
         self.assertEqual([], self.wrong)
         self.assertGreater(refused, self.REFUSED)
 
-    def compare(self, op, document, path, unknown, values):
+    def compare(self, op, version, document, path, unknown, values):
         """Each value is answered as one that nothing has; says whether that is refused."""
-        blank, nothing = self.asked(op, document, path, unknown)
+        blank, nothing = self.asked(op, version, document, path, unknown)
         self.assertLess(blank, 500, (op.name, path, nothing))
         wanted = blank, told(nothing, unknown) if blank >= 400 else ''
         for value in values if blank >= 400 else values[:1]:
-            status, said = self.asked(op, document, path, value)
+            status, said = self.asked(op, version, document, path, value)
             self.assert_nothing_of_the_first(said, (op.name, path, value), {value, walking.MARK})
             heard = status, told(said, value) if blank >= 400 else ''
             if heard != wanted:
@@ -85,7 +97,7 @@ class Bodies(walking.WalkTest):
 
 
 class OpenedBodies(Bodies):
-    """The same with what is for administrators by default."""
+    """The same with calls that are for administrators by default."""
 
     REFUSED = 60
 
@@ -94,3 +106,22 @@ class OpenedBodies(Bodies):
         cls.EXTRA = walking.opened(cls)
         super().setUpClass()
         del cls.values['private-nobody']     # who may make types learns which names are taken
+
+
+class EarlyBodies(Bodies):
+    """The same with fields and action names of a call's first version that the newest version has not."""
+
+    REFUSED = 7
+
+    def calls(self):
+        for op in OPS:
+            first = versions.minor(op.since)
+            gone = [path for path in places(op, first) if path not in places(op, versions.MAX)] if self.may(op) else ()
+            if gone:
+                yield op, first, gone
+
+
+class EarlyOpenedBodies(EarlyBodies, OpenedBodies):
+    """The same with calls that are for administrators by default."""
+
+    REFUSED = 14

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a backend has already and is not taken over, each with the code and the reason."""
 
-from oslo_utils import timeutils
 
 from manila_lite.db import models
-from manila_lite.db import services as service_rows
 from manila_lite.tests.factories import networks
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.functional import refused
@@ -12,23 +10,11 @@ from manila_lite.tests.functional import refused
 _WANTED = {'service_host': refused.HOST, 'protocol': 'NFS', 'export_path': '10.0.0.1:/somewhere'}
 
 
-class Managing(refused.Refusing):
-    """Two backends that seem to be there for as long as it takes; the first one has a pool."""
+class Managing(refused.WithBackends):
+    """Two backends, of which one is up and has a pool."""
 
-    EXTRA = 'service_down_time = 86400\n'
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        now = timeutils.utcnow()
-        with cls.service.services.db.writer() as conn:
-            zone = service_rows.zone_id(conn, 'here', create=True)
-            conn.execute(models.services.insert(), [
-                {'host': host, 'binary': 'manila-share', 'topic': 'share', 'heartbeat_at': seen, 'availability_zone_id': zone}
-                for host, seen in (('test@alpha', now), ('test@gone', now.replace(year=2001)))])
-            conn.execute(models.pools.insert(), [{
-                'host': refused.HOST, 'backend_host': 'test@alpha', 'total_gb': 9, 'free_gb': 9, 'reported_at': now,
-                'capabilities': {**{name: [True, False] for name in DEFAULT_TYPE}, 'flash': False}}])
+    UP = {'test@alpha': True, 'test@gone': False}
+    POOLS = {refused.HOST: (9, {**{name: [True, False] for name in DEFAULT_TYPE}, 'flash': False})}
 
     def manage_no(self, status, code, words, caller=None, **more):
         """The share is not taken over."""
@@ -94,13 +80,18 @@ class Managing(refused.Refusing):
             'share_id': share, 'provider_location': 'x'}}, self.admin)
         self.no(400, 'snapshots_not_supported', words, '/snapshots', {'snapshot': {'share_id': share}})
 
-    def test_what_a_share_server_exports_was_left_alone_until_2_49(self):
-        self.type('on servers', driver_handles_share_servers='True')
+    def served(self):
+        """Return the ids of a share that a share server exports, and of a snapshot of it."""
+        name = self.getUniqueString()
+        self.type(name, driver_handles_share_servers='True')
         with self.service.services.db.writer() as conn:
             [(network, *_, server)] = networks.make(conn, 1)
-        share = self.share(share_type='on servers', share_network_id=network)
-        snapshot = self.snapshot(share)
+        share = self.share(share_type=name, share_network_id=network)
         self.share_is(share, share_server_id=server)
+        return share, self.snapshot(share)
+
+    def test_what_a_share_server_exports_was_left_alone_until_2_49(self):
+        share, snapshot = self.served()
         old = self.caller(roles='admin,member,reader', version='2.48')
         words = f'Share {share} is on a share server; from microversion 2.49 on that may be asked for.'
         for path, body in ((f'/shares/{share}/action', {'unmanage': None}),
@@ -108,9 +99,33 @@ class Managing(refused.Refusing):
                            ('/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'x'}})):
             self.no(403, 'share_on_share_server', words, path, body, old)
 
+    def test_a_snapshot_of_what_a_share_server_exports_is_let_go_of_from_2_49_on(self):
+        _, snapshot = self.served()
+        self.all_done()
+        self.caller(roles='admin,member,reader', version='2.49').ok('POST', f'/snapshots/{snapshot}/action', {'unmanage': None})
+        self.assertEqual('unmanage_starting', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+
+    def members_may(self, **rules):
+        """Open the true rules to members, and the others to administrators only, until the test ends."""
+        known = self.service.services.enforcer.rules
+        for name, may in rules.items():
+            self.addCleanup(known.__setitem__, f'share:{name}', known[f'share:{name}'])
+            known[f'share:{name}'] = known['share:create' if may else 'admin_api']
+
     def test_only_administrators_make_public_shares(self):
-        rules = self.service.services.enforcer.rules
-        for name in ('share:manage', 'share:create_public_share'):
-            self.addCleanup(rules.__setitem__, name, rules[name])
-        rules['share:manage'], rules['share:create_public_share'] = rules['share:create'], rules['admin_api']
+        self.members_may(manage=True, create_public_share=False)
         self.manage_no(403, 'forbidden', 'is_public: only administrators make public shares.', self.user, is_public=True)
+        for number, private in enumerate(({}, {'is_public': False})):
+            path = f'10.0.0.1:/private{number}'
+            share = self.user.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': path, **private}})['share']
+            self.assertFalse(share['is_public'])
+
+    def test_a_snapshot_of_a_public_share_of_another_project(self):
+        known = self.service.services.enforcer.rules
+        self.addCleanup(known.__setitem__, 'share_snapshot:manage_snapshot', known['share_snapshot:manage_snapshot'])
+        known['share_snapshot:manage_snapshot'] = known['share:create']
+        share = self.share(self.caller('other'))
+        self.admin.ok('PUT', f'/shares/{share}', {'share': {'is_public': True}})
+        self.user.ok('GET', f'/shares/{share}')
+        self.no(404, 'share_not_found', f'Share {share} could not be found.', '/snapshots/manage',
+                {'snapshot': {'share_id': share, 'provider_location': 'theirs'}})

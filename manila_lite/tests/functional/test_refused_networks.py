@@ -147,6 +147,12 @@ class Networks(refused.Refusing):
             self.act(self.empty, 404, 'security_service_not_found', f'Security service {strange} could not be found.', caller,
                      add_security_service={'security_service_id': strange})
 
+    def test_a_security_service_that_the_caller_has_not_is_not_taken_from_a_network(self):
+        strange = self.security(caller=self.caller('somebody else'))
+        for ident in (strange, refused.NOWHERE):
+            self.act(self.empty, 404, 'security_service_not_found', f'Security service {ident} could not be found.',
+                     remove_security_service={'security_service_id': ident})
+
     def test_a_security_service_that_servers_use(self):
         self.no(403, 'security_service_in_use', 'is used by share servers; only its name and description can be changed.',
                 f'/security-services/{self.service_id}', {'security_service': {'dns_ip': '10.0.0.1'}}, method='PUT')

@@ -31,6 +31,15 @@ class Offered(refused.Refusing):
         self.taken_not(offer, 404, 'transfer_not_found', f'Transfer {offer["id"]} could not be found.')
         self.user.ok('GET', f'/share-transfers/{offer["id"]}')
 
+    def test_who_takes_back_their_own_needs_no_room_for_it(self):
+        share = self.share()
+        offer = self.offer(share)
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'shares': 0, 'gigabytes': 0, 'force': True}})
+        self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
+        status, said, _ = self.user.call('POST', f'/share-transfers/{offer["id"]}/accept',
+                                         {'accept': {'auth_key': offer['auth_key']}})
+        self.assertEqual(202, status, said)
+
     def test_another_key_will_not_do(self):
         offer = self.offer(self.share())
         self.taken_not(offer, 400, 'wrong_auth_key', f'auth_key: is not that of transfer {offer["id"]}.', 'x' * 16)
@@ -92,4 +101,12 @@ class Offering(refused.Refusing):
         offer = self.user.ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
         hush.keep(offer['auth_key'])
         self.no(400, 'wrong_state', 'The share is awaiting_transfer; to transfer it, it must be available.', '/share-transfers',
+                {'transfer': {'share_id': share}})
+
+    def test_one_with_snapshots_that_are_not_settled_names_the_first_with_its_own_status(self):
+        share = self.share()
+        first, last = sorted(self.snapshot(share) for _ in range(2))
+        self.put(models.snapshots, first, status='error')
+        self.put(models.snapshots, last, status='restoring')
+        self.no(400, 'wrong_state', f'Snapshot {first} of share {share} is error, not available.', '/share-transfers',
                 {'transfer': {'share_id': share}})
