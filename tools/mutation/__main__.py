@@ -26,6 +26,8 @@ def arguments() -> argparse.Namespace:
     run.add_argument('--critical', action='store_true', help='only what must all be noticed: ownership, policy and so on')
     run.add_argument('--kind', default='*', help='only this kind of what is critical')
     run.add_argument('--file', default='*', help='only files that match, such as "manila_lite/db/*"')
+    run.add_argument('--key', action='append', help='this fault, also if it was judged already; again and again for more')
+    run.add_argument('--by', action='append', help='a class or module of tests that judges, instead of those that are chosen')
     run.add_argument('--sample', type=int, help='so many of them, drawn at random (seed 1), so that all files have their share')
     run.add_argument('--again', action='store_true', help='judge once more what survived')
     run.add_argument('--tests', type=int, default=12, help='tests that judge a fault, at most')
@@ -41,7 +43,8 @@ def arguments() -> argparse.Namespace:
 def wanted(asked: argparse.Namespace) -> list[Mutant]:
     """Return the faults that are asked for."""
     found = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
-             and fnmatch.fnmatch(mutant.critical, asked.kind) and (mutant.critical or not asked.critical)]
+             and fnmatch.fnmatch(mutant.critical, asked.kind) and (mutant.critical or not asked.critical)
+             and (not asked.key or mutant.key in asked.key)]
     random.Random(1).shuffle(found)
     return found[:asked.sample]
 

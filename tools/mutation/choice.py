@@ -14,9 +14,12 @@ _OF_TABLES = (
     ('manila_lite/policies/', ('manila_lite.tests.contract.test_policy_record', 'manila_lite.tests.contract.test_policies',
                                'manila_lite.tests.functional.test_roles')),
     ('manila_lite/api/contract/', ('manila_lite.tests.contract.test_record', 'manila_lite.tests.contract.test_contract',
-                                   'manila_lite.tests.contract.test_versions')),
+                                   'manila_lite.tests.contract.test_versions', 'manila_lite.tests.contract.test_openapi')),
     ('manila_lite/states.py', ('manila_lite.tests.unit.test_states', 'manila_lite.tests.contract.test_states')),
 )
+
+#: Words of the names of all tests.
+_EVERYWHERE = {'manila', 'lite', 'test', 'functional', 'unit', 'gabbit', 'request', 'a', 'i'}
 
 #: By the kind of what is critical: names of tests that are about it.
 _WHO_LOOKS = {'ownership': ('isolation', 'borders'), 'fencing': ('test_lease_rows', 'test_lost_claims', '_rows.', 'claims'),
@@ -29,15 +32,18 @@ def judges(mutant: Mutant, reach: Reach, most: int, seconds: float) -> list[str]
     Tests are told apart by what else of the function they reach: a dropped refusal is noticed by those that were refused, which
     are few. One of each kind judges, the rarest first, then a second of each.
     """
-    names = f'{pathlib.Path(mutant.path).stem} {mutant.definition}'.lower()
-    words = {word.rstrip('s') for word in re.findall(r'[a-z]+', names)}
+    in_table = reach.is_in_table(mutant.path, mutant.line)
+    # All tests that use a table reach all its rows: what the row says tells which of them are about it.
+    words = _words(f'{pathlib.Path(mutant.path).stem} {mutant.definition} {mutant.text if in_table else ""}')
 
     def far(test: str) -> tuple[bool, float]:
-        near = len(words & {word.rstrip('s') for word in re.findall(r'[a-z]+', test.lower())})
-        return test not in reach.seconds, reach.price(test) - 0.3 * near
+        near = len(words & _words(test))
+        return test not in reach.seconds, reach.price(test) - (3.0 if in_table else 0.3) * near
     chosen = [module for start, modules in _OF_TABLES if mutant.path.startswith(start) for module in modules]
     spent, known = 0.0, set()
     tests = reach.tests(mutant.path, range(mutant.first, mutant.last + 1), mutant.definition)
+    if in_table and not tests:      # a file of tables only
+        tests = {test for test in reach.seconds if len(words & _words(test)) > 1}
     tests = {test for test in tests if reach.price(test) <= seconds / 4} or tests
     kinds = collections.defaultdict(list)
     for test in sorted(tests):
@@ -51,3 +57,7 @@ def judges(mutant: Mutant, reach: Reach, most: int, seconds: float) -> list[str]
             spent += reach.price(test) + (0.5 if group(test) not in known else 0.0)
             known.add(group(test))
     return chosen
+
+
+def _words(names: str) -> set[str]:
+    return {word.rstrip('s') for word in re.findall(r'[a-z]+', names.lower())} - _EVERYWHERE

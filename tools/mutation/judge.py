@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 
 from mutation import choice
 from mutation.mutants import Mutant
@@ -45,44 +46,46 @@ class Court:
             shutil.copytree(compiled, folder / compiled.relative_to(root))
         subprocess.run([python, '-m', 'compileall', '-q', 'manila_lite'], cwd=folder, check=True)
 
-    def judge(self, mutant: Mutant, most: int, seconds: float) -> Verdict:
-        """Return what tests say of the fault: ``most`` of them, about ``seconds`` of work."""
+    def judge(self, mutant: Mutant, most: int, seconds: float, by: Sequence[str] = ()) -> Verdict:
+        """Return what tests say of the fault: ``most`` of them, about ``seconds`` of work, or these classes and modules."""
         code = mutant.code(self._root)
         if code is None:
             return Verdict(NOTHING, '')
-        tests = [test for test in choice.judges(mutant, self._reach, most, seconds) if self._sound.get(test, True)]
+        chosen = by or choice.judges(mutant, self._reach, most, seconds)
+        tests = [test for test in chosen if self._sound.get(test, True)]
         if not tests:
             return Verdict(UNREACHED, '')
         file = self._tree / mutant.path
         before, times = file.read_text(), file.stat()
         file.write_text(code)
         try:
-            failed = self._run(tests, seconds * 4 + 60)
+            failed = self._run(tests, seconds * 4 + 60, whole=bool(by))
         finally:
             file.write_text(before)
             # What was compiled is of this time.
             os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
         if failed == '':
             return Verdict(SURVIVED, str(len(tests)))
-        return self._confirmed(mutant, tests, failed, most, seconds)
+        return self._confirmed(mutant, tests, failed, most, seconds, by)
 
-    def _confirmed(self, mutant: Mutant, tests: list[str], failed: str, most: int, seconds: float) -> Verdict:
+    def _confirmed(self, mutant: Mutant, tests: list[str], failed: str, most: int, seconds: float,
+                   by: Sequence[str]) -> Verdict:
         """A test that fails without the fault too has noticed nothing: it is out, and the others judge."""
         judging = next((test for test in tests if failed == test or failed.startswith(f'{test}.')
                         or group(failed) == group(test)), None)
         if judging is not None and judging not in self._sound:
-            self._sound[judging] = self._run([judging], seconds * 4 + 60) == ''
+            self._sound[judging] = self._run([judging], seconds * 4 + 60, whole=bool(by)) == ''
             if not self._sound[judging]:
-                return self.judge(mutant, most, seconds)
+                return self.judge(mutant, most, seconds, by)
         return Verdict(SLOW if failed == SLOW else KILLED, failed)
 
-    def _run(self, tests: list[str], limit: float) -> str:
-        """Return the name of the first test that failed, or '' if all passed."""
+    def _run(self, tests: list[str], limit: float, *, whole: bool) -> str:
+        """Return the name of the first test that failed, or '' if all passed; ``whole``: they are classes and modules."""
         with tempfile.NamedTemporaryFile('w', suffix='.ids') as ids, tempfile.NamedTemporaryFile('r') as said:
             ids.write('\n'.join(self._wanted(tests)))
             ids.flush()
-            modules = self._modules(tests)
-            status = self._ask({'words': ['-f', '--load-list', ids.name, *modules], 'said': said.name, 'limit': limit})
+            what = tests if whole else ['--load-list', ids.name, *self._modules(tests)]
+            status = self._ask({'words': ['-f', *what], 'said': said.name, 'limit': limit})
             if status == 'slow':
                 return SLOW
             return '' if status == '0' else _first_failure(said.read())

@@ -14,6 +14,8 @@ from mutation import operators, targets
 
 #: Where a fault is in no code that runs, or the same code comes of it.
 _ANNOTATIONS = {'tfpdef', 'annassign'}
+#: That nobody changes an object, or imports what is in no __all__, is promised to readers. mypy sees whether that is kept.
+_FROZEN = 'frozen='
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,10 +62,12 @@ def of(root: pathlib.Path, path: pathlib.Path) -> Iterator[Mutant]:
     for kind, operator in operators.all_of_them().items():
         places = [(node, place) for node in nodes for place in operator.mutation_positions(node)]
         for occurrence, (node, (start, end)) in enumerate(places):
-            if _is_annotation(node):
+            definition, line = _definition(node), lines[start[0] - 1]
+            if _is_annotation(node) or definition == '__all__' or _FROZEN in (
+                    line[start[1]:][:len(_FROZEN)], line[:start[1]][-len(_FROZEN):]):
                 continue
-            definition, text = _definition(node), lines[start[0] - 1].strip()
-            what = f'{name} {definition} {kind} {text} {start[1] - lines[start[0] - 1].index(text)}'
+            text = line.strip()
+            what = f'{name} {definition} {kind} {text} {start[1] - line.index(text)}'
             seen[what] += 1
             key = hashlib.sha256(f'{what} {seen[what]}'.encode()).hexdigest()[:10]
             yield Mutant(key, name, kind, occurrence, start[0], *_statement(node, start[0], end[0]), definition, text,

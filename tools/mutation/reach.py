@@ -17,10 +17,12 @@ from mutation import targets
 
 #: Tests that judge: no crash matrix, no other machines, nothing that is about the tools, no quickstart (minutes each).
 JUDGES = (r'^manila_lite\.tests\.(unit|functional\.test_(?!quickstart)|security'
-          r'|contract\.test_(policies|policy_record|versions|states|record|contract))')
+          r'|contract\.test_(policies|policy_record|versions|states|record|contract|openapi))')
 
-#: As in .stestr.conf: tests of a class, and requests of a gabbi file, stay together.
-_GABBI = re.compile(r'(.*\.test_gabbits\.[a-z][^_]*)_.*\.test_request$')
+#: Requests of a gabbi file stay together, as tests of a class do. Of files whose names begin alike the longest name counts.
+_GABBIS = pathlib.Path(__file__).resolve().parents[2] / 'manila_lite/tests/functional/gabbits'
+_GABBI = re.compile('(.*\\.test_gabbits\\.(?:{}))_.*\\.test_request$'.format('|'.join(
+    sorted((file.stem.replace('-', '_') for file in _GABBIS.glob('*.yaml')), key=len, reverse=True))))
 
 
 def group(test: str) -> str:
@@ -134,6 +136,11 @@ class Reach:
         of_file = {place: tests for place, tests in self._places.items() if place.startswith(f'{path} ')}
         users = {test for place, tests in of_file.items() if name and name in place for test in tests}
         return users or {test for tests in of_file.values() for test in tests}
+
+    def is_in_table(self, path: str, line: int) -> bool:
+        """Say whether the line is in no function, and so runs when the module is loaded."""
+        known = self._lines.get(path) or self._lines.setdefault(path, by_line(self._root / path, self._root))
+        return known.get(line, '').startswith(f'{path}  ')
 
     def price(self, test: str) -> float:
         """Return the seconds of the test, or of all requests of its gabbi file; a guess for a whole class."""

@@ -20,7 +20,7 @@ def run(root: pathlib.Path, store: pathlib.Path, wanted: list[Mutant], asked: ar
         return 2
     known = results.Results()
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    todo = [mutant for mutant in wanted if _to_judge(known, mutant, again=asked.again)]
+    todo = [mutant for mutant in wanted if asked.key or _to_judge(known, mutant, again=asked.again)]
     for mutant in todo:
         waiting.put(mutant)
     print(f'{len(todo)} of {len(wanted)} faults to judge', flush=True)
@@ -49,7 +49,7 @@ def _work(root: pathlib.Path, tree: pathlib.Path, reach: Reach, waiting: 'queue.
         except queue.Empty:
             return
         began = time.monotonic()
-        verdict = court.judge(mutant, asked.tests, asked.seconds)
+        verdict = court.judge(mutant, asked.tests, asked.seconds, asked.by or ())
         known.add(mutant.key, verdict)
         print(f'{waiting.qsize():6} {mutant.key} {verdict.outcome:9} {time.monotonic() - began:5.1f} s'
               f' {mutant.path}:{mutant.line} {mutant.kind} {mutant.critical}: {mutant.text[:70]} [{verdict.by[:80]}]',
