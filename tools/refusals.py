@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Say which guards of manila_lite/actions/ refuse in no test: tools/refusals.py [--count] [--words] [DIRECTORY]
+"""Say which guards of manila_lite/actions/ refuse in no test: tools/refusals.py [--words] [DIRECTORY]
 
 A guard is an error that is raised, or a call that does nothing but refuse. DIRECTORY has the notes of tests that ran with
 MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py); without it, .stestr/refusals is looked at, where tools/test
-leaves them. --words names, too, the guards that no test knows by status and words. --count only says how many were not reached.
-Exit code 1 if one was not.
+leaves them. --words names, too, the guards that no test knows by status and words. Exit code 1 if a guard refused in none.
 """
 
 import argparse
@@ -185,7 +184,6 @@ def sort(found: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], li
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--count', action='store_true')
     parser.add_argument('--words', action='store_true')
     parser.add_argument('folder', nargs='?', type=pathlib.Path, default=ROOT / '.stestr' / 'refusals', metavar='DIRECTORY')
     asked = parser.parse_args()
@@ -193,15 +191,13 @@ def main() -> int:
         parser.error(f'{asked.folder} is no directory; run tools/test, or see above')
     everything = list(guards())
     silent, dumb, wrong = sort(everything, notes(asked.folder))
-    if not asked.count:
-        for guard in silent:
-            print(f'{guard} - no test')
-        for guard in wrong:
-            print(f'{guard} - reached, so take it out of EXPLAINED')
-        for guard in dumb if asked.words else ():
-            print(f'{guard} - no test names status and words')
-    if silent or not asked.count:
-        print(f'{len(silent)} of {len(everything)} guards of actions/ have no refusal in a test; tools/refusals.py names them')
+    for guard in silent:
+        print(f'{guard} - no test')
+    for guard in wrong:
+        print(f'{guard} - reached, so take it out of EXPLAINED')
+    for guard in dumb if asked.words else ():
+        print(f'{guard} - no test names status and words')
+    print(f'{len(silent)} of {len(everything)} guards of actions/ have no refusal in a test')
     return 1 if silent else 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Count the tests of one or more runs: tools/tally.py [--again | [--strict] [--first-try]] RUN...
+"""Count the tests of one or more runs: tools/tally.py [--again | [--strict] [--first-try] [--failed WHAT]] RUN...
 
 A RUN is ``NAME:STATUS:FILE[:STATUS:FILE]``: what it is called ('' for the plain one), the test runner's exit code, and its
 results as subunit; then those of a second try of what had failed. Says why tests were skipped and why they failed, names
@@ -9,6 +9,7 @@ what failed and on what, and what failed at the first try only, then ends with o
 With ``--again`` it prints regular expressions of the tests that are worth a second try, if they are few.
 With ``--strict`` a test that was skipped has failed, unless the reason is in the table ``PERMITTED``.
 With ``--first-try`` a test that failed at the first try has failed, whatever the second was.
+With ``--failed WHAT`` so has what is no test.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import itertools
 import pathlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 import subunit
@@ -198,6 +199,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument('--again', action='store_true')
     parser.add_argument('--strict', action='store_true')
     parser.add_argument('--first-try', action='store_true')
+    parser.add_argument('--failed', action='append', default=[], metavar='WHAT')
     parser.add_argument('runs', nargs='*', metavar='RUN')
     return parser.parse_args()
 
@@ -210,12 +212,12 @@ def main() -> int:
         return 0
     if asked.strict:
         runs = [run.strictly() for run in runs]
-    return tell([run.at_first() for run in runs] if asked.first_try else runs)
+    return tell([run.at_first() for run in runs] if asked.first_try else runs, asked.failed)
 
 
-def tell(runs: list[Run]) -> int:
-    """Say what became of the runs; return the exit code."""
-    failed = [name for run in runs for name in run.failed] or ([] if runs else ['no run'])
+def tell(runs: list[Run], others: Sequence[str] = ()) -> int:
+    """Say what became of the runs, and which others have failed; return the exit code."""
+    failed = [*others, *(name for run in runs for name in run.failed)] or ([] if runs else ['no run'])
     skips = sum((run.skips for run in runs), collections.Counter())
     for why, count in sorted(skips.items()):
         print(f'skipped {count}: {why}')

@@ -44,8 +44,7 @@ class RefusalsTest(testtools.TestCase):
                     for line in path.read_text().splitlines())
         named = [line for line in lines if ': raise ' in line]
         self.assertTrue(count - explained <= len(named) <= count, (count, len(named)))
-        self.assertRegex(lines[-1],
-                         '^[0-9]+ of [0-9]+ guards of actions/ have no refusal in a test; tools/refusals.py names them')
+        self.assertRegex(lines[-1], '^[0-9]+ of [0-9]+ guards of actions/ have no refusal in a test$')
 
     def test_what_a_test_reached_is_not_named_and_counts_no_more(self):
         _, before = self.told()
@@ -72,10 +71,6 @@ class RefusalsTest(testtools.TestCase):
     def test_what_is_explained_is_not_reached(self):
         place = self.note("raise errors.WrongState(f'Share {ident} was restored.')", 'shares.py')
         self.assertIn('take it out of EXPLAINED', next(line for line in self.told()[1] if line.startswith(place)))
-
-    def test_the_count_alone(self):
-        code, lines = self.told('--count')
-        self.assertEqual((1, 1), (code, len(lines)))
 
 
 class NotesTest(testtools.TestCase):

@@ -68,6 +68,11 @@ class TallyTest(testtools.TestCase):
         self.assertEqual((1, ['FAILED the run itself: 1 tests, runner exit code 3', '1 passed, 1 failed, 0 skipped']),
                          self.tally(f':3:{good}'))
 
+    def test_what_is_no_test_can_have_failed_too(self):
+        good = self.stream(a=('addSuccess', ''))
+        self.assertEqual((1, ['FAILED the guards', '1 passed, 1 failed, 0 skipped']), self.tally('--failed', 'the guards',
+                                                                                               f':0:{good}'))
+
     def test_a_server_that_is_not_installed_is_a_skip(self):
         good = self.stream(a=('addSuccess', ''))
         self.assertEqual((0, ['skipped 1: the tests [mariadb]: a server is not installed', '1 passed, 0 failed, 1 skipped']),
