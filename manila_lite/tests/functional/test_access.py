@@ -330,6 +330,9 @@ class Access(base.ServiceTest):
             self.assertEqual(404, self.user.call('GET', f'{path}/{hidden[0]["id"]}{tail}')[0])
         self.assertEqual(404, self.user.call('PUT', f'{path}/{hidden[0]["id"]}/metadata', {'metadata': {'a': 'b'}})[0])
         self.assertEqual(200, self.admin.call('GET', f'{path}/{hidden[0]["id"]}')[0])
+        where = f'{path}/{hidden[0]["id"]}/metadata'
+        self.assertEqual('b', self.admin.ok('PUT', where, {'metadata': {'a': 'b'}})['metadata']['a'])
+        self.assertEqual('b', self.admin.ok('GET', where)['metadata']['a'])
 
     def test_an_error_that_is_not_final_is_no_reason_to_lose_rules(self):
         rule = self.allow('10.0.0.1')['id']

@@ -56,6 +56,18 @@ class Snapshots(BordersTest):
         self.assertEqual(202, caller.action(share['id'], 'revert', {'snapshot_id': latest['id']})[0])
         caller.wait(f'/shares/{share["id"]}', 'share', 'available')
 
+    def test_a_share_goes_back_to_the_size_that_it_had_also_at_its_backend(self):
+        caller, store = self.caller('back'), self.service.managers['alpha'].driver.store
+        share = caller.share()
+        [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        latest = self.snapshot(caller, share)
+        sizes = []
+        for action, body in (('extend', {'new_size': 3}), ('revert', {'snapshot_id': latest['id']})):
+            self.assertEqual(202, caller.action(share['id'], action, body)[0])
+            shown = caller.wait(f'/shares/{share["id"]}', 'share', 'available')
+            sizes.append((shown['size'], store.share(instance['id']).size))
+        self.assertEqual([(3, 3), (1, 1)], sizes)
+
 
 class Transfers(BordersTest):
     """Nobody looks for transfers whose time is over: an hour is longer than any test."""

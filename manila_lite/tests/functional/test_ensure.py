@@ -9,7 +9,7 @@ import threading
 from oslo_utils import timeutils
 
 from manila_lite.db import messages, models
-from manila_lite.manager import ensure
+from manila_lite.manager import ensure, startup
 from manila_lite.tests.functional import base, manage
 from manila_lite.tests.services import hearing
 
@@ -384,6 +384,30 @@ class Interrupted(EnsureTest):
         self.driver.lose_exports()
         base.eventually(lambda: self.driver.store.share(self.instance(ident)).exported, 'nobody looks')
         self.assertEqual(['available'], self.statuses([ident]))
+
+    def runs_by_the_clock(self):
+        table = models.operations
+        with self.service.services.db.reader() as conn:
+            return [row.id for row in conn.execute(table.select().where(table.c.kind == 'service.ensure'))
+                    if row.data['why'] == ensure.INTERVAL]
+
+    def test_never_by_itself_where_no_interval_is_wanted(self):
+        self.patch(startup, '_WATCH', 0.05)
+        self.restart()
+        self.idle()
+        asked, looks = self.driver.fingerprint, []
+        self.patch(self.driver, 'fingerprint', lambda: looks.append(1) or asked())
+        before = self.runs_by_the_clock()
+        base.eventually(lambda: len(looks) > 5, 'nobody looks whether the configuration changed')
+        self.assertEqual(before, self.runs_by_the_clock())
+
+    def test_what_fails_at_a_start_is_tried_again_until_it_works(self):
+        [ident] = self.shares(1)
+        self.service.stop()
+        self.driver.lose_exports()
+        self.driver.knobs.turn('ensure_shares:fail_final@times=4')     # more often than one run asks
+        self.service.start()
+        base.eventually(lambda: self.driver.store.share(self.instance(ident)).exported, 'nobody looks again', 60)
 
 
 class Watched(EnsureTest):

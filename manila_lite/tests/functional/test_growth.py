@@ -7,7 +7,7 @@ import dataclasses
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db import models, services, types
+from manila_lite.db import models, services, shares, types
 from manila_lite.db import operations as rows
 from manila_lite.operations.executor import Executor
 from manila_lite.scheduler import service as scheduling
@@ -122,3 +122,12 @@ class Growth(base.ServiceTest):
         self.assertEqual((rows.FAILED, 'scheduler', 0), (self.row().state, self.row().topic, self.claimed()))
         share = self.admin.ok('GET', f'/shares/{self.share}')['share']
         self.assertEqual(('available', OLD), (share['status'], share['size']))
+
+    def test_what_finds_no_room_is_as_before(self):
+        with self.db.writer() as conn:
+            conn.execute(models.pools.update().values(total_gb=OLD, free_gb=OLD))
+        self.run_once()
+        self.assertEqual((rows.FAILED, 'scheduler', 0), (self.row().state, self.row().topic, self.claimed()))
+        with self.db.reader() as conn:
+            share = shares.get(conn, self.service.context(), self.share)
+        self.assertEqual(('available', OLD, None), (share.status, share.size, share.target_size))

@@ -2,6 +2,7 @@
 """The lease of a backend, as rows and as the right to work; with processes: test_processes_takeover."""
 
 import datetime
+import threading
 
 import testtools
 from oslo_utils import fixture as clock
@@ -12,6 +13,18 @@ from manila_lite.manager.tenure import Tenure
 from manila_lite.tests import fixtures
 
 HOST, BINARY = 'test@alpha', 'manila-share'
+
+
+class Seen(threading.Condition):
+    """It can be seen that somebody waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = threading.Event()
+
+    def wait(self, timeout=None):
+        self.waits.set()    # whoever wants to notify comes only after this, since we still have the lock
+        return super().wait(timeout)
 
 
 class LeaseTestCase(testtools.TestCase):
@@ -91,6 +104,19 @@ class Tenures(LeaseTestCase):
         self.assertTrue(tenure.elsewhere())
         tenure.finish()
         self.assertIsNone(tenure.wait())
+
+    def test_who_waits_for_it_waits_no_more_when_it_is_finished(self):
+        self.do(leases.take, 'elsewhere/w/1/1', 60)
+        tenure = self.tenure()
+        tenure._changed = seen = Seen()
+        tenure.start()
+        answers = []
+        waits = threading.Thread(target=lambda: answers.append(tenure.wait()), daemon=True)
+        waits.start()
+        self.assertTrue(seen.waits.wait(60))
+        tenure.finish()
+        waits.join(30)
+        self.assertEqual([None], answers)
 
     def test_finished_it_is_kept_and_stopped_it_is_free(self):
         tenure = self.tenure()

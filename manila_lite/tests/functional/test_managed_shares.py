@@ -2,12 +2,13 @@
 """Shares and snapshots that a backend has already are taken over, and let go of again."""
 
 import dataclasses
+import datetime
 import logging
 
 import fixtures as plain_fixtures
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
-from manila_lite.db import share_servers
+from manila_lite.db import models, share_servers
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord
 from manila_lite.tests.functional import base, served, test_share_replicas
 from manila_lite.tests.services import hearing
@@ -282,6 +283,13 @@ class ManagedShares(Managing, base.ServiceTest):
         self.gone(share['id'])
         self.managed(export_path='10.0.0.1:/shares/much_better')
 
+    def test_its_mount_point_name_begins_with_its_project_where_the_type_has_no_prefix(self):
+        self.there()
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'of projects', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'mount_point_name_support': '<is> True'}}})
+        share = self.managed(mount_point_name='mine', share_type='of projects')
+        self.assertIn(f'10.0.0.1:/shares/{share["project_id"]}_mine', self.exports(share['id']))
+
     def test_snapshots_that_are_not_there_or_of_another_share(self):
         self.there()
         share = self.managed()
@@ -350,6 +358,17 @@ class ManagedServedShares(Managing, served.ServedTest):
         self.assertEqual((self.server.id, self.network_id), (back['share_server_id'], back['share_network_id']))
         self.assertEqual(self.server.id, self.record(back).server)
         self.assertEqual([path], self.exports(back['id'])[:1])
+
+    def test_its_server_counts_as_used_until_it_is_let_go_of(self):
+        self.fault('unmanage_share:hang')
+        self.unmanage(self.mine['id'])
+        yesterday, table = timeutils.utcnow() - datetime.timedelta(days=1), models.share_servers
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.update().where(table.c.id == self.server.id).values(updated_at=yesterday))
+        self.service.knob('alpha', '')
+        self.gone(self.mine['id'])
+        with self.service.services.db.reader() as conn:
+            self.assertGreater(share_servers.get(conn, self.server.id).updated_at, yesterday)
 
 
 class ManagedSnapshots(test_share_replicas.Replicating):

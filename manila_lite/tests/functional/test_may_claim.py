@@ -5,6 +5,7 @@ import threading
 
 from oslo_utils import uuidutils
 
+from manila_lite import errors
 from manila_lite.db import operations as rows
 from manila_lite.operations.begin import begin
 from manila_lite.operations.plans import FAST, WORK, Plan, Step
@@ -22,6 +23,7 @@ class MayClaim(base.ServiceTest):
         super().setUp()
         self.go_on = threading.Event()
         self.began = []
+        self.pauses = []        # after which it is tried again
         conf = self.service.services.conf
         for name, value in (('poll_interval', 3600), ('workers', 1), ('fast_workers', 1)):
             conf.set_override(name, value, 'operations')
@@ -33,6 +35,8 @@ class MayClaim(base.ServiceTest):
 
     def work(self, work):
         self.began.append(work.op.id)
+        if self.pauses:
+            raise errors.Again(self.pauses.pop())
         self.go_on.wait(60)
 
     def begin(self, lane=WORK):
@@ -107,3 +111,9 @@ class MayClaim(base.ServiceTest):
         self.begin(FAST)
         self.runner.wake(['new', WORK])
         self.until(lambda: len(self.began) == 2, 'all lanes were looked at')
+
+    def test_what_is_to_be_tried_again_is_due_when_it_says(self):
+        self.pauses += [0.3, 0.2]
+        ident = self.begin()
+        self.runner.start()
+        self.until(lambda: self.began == [ident] * 3, 'it was tried again, long before the next look')

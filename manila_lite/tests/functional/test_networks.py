@@ -216,6 +216,16 @@ class InUse(NetworkTest):
         status, document, _ = self.admin.call('DELETE', path)
         self.assertEqual((409, 'subnet_in_use'), (status, document['conflictingRequest']['reason']))
 
+    def test_a_subnet_without_servers_goes_while_shares_are_on_a_server_in_another(self):
+        mapped = models.share_server_share_network_subnet_mappings
+        with self.db.writer() as conn:
+            [(network, _, free, _, server)] = networks.make(conn, 1)
+            conn.execute(mapped.delete().where(mapped.c.share_network_subnet_id == free))
+        self.instance(network, server)
+        path = f'/share-networks/{network}/subnets/{free}'
+        self.admin.ok('DELETE', path)
+        self.assertEqual(404, self.admin.call('GET', path)[0])
+
     def test_what_all_servers_can_do(self):
         """The network can what every one of its servers can."""
         with self.db.writer() as conn:

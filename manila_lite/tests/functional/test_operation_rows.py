@@ -193,15 +193,16 @@ class Ends(RowsTest):
         self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, wanted=2))
 
     def test_what_failed_is_opened_again(self):
-        failed = self.add('one', state=rows.FAILED, step=4, undoing=True, attempts=9, error='why')
+        failed = self.add('one', state=rows.FAILED, step=4, undoing=True, attempts=9, error='why',
+                          finished_at=timeutils.utcnow() - MINUTE)
         others = [self.add(state, state=state) for state in (rows.OPEN, rows.DONE, rows.PARKED)]
         self.add('unnamed', state=rows.FAILED)
         for ident in others:
             self.assertEqual((set(), False), self.table.told_by(rows.reopen, ident, 2, 'key'))
         self.assertEqual(({'one'}, True), self.table.told_by(rows.reopen, failed, 2, 'key'))
         row = self.row('one')
-        self.assertEqual((rows.OPEN, 2, 'key', False, 0, None),
-                         (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error))
+        self.assertEqual((rows.OPEN, 2, 'key', False, 0, None, None),
+                         (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error, row.finished_at))
 
     def test_what_was_set_aside_has_failed(self):
         parked = self.add('one', state=rows.PARKED)

@@ -229,6 +229,15 @@ class Turns(Projects):
             self.assertEqual((1, 0), self._places(seen), seen)
             seen.clear()
 
+    def test_what_may_be_had_is_changed_or_counted_by_one_at_a_time(self):
+        for method, path, body in (
+                ('PUT', f'/quota-sets/{self.project}', {'quota_set': {'shares': 7}}),
+                ('POST', '/security-services', {'security_service': {'type': 'ldap', 'name': 'x'}})):
+            turn = self.table.row('mine').turn
+            base.Api(self.service.app, 'u', self.project).ok(method, path, body)
+            self.assertGreater(self.table.row('mine').turn, turn)
+            self.assertEqual(5, self.table.row('other').turn)
+
     @staticmethod
     def _places(seen):
         """Return how many statements change the row, and the place of the first of them."""

@@ -150,6 +150,7 @@ class Migration(base.ServiceTest):
         self.assertEqual([('migrate.start', 'api.test'), ('migrate.end', 'share.test@beta'),
                           ('migration_complete.start', 'api.test'), ('migration_complete.end', 'share.test@beta')],
                          self.told(heard, server, until='share_server.migration_complete.end'))
+        self.assertEqual([1, 1, 2, 2], [event['payload']['phase'] for event in heard.of(share_server_id=server['id'])])
         last = heard.wait('share_server.migration_complete.end')['payload']
         self.assertEqual((target, 'test@alpha', 'test@beta', self.network, 2, 2, 1), tuple(last[name] for name in (
             'destination_share_server_id', 'from', 'to', 'new_share_network_id', 'phase', 'shares', 'snapshots')))
@@ -317,6 +318,61 @@ class Migration(base.ServiceTest):
             **_WANTED, 'nondisruptive': True, 'host': 'test@beta', 'new_share_network_id': network})
         self.assertEqual((200, False), (status, told['compatible']))
         self.at_rest()
+
+    def test_what_the_backend_is_told_of_a_target_that_is_not_there_yet(self):
+        server, [share] = self.make_shares(1)
+        driver, network = self.service.managers['beta'].driver, self.make_network('other')
+        asked, told = driver.share_server_migration_check_compatibility, []
+        self.patch(driver, 'share_server_migration_check_compatibility',
+                   lambda migration: told.append(migration) or asked(migration))
+        status, answer = self.act(server, 'migration_check', {**_WANTED, 'host': 'test@beta', 'new_share_network_id': network})
+        self.assertEqual((200, True), (status, answer['compatible']))
+        [migration] = told
+        self.assertEqual((server['id'], 'test@alpha', 'pool1', [self.instance(share)], False), (
+            migration.source.id, migration.source_host, migration.pool, [one.id for one in migration.shares],
+            migration.keeps_addresses))
+        self.assertEqual((network, share['project_id'], [('other', ())]), (
+            migration.target.share_network_id, migration.target.project_id,
+            [(place.neutron_subnet_id, place.allocations) for place in migration.target.networks]))
+
+    def shows(self, server):
+        """Return what an administrator sees of the server."""
+        found = self.admin.ok('GET', f'/share-servers/{server}')['share_server']
+        return found['status'], found['task_state'], found['is_auto_deletable']
+
+    def reaches_its_target(self, server):
+        """The server is copied. Return the id of the target."""
+        self.assertEqual(202, self.start(server)[0])
+        self.task_is(server, 'migration_driver_phase1_done')
+        return self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
+
+    def test_what_both_servers_show(self):
+        server, [share] = self.make_shares(1)
+        target = self.reaches_its_target(server)
+        self.assertEqual(('server_migrating_to', None, False), self.shows(target))
+        self.assertEqual(('server_migrating', 'migration_driver_phase1_done', True), self.shows(server['id']))
+        self.service.knob('beta', 'share_server_migration_complete:fail_final')
+        self.act(server, 'migration_complete')
+        self.task_is(server, 'migration_error')
+        self.assertEqual([('error', 'migration_error', False), ('error', 'migration_error', True)],
+                         [self.shows(target), self.shows(server['id'])])
+        self.service.knob('beta', '')
+        self.service.knob('alpha', 'teardown_server:hang')
+        self.act(server, 'migration_complete')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.assertEqual([('active', 'migration_success', True), ('deleting', 'migration_success', True)],
+                         [self.shows(target), self.shows(server['id'])])
+
+    def test_what_is_left_where_it_cannot_be_removed(self):
+        server, _ = self.make_shares(1)
+        target = self.reaches_its_target(server)
+        self.service.knob('beta', 'share_server_migration_cancel:fail_final')
+        self.act(server, 'migration_cancel')
+        self.task_is(server, 'migration_cancelled')
+        self.assertEqual([('error', 'migration_error', False), ('active', 'migration_cancelled', True)],
+                         [self.shows(target), self.shows(server['id'])])
+        told = [row['user_message'] for row in self.admin.ok('GET', f'/messages?resource_id={server["id"]}')['messages']]
+        self.assertIn('delete the target of the migration', ' '.join(told))
 
     def test_what_cannot_move_is_refused(self):
         server, shares = self.make_shares(1, kind='here')

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a share holds is backed up, and comes back: to the share, or to another."""
 
+import sqlalchemy as sa
 from manilaclient.common.constants import BACKUP_SORT_KEY_VALUES
 
 from manila_lite.api import versions
+from manila_lite.db import models
 from manila_lite.operations import doctor
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import hearing
@@ -326,6 +328,28 @@ class Failures(BackingUp):
         self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
         self.backup_is_now(backup, 'gone')
 
+    def test_a_deletion_waits_for_the_one_that_a_reset_ended(self):
+        """The backend is still at that one, and is not asked for another of the same backup beside it."""
+        share = self.admin.share()
+        backup, other = (self.back_up(self.is_now(share, 'available')) for _ in range(2))
+        store, go_on = self.driver(share)[0].store, self.hang(share, 'delete_backup:hang')
+        self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
+        base.eventually(lambda: any(backup['id'] in ids for _, ids in store.calls('delete_backup')), 'the backend is not asked')
+        self.act(backup, 'reset_status', {'status': 'error'})
+        for one in (backup, other):     # which is the order in which they are taken
+            self.admin.ok('DELETE', f'/share-backups/{one["id"]}')
+        base.eventually(lambda: self.worker_of(other), 'nobody works on the other')
+        self.assertIsNone(self.worker_of(backup))
+        go_on()
+        for one in (backup, other):
+            self.backup_is_now(one, 'gone')
+
+    def worker_of(self, backup):
+        """Return who has claimed the open deletion of the backup, or None."""
+        with self.service.services.db.reader() as conn:
+            return conn.execute(sa.select(models.operations.c.owner).where(
+                models.operations.c.resource_id == backup['id'], models.operations.c.state == 'open')).scalar_one()
+
     def test_resets_end_what_is_under_way(self):
         share = self.admin.share()
         go_on = self.hang(share, 'create_backup_continue:hang')
@@ -343,6 +367,23 @@ class Failures(BackingUp):
         go_on()
         self.back_up(share)
         self.is_now(share, 'available')
+
+    def test_work_does_not_go_on_with_what_is_in_another_status(self):
+        share = self.admin.share()
+        driver, instance = self.driver(share)
+        go_on = self.hang(share, 'create_backup:hang')
+        backup = self.back_up(share, wait=None)
+        base.eventually(lambda: ('create_backup', instance) in driver.store.calls(), 'the backend is not asked')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_backups.update().where(models.share_backups.c.id == backup['id']).values(status='error'))
+        go_on()
+        path = f'/operations?resource_id={backup["id"]}&all_tenants=1'
+        base.eventually(lambda: self.admin.ok('GET', path)['operations'][0]['state'] != 'open', 'the work does not end')
+        [work] = self.admin.ok('GET', path)['operations']
+        self.assertEqual(('failed', f'The work on backup {backup["id"]} was stopped: its status is error.'),
+                         (work['state'], work['error']))
+        self.assertIsNone(driver.store.backups.get(backup['id']))
+        self.assertEqual('error', self.admin.ok('GET', f'/share-backups/{backup["id"]}')['share_backup']['status'])
 
     def test_the_doctor_knows_what_is_at_work(self):
         share = self.admin.share()

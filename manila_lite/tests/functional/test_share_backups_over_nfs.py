@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares that are mounted to be backed up: who is let in for that, and who no more."""
 
+import dataclasses
+import math
 import os
 import signal
 
@@ -12,24 +14,35 @@ from manila_lite.tests import process
 from manila_lite.tests.functional.test_share_backups import BackingUp
 
 
-class OverNfs(BackingUp):
+class LetIn(BackingUp):
+    """Short ways to see whom a backend lets in."""
+
+    def in_force(self, share):
+        driver, ident = self.driver(share)
+        return sorted((to, level) for _, to, level in driver.store.share(ident).rules.values())
+
+    def until(self, share, rules):
+        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are', 60)
+
+    def is_told(self, share):
+        process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '', 60)
+
+    def open_syncs(self, share):
+        with self.service.services.db.reader() as conn:
+            return operations.is_open(conn, f'access:{share["id"]}')
+
+
+class OverNfs(LetIn):
     """A backend whose shares are mounted to be backed up; those of the dummy cannot be. In a twin of this machine they can:
     see ``linux/test_kernel_backups.py``.
     """
 
     BACKENDS = {'alpha': 'backup_over_nfs = true\nbackup_client_ip = 192.0.2.33\n'}
 
-    def in_force(self, share):
-        driver, ident = self.driver(share)
-        return sorted((to, level) for _, to, level in driver.store.share(ident).rules.values())
-
     def rule(self, share, to, level):
         self.admin.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': to, 'access_level': level}})
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
-
-    def until(self, share, rules):
-        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are', 60)
 
     def test_it_is_let_in_meanwhile(self):
         share = self.admin.share()
@@ -67,9 +80,6 @@ class OverNfs(BackingUp):
         self.backup_is_now(backup, 'error')
         self.is_told(share)
         return backup, go_on
-
-    def is_told(self, share):
-        process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '', 60)
 
     def test_the_backend_is_told_again_that_it_is_over(self):
         share = self.admin.share()
@@ -114,15 +124,32 @@ class OverNfs(BackingUp):
         lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
         return sum(line.startswith('update_access ') and ident in line for line in lines)
 
-    def open_syncs(self, share):
-        with self.service.services.db.reader() as conn:
-            return operations.is_open(conn, f'access:{share["id"]}')
-
     def test_a_share_of_another_protocol(self):
         share = self.admin.share(share_proto='CIFS')
         backup = self.back_up(share, wait='error')
         [told] = self.admin.ok('GET', f'/messages?resource_id={backup["id"]}')['messages']
         self.assertIn('NFS shares only', told['user_message'])
+
+
+class OverNfsBefore(LetIn):
+    """A backend whose shares were mounted to be backed up, until an operator chose another way."""
+
+    BACKENDS = {'alpha': ''}
+
+    def test_a_backup_takes_along_who_is_still_let_in(self):
+        share = self.admin.share()
+        backup = self.back_up(share)
+        driver, ident = self.driver(share)
+        with self.service.services.db.writer() as conn:
+            share_backups.update(conn, backup['id'], copier='192.0.2.33')
+        self.service.managers['alpha'].shut_out_tries[share['id']] = math.inf, 0.0      # that is not what its timer does
+        with driver.store.locked():
+            driver.store.shares.put(dataclasses.replace(
+                driver.store.share(ident), rules={backup['id']: ['ip', '192.0.2.33', 'ro']}))
+        self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
+        self.backup_is_now(backup, 'gone')
+        self.is_told(share)
+        self.assertEqual([], self.in_force(share))
 
 
 class TakenOver(testtools.TestCase):

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replicas on share servers, in the share network of their share or in one of their own."""
 
+import datetime
+
+from oslo_utils import timeutils
+
+from manila_lite.db import models, serving
 from manila_lite.tests.functional.test_share_replicas import Replicating
 
 _BACKEND = ('dummy_replication_domain = far\ndriver_handles_share_servers = true\nbackend_availability_zone = zone-{}\n')
@@ -60,6 +65,20 @@ class OnServers(Replicating):
         share = self.make('served', share_network_id=network)
         replica = self.replicate(share)
         self.assertEqual(network, replica['share_network_id'])
+        self.drop(share)
+
+    def test_its_server_counts_as_used_until_it_is_gone(self):
+        share = self.make('served', share_network_id=self.make_network())
+        replica = self.replicate(share)
+        server = replica['share_server_id']
+        with self.service.services.db.writer() as conn:
+            table = models.share_servers
+            conn.execute(table.update().where(table.c.id == server).values(
+                updated_at=timeutils.utcnow() - datetime.timedelta(days=1)))
+        self.admin.ok('DELETE', self.path(replica))
+        self.admin.wait(self.path(replica), 'share_replica', 'gone')
+        with self.service.services.db.reader() as conn:
+            self.assertNotIn(server, serving.unused(conn, 'test@beta', 3600))
         self.drop(share)
 
     def test_a_server_that_cannot_be_made(self):

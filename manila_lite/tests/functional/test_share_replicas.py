@@ -57,6 +57,10 @@ class Replicating(base.ServiceTest):
         found = (caller or self.admin).ok('GET', f'/share-replicas/detail?share_id={share["id"]}', **more)['share_replicas']
         return {row['id']: row for row in found}
 
+    def read_only(self, share):
+        """Return by id which replicas clients may only read."""
+        return {ident: row['cast_rules_to_readonly'] for ident, row in self.replicas(share).items()}
+
     def active(self, share):
         """Return the active replica, once there is one and the share is available."""
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
@@ -227,6 +231,7 @@ class Promoting(Replicating):
         for other in (old, third):
             self.is_in_sync(other)
             self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(other))
+        self.assertEqual({old['id']: True, third['id']: True, replica['id']: False}, self.read_only(share))
         self.driver(replica).write(replica['id'], 'a new word')
         self.act(old, 'resync')
         base.eventually(lambda: self.holds(old, 'a new word'), 'it does not follow')
@@ -263,6 +268,7 @@ class Promoting(Replicating):
         self.act(old, 'resync')
         self.is_in_sync(old)
         self.assertEqual((True, (False, [])), (self.holds(old, 'kept'), self.rules(old)))
+        self.assertEqual({old['id']: False, replica['id']: False}, self.read_only(share))
         self.admin.ok('DELETE', f'/snapshots/{snapshot}')
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.drop(share)

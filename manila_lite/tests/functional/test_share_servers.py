@@ -4,7 +4,7 @@
 import concurrent.futures
 import types
 
-from manila_lite.db import allocations, operations, share_servers
+from manila_lite.db import allocations, models, operations, share_servers
 from manila_lite.manager import servers
 from manila_lite.tests.functional import base
 
@@ -77,6 +77,9 @@ class Servers(base.ServiceTest):
         self.assertEqual(404, self.admin.call('GET', path)[0])
         base.eventually(lambda: not self.servers(), 'a server stays')
         self.nothing_is_left_of(found)
+        table = models.share_networks
+        with self.service.services.db.reader() as conn:
+            self.assertIsNone(conn.execute(table.select().where(table.c.id == self.network.id)).first(), 'its row stays')
 
     def test_a_server_with_shares_stays(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)

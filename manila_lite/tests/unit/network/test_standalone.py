@@ -56,6 +56,13 @@ class Describe(PluginTest):
         for other in ('second', None):
             self.assertRaises(errors.Invalid, plugin.describe, 'green', 'green-v4', other)
 
+    def test_the_smallest_and_the_largest_of_everything(self):
+        for name, vlan, mtu in (('n', 1, 68), ('n' * 36, 2**24 - 1, 65535)):
+            plugin = self.plugin(f'networks: [{{id: {name}, segmentation_id: {vlan}, mtu: {mtu}, subnets: ['
+                                 f'{{id: {name}, cidr: "::/64", gateway: "::", ranges: [["::", "::"]]}}]}}]')
+            found = plugin.describe(name, name, 'p')
+            self.assertEqual(('::', vlan, mtu), (found.gateway, found.segmentation_id, found.mtu))
+
     def test_without_a_file_there_are_no_networks(self):
         self.conf.clear_override('file', 'standalone_network')
         self.assertRaises(errors.Invalid, load.make(self.conf).describe, 'blue', 'blue-v4', 'p')
@@ -125,12 +132,26 @@ class Mistakes(testscenarios.WithScenarios, PluginTest):
         ('unknown key', 'networks: [{id: n, colour: x, subnets: [{id: s, cidr: 10.0.0.0/24}]}]', ('colour',)),
         ('id too long', f'networks: [{{id: {"x" * 37}, subnets: [{{id: s, cidr: 10.0.0.0/24}}]}}]', ('networks.0.id', '36')),
         ('id no text', 'networks: [{id: 7, subnets: [{id: s, cidr: 10.0.0.0/24}]}]', ('networks.0.id', 'string')),
+        ('empty id', 'networks: [{id: "", subnets: [{id: s, cidr: 10.0.0.0/24}]}]', ('networks.0.id', '1')),
         ('no subnets', 'networks: [{id: n, subnets: []}]', ('networks.0.subnets',)),
+        ('too short for an address', 'networks: [{id: n, subnets: [{id: s, cidr: "1"}]}]', ('networks.0.subnets.0.cidr', '2')),
+        ('empty gateway', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: ""}]}]',
+         ('networks.0.subnets.0.gateway', '2')),
+        *((f'{name} {number}', f'networks: [{{id: n, {name}: {number}, subnets: [{{id: s, cidr: 10.0.0.0/24}}]}}]',
+           (f'networks.0.{name}', str(most)))
+          for name, number, most in (('segmentation_id', 0, 1), ('segmentation_id', 2**24, 2**24 - 1),
+                                     ('mtu', 67, 68), ('mtu', 65536, 65535))),
         ('cidr', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.1/24}]}]', ('subnet s', 'host bits')),
         ('gateway', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: 10.0.1.1}]}]', ('10.0.1.1', 'subnet s')),
         ('gateway of the other family', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: "fd00::1"}]}]',
          ('fd00::1',)),
         ('range', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, ranges: [[10.0.0.9, 10.0.0.2]]}]}]', ('ranges',)),
+        ('no range', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, ranges: []}]}]',
+         ('networks.0.subnets.0.ranges', '1')),
+        ('a range of one address', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, ranges: [[10.0.0.2]]}]}]',
+         ('networks.0.subnets.0.ranges.0', '2')),
+        ('a range of three', 'networks: [{id: n, subnets: [{id: s, cidr: "::/64", ranges: [["::2", "::3", "::4"]]}]}]',
+         ('networks.0.subnets.0.ranges.0', '2')),
         ('a subnet twice', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24}, {id: s, cidr: 10.1.0.0/24}]}]',
          ('subnet s', 'twice')),
         ('a network twice', 'networks: [{id: n, subnets: [{id: s, cidr: "::/64"}]}, {id: n, subnets: [{id: t, cidr: "::/9"}]}]',

@@ -28,6 +28,12 @@ class TestPoolState(testtools.TestCase):
             {'capabilities': {**POOL.capabilities, 'a': 2**70}}, {'capabilities': {**POOL.capabilities, 'a': {1, 2}}})]
         self.assertEqual(len(others) + 1, len({POOL.signature, *(pool.signature for pool in others)}))
 
+    def test_the_order_of_capabilities_does_not_change_it(self):
+        for odd in (1, 2**70):      # which is written in two ways
+            pools = [dataclasses.replace(POOL, capabilities=dict(pairs)) for pairs in (
+                [('a', odd), ('b', 'x')], [('b', 'x'), ('a', odd)])]
+            self.assertEqual(*(pool.signature for pool in pools))
+
     def test_thin_provisioning_is_matched_as_reported(self):
         self.assertIs(False, POOL.reported['thin_provisioning'])
         both = dataclasses.replace(POOL, capabilities={'thin_provisioning': [True, False]})

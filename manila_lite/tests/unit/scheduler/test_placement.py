@@ -73,10 +73,8 @@ class TestCandidates(testtools.TestCase):
             self.assertEqual(best, names(placing(weighers=weighers).place(Request(5), pools))[0])
 
     def test_no_more_than_the_most(self):
-        pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(placement.ENOUGH)]
-        found = names(placing().place(Request(1), pools))
-        last = placement.ENOUGH - 1
-        self.assertEqual([f'p{number}' for number in range(last, last - placement.MOST_CANDIDATES, -1)], found)
+        pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(30)]
+        self.assertEqual([f'p{number}' for number in range(29, 9, -1)], names(placing().place(Request(1), pools)))
 
     def test_many_pools_are_sampled(self):
         pools = [pool(f'p{number}') for number in range(3 * placement.ENOUGH)]
@@ -89,9 +87,9 @@ class TestCandidates(testtools.TestCase):
                 asked.append(pool.host)
 
         result = placement.Placement([Last()], [], rng=random.Random(1)).place(Request(1), pools)
-        self.assertEqual(placement.ENOUGH, len(set(asked)))
-        self.assertNotEqual([item.host for item in pools[:placement.ENOUGH]], asked)
-        self.assertEqual(placement.MOST_CANDIDATES, len(result.candidates))
+        self.assertEqual(30, len(set(asked)))
+        self.assertNotEqual([item.host for item in pools[:30]], asked)
+        self.assertEqual(20, len(result.candidates))
 
     def test_the_only_pool_is_found_among_many(self):
         pools = [pool(f'p{number}', 1.0) for number in range(3 * placement.ENOUGH)] + [pool('good')]
@@ -171,6 +169,13 @@ class TestKeptVerdicts(testtools.TestCase):
             self.place([pool('a', capabilities={'good': number})])
         self.assertEqual(50, len(self.counting.asked))
         self.assertLessEqual(max(map(len, self.chooser._verdicts._known.values())), 5)
+
+    def test_as_many_signatures_as_may_be_kept_are_kept(self):
+        pools = [pool('a', capabilities={'good': number}) for number in range(1, 5)]
+        for _ in range(2):
+            for each in pools:
+                self.place([each])
+        self.assertEqual(4, len(self.counting.asked))
 
     def test_dynamic_filters_see_every_change(self):
         chooser = placing()

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows after a request to delete: the operations that were open on the resource, and the operation of the deletion."""
+
+from manila_lite import states
+from manila_lite.db import models
+from manila_lite.tests.functional import test_refused_groups
+from manila_lite.tests.services import hearing
+
+_FORCED = {'force_delete': None}
+_SUPERSEDED = ('failed', 'superseded', None)
+
+
+class Going(test_refused_groups.Grouping):
+    """Resources with open operations."""
+
+    def work(self, ident, **values):
+        """Return the operations on the resource with these values, the oldest first."""
+        table = models.operations
+        with self.service.services.db.reader() as conn:
+            return list(conn.execute(table.select().where(
+                table.c.resource_id == ident, *(table.c[name] == value for name, value in values.items())
+            ).order_by(table.c.created_at)))
+
+    def rests(self, ident):
+        """End the only open operation on the resource; return it."""
+        [row] = self.work(ident, state='open')
+        self.put(models.operations, row.id, state='done', open_key=None)
+        return row
+
+    def goes(self, path, body=None, caller=None):
+        """It is deleted: with a body, by that action."""
+        status, said, _ = (caller or self.admin).call('POST' if body else 'DELETE', path, body)
+        self.assertEqual(202, status, said)
+
+    def ended(self, old):
+        """The operation was ended."""
+        [row] = self.work(old.resource_id, id=old.id)
+        self.assertEqual(_SUPERSEDED, (row.state, row.error, row.open_key))
+
+    def is_going(self, ident, kind, key, serial):
+        """Its deletion is all that is under way with it, keeps others away by this key, and takes turns by this serial."""
+        [row] = self.work(ident, state='open')
+        self.assertEqual((kind, key, serial), (row.kind, row.open_key, row.serial))
+
+    def opened_again(self, old):
+        """Return the change by which work that had ended is under way again."""
+        table = models.operations
+        return table.update().where(table.c.id == old.id).values(state='open', open_key=old.open_key)
+
+    def forced(self, path, ident, table, kind):
+        """A forced deletion ends work that was opened again just before the row was the deletion's."""
+        old = self.rests(ident)
+        with self.meanwhile(fr'^UPDATE {table} SET .*status=', self.opened_again(old)):
+            self.goes(f'{path}/{ident}/action', _FORCED)
+        self.ended(old)
+        self.is_going(ident, kind, old.open_key, old.serial)
+
+    def instance(self, share, **values):
+        """Return the instance of the share that has these values."""
+        table = models.share_instances
+        with self.service.services.db.reader() as conn:
+            return conn.execute(table.select().where(
+                table.c.share_id == share, *(table.c[name] == value for name, value in values.items()))).one()
+
+    def sizes(self, share):
+        """Return how large the share is, and how large it is to be."""
+        table = models.shares
+        with self.service.services.db.reader() as conn:
+            row = conn.execute(table.select().where(table.c.id == share)).one()
+        return row.size, row.target_size
+
+
+class Forced(Going):
+    """A forced deletion ends every other operation on the resource."""
+
+    def test_it_ends_work_that_began_on_a_share_until_its_row_was_taken(self):
+        self.forced('/shares', self.share(), 'share_instances', 'share.delete')
+
+    def test_it_ends_work_that_began_on_a_snapshot_until_its_row_was_taken(self):
+        self.forced('/snapshots', self.snapshot(self.share()), 'snapshots', 'snapshot.delete')
+
+    def test_it_ends_work_that_began_on_a_group_until_its_row_was_taken(self):
+        self.forced('/share-groups', self.group(), 'share_groups', 'share_group.delete')
+
+    def test_it_ends_work_that_began_on_a_group_snapshot_until_its_row_was_taken(self):
+        self.forced('/share-group-snapshots', self.taken(self.group()), 'share_group_snapshots', 'share_group_snapshot.delete')
+
+    def test_a_share_that_was_to_grow_does_not(self):
+        share = self.share(size=2)
+        self.rests(share)
+        self.assertEqual(202, self.user.action(share, 'extend', {'new_size': 5})[0])
+        self.assertEqual((2, 5), self.sizes(share))
+        [growing] = self.work(share, kind='share.extend')
+        self.goes(f'/shares/{share}/action', _FORCED)
+        self.ended(growing)
+        self.assertEqual((2, None), self.sizes(share))
+
+    def test_a_snapshot_goes_though_a_share_is_being_made_from_it(self):
+        snapshot = self.snapshot(self.share())
+        self.share(snapshot_id=snapshot, status='creating_from_snapshot')
+        self.goes(f'/snapshots/{snapshot}/action', _FORCED)
+        self.assertEqual('deleting', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+
+    def test_a_group_snapshot_goes_though_a_share_is_being_made_from_it(self):
+        group = self.group()
+        self.share(share_group_id=group)
+        snapshot = self.taken(group)
+        self.group(source_share_group_snapshot_id=snapshot)
+        self.goes(f'/share-group-snapshots/{snapshot}/action', _FORCED)
+        path = f'/share-group-snapshots/{snapshot}'
+        self.assertEqual('deleting', self.user.ok('GET', path)['share_group_snapshot']['status'])
+
+
+class Deleted(Going):
+    """Operations that a deletion begins, and those that it ends."""
+
+    def replica(self):
+        """Return the ids of a share and of a replica of it."""
+        name = self.getUniqueString()
+        self.type(name, replication_type='dr')
+        share = self.share(share_type=name)
+        return share, self.aside(share, replica_state='out_of_sync')
+
+    def test_a_groups_deletion_is_its_only_work_and_is_told(self):
+        heard, group = self.useFixture(hearing.Heard(self.service.conf)), self.group()
+        self.rests(group)
+        self.goes(f'/share-groups/{group}')
+        self.is_going(group, 'share_group.delete', f'share_group:{group}', group)
+        heard.wait('share_group.delete.start', share_group_id=group)
+
+    def test_a_group_snapshots_deletion_is_its_only_work_and_is_told(self):
+        heard, group = self.useFixture(hearing.Heard(self.service.conf)), self.group()
+        snapshot = self.taken(group)
+        self.rests(snapshot)
+        self.goes(f'/share-group-snapshots/{snapshot}')
+        self.is_going(snapshot, 'share_group_snapshot.delete', f'share_group_snapshot:{snapshot}', group)
+        heard.wait('share_group_snapshot.delete.start', share_group_snapshot_id=snapshot)
+
+    def test_a_replica_that_goes_is_not_brought_up_to_date(self):
+        _, replica = self.replica()
+        self.goes(f'/share-replicas/{replica}/action', {'resync': None})
+        [update] = self.work(replica, state='open')
+        self.goes(f'/share-replicas/{replica}')
+        self.ended(update)
+        self.is_going(replica, 'replica.delete', f'replica:{replica}', replica)
+
+    def test_a_replica_that_became_the_active_one_until_its_share_was_locked_stays(self):
+        share, replica = self.replica()
+        table = models.share_instances
+        change = table.update().where(table.c.share_id == share).values(is_aside=~table.c.is_aside)
+        with self.meanwhile(r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = ', change):
+            self.no(400, 'active_replica', f'Replica {replica} is the active one; promote another one first.',
+                    f'/share-replicas/{replica}')
+        self.assertEqual([], self.work(replica))
+
+    def test_a_group_snapshot_that_began_to_go_until_its_group_and_shares_were_held_does_not_go_twice(self):
+        group, table = self.group(), models.share_group_snapshots
+        self.share(share_group_id=group)
+        snapshot = self.taken(group)
+        self.rests(snapshot)
+        goes = table.update().where(table.c.id == snapshot).values(status='deleting')
+        for held in ('share_groups', 'share_instances'):
+            with self.meanwhile(f'^UPDATE {held} SET ', goes):
+                self.no(409, 'wrong_state', 'The share group snapshot is deleting; to delete it, it must be available',
+                        f'/share-group-snapshots/{snapshot}')
+
+    def test_what_a_migration_left_goes_with_its_share(self):
+        share = self.share()
+        self.rests(share)
+        left = self.aside(share)
+        self.goes(f'/shares/{share}')
+        [release] = self.work(share, kind='share.release')
+        self.assertEqual(('open', left, left), (release.state, release.serial, release.data['instance']))
+        self.assertEqual('deleting', self.instance(share, id=left).status)
+
+    def test_what_a_migration_left_and_goes_already_is_not_released_again(self):
+        share = self.share()
+        self.rests(share)
+        self.aside(share, status=states.SHARE['delete'].during)
+        self.goes(f'/shares/{share}')
+        self.assertEqual([], self.work(share, kind='share.release'))
+
+
+class Resized(Going):
+    """The target size in the row of a share."""
+
+    def setUp(self):
+        super().setUp()
+        name = self.getUniqueString()
+        self.type(name, revert_to_snapshot_support='True')
+        self.ident = self.share(share_type=name, size=3)
+        self.rests(self.ident)
+
+    def act(self, **action):
+        status, said, _ = self.user.call('POST', f'/shares/{self.ident}/action', action)
+        self.assertEqual(202, status, said)
+
+    def test_one_that_shrinks(self):
+        self.act(shrink={'new_size': 1})
+        self.assertEqual((3, 1), self.sizes(self.ident))
+
+    def test_one_that_is_reverted_to_a_smaller_snapshot(self):
+        snapshot = self.snapshot(self.ident)
+        self.put(models.snapshots, snapshot, size=2)
+        self.act(revert={'snapshot_id': snapshot})
+        self.assertEqual((3, 2), self.sizes(self.ident))
+
+    def test_one_that_keeps_its_size_is_reverted_though_it_would_be_too_large_today(self):
+        snapshot = self.snapshot(self.ident)
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'per_share_gigabytes': 2, 'force': True}})
+        self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
+        self.act(revert={'snapshot_id': snapshot})
+        self.assertEqual((3, 3), self.sizes(self.ident))
+
+    def test_one_in_the_bin_is_refused_for_that_before_all_else(self):
+        other = self.snapshot(self.share())
+        self.put(models.shares, self.ident, is_soft_deleted=True)
+        words = f'Share {self.ident} is in the recycle bin (soft deleted); restore it first.'
+        for action in ({'shrink': {'new_size': 3}}, {'revert': {'snapshot_id': other}}):
+            self.no(403, 'share_soft_deleted', words, f'/shares/{self.ident}/action', action)
+        self.share_is(self.ident, status='error')
+        for action in ({'shrink': {'new_size': 1}}, {'revert': {'snapshot_id': self.snapshot_of_it()}}):
+            self.no(403, 'share_soft_deleted', words, f'/shares/{self.ident}/action', action)
+
+    def snapshot_of_it(self):
+        """Return the id of a snapshot of the share, which may be in the bin."""
+        return self.insert(models.snapshots, share_id=self.ident, project_id='p', user_id='u', size=3, share_size=3,
+                           share_proto='NFS', status='available')

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deletions of resources without a row: there is nothing to do, and that is no failure."""
+
+from oslo_utils import uuidutils
+
+from manila_lite import operations
+from manila_lite.db import operations as rows
+from manila_lite.tests.functional import base
+
+
+class GoneAlready(base.ServiceTest):
+    """A backend at which there can be replicas, too."""
+
+    BACKENDS = {'alpha': 'dummy_replication_domain = far\n'}
+
+    def ends_well(self, noun, *kinds):
+        """Each of these operations is done at the first try, about something that nobody knows, and nobody is told of it."""
+        for kind in kinds:
+            ident, ctx = uuidutils.generate_uuid(), self.service.context()
+            with self.service.services.db.writer() as conn:
+                wake = operations.begin(conn, ctx, kind, noun, ident, topic='share', host='test@alpha',
+                                        data={'share_id': uuidutils.generate_uuid()})
+            wake.send(ctx)
+            base.eventually(lambda wake=wake: self.row(wake).state != rows.OPEN, f'{kind} does not end')
+            row = self.row(wake)
+            self.assertEqual((rows.DONE, 1), (row.state, row.attempts), (kind, row.error))
+            self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={ident}')['messages'])
+
+    def row(self, wake):
+        with self.service.services.db.reader() as conn:
+            return rows.get(conn, wake.operation_id)
+
+    def test_a_share(self):
+        self.ends_well('share', 'share.delete', 'share.deferred_delete')
+
+    def test_a_snapshot(self):
+        self.ends_well('snapshot', 'snapshot.delete', 'snapshot.deferred_delete')
+
+    def test_a_replica(self):
+        self.ends_well('share_replica', 'replica.delete')

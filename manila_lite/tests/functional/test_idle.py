@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service that has nothing to do sleeps: none of its loops turns without a pause."""
+
+import threading
+import time
+
+import psutil
+
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.test_budgets import counting
+
+#: Looks of the share manager for work, for which threads are watched.
+_LOOKS = 3
+#: The part of that time for which a thread may run. One that never pauses has a processor for itself, or what others leave.
+_PART = 0.1
+
+
+class Idle(base.ServiceTest):
+
+    def spent(self):
+        """Return for how many seconds each thread but this one has run so far, by its number."""
+        return {thread.id: thread.user_time + thread.system_time for thread in psutil.Process().threads()
+                if thread.id != threading.get_native_id()}
+
+    def test_no_thread_runs_when_there_is_nothing_to_do(self):
+        self.admin.share()
+        with counting(self.service.services.db.engine) as counter:
+            before, since = self.spent(), time.monotonic()
+            base.eventually(lambda: sum(name == 'share-poll' for name, _ in counter.statements) >= _LOOKS, 'nobody looks')
+            most = (time.monotonic() - since) * _PART
+            after = self.spent()
+        names = {thread.native_id: thread.name for thread in threading.enumerate()}
+        self.assertIn('alpha-report_when_wanted', names.values())
+        self.assertEqual({}, {names.get(ident, ident): spent for ident, now in after.items()
+                              if (spent := now - before.get(ident, 0.0)) > most})

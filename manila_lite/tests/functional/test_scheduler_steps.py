@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of the scheduler, one at a time: what pools they may take, and what they do when others take these first."""
+
+from oslo_utils import timeutils
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db import operations as rows
+from manila_lite.operations import Work
+from manila_lite.scheduler import migrating
+from manila_lite.scheduler import service as scheduling
+from manila_lite.tests.functional import refused
+
+_POOLS = {proto: f'test@alpha#{proto.lower()}' for proto in ('NFS', 'CIFS')}
+_CAPABILITIES = {'driver_handles_share_servers': False, 'snapshot_support': True, 'create_share_from_snapshot_support': True,
+                 'revert_to_snapshot_support': True, 'mount_snapshot_support': True, 'replication_type': 'dr',
+                 'replication_domain': 'd'}
+
+
+class Steps(refused.WithBackends):
+    """A backend with a pool for each protocol, and one more elsewhere; nobody reports, and no scheduler runs."""
+
+    UP = {'test@alpha': True, 'test@beta': True}
+    POOLS = {host: (99, {**_CAPABILITIES, 'storage_protocol': proto})
+             for proto, host in (*_POOLS.items(), ('NFS_CIFS', 'test@beta#both'))}
+
+    def work(self, ident):
+        """Return the open operation on the thing, claimed."""
+        table, db = models.operations, self.service.services.db
+        with db.writer() as conn:
+            found = conn.execute(table.select().where(table.c.resource_id == ident, table.c.state == 'open')).one()
+            op = rows.claim(conn, found, 'me', 30)
+        return Work(op, dict(op.data), context.admin(self.service.services), self.service.scheduler)
+
+    def others_are_faster(self):
+        """Whenever a pool is to be claimed, its backend has just reported anew."""
+        table = models.pools
+        return self.meanwhile('^UPDATE pools SET (allocated|claimed)_gb', table.update().values(
+            generation=table.c.generation + 1), every=True)
+
+    def looks_again(self, step, work):
+        """The step changes nothing, and is to be done again a moment later."""
+        with self.others_are_faster():
+            later = self.assertRaises(errors.Again, step, work)
+        self.assertTrue(0 < later.after < 1, later.after)
+        self.assertIsNone(work.send)
+
+    def new(self, **wanted):
+        """Return the id of a share that is to be placed on the first backend."""
+        return self.admin.ok('POST', '/shares', {'share': {
+            'size': 1, 'scheduler_hints': {'only_host': 'test@alpha'}, **wanted}})['share']['id']
+
+    def growing(self, proto='NFS'):
+        share = self.share(host=_POOLS[proto], share_proto=proto)
+        self.all_done()
+        self.assertEqual(202, self.user.action(share, 'extend', {'new_size': 2})[0])
+        return share
+
+    def leaving(self, proto='NFS'):
+        """Return the id of a share that moves to the first backend."""
+        share = self.share(host='test@beta#both', share_proto=proto)
+        self.all_done()
+        with self.service.services.db.reader() as conn:
+            kind = conn.execute(models.share_instances.select().where(
+                models.share_instances.c.share_id == share)).one().share_type_id
+        target = self.aside(share, host='test@alpha', status='migrating_to')
+        self.insert(models.operations, kind='share.migrate', resource_type='share', resource_id=share, topic='scheduler',
+                    lane='work', state='open', next_run_at=timeutils.utcnow(), data={
+                        'types': [kind], 'network_id': None, 'size': 1, 'proto': proto, 'to': 'test@alpha', 'target': target})
+        return share
+
+    def test_a_share_comes_to_a_pool_that_serves_its_protocol(self):
+        for proto, host in _POOLS.items():
+            work = self.work(self.new(share_proto=proto))
+            scheduling.place(work)
+            self.assertEqual(('share', host), work.send)
+
+    def test_a_replica_comes_to_a_pool_that_serves_the_protocol_of_its_share(self):
+        place = next(plan.steps[0].do for plan in scheduling.PLANS if plan.kind == 'replica.create')
+        name = self.getUniqueString()
+        self.type(name, replication_type='dr')
+        for proto, host in _POOLS.items():
+            share = self.share(host='test@beta#both', share_proto=proto, share_type=name)
+            self.all_done()
+            work = self.work(self.admin.ok('POST', '/share-replicas', {'share_replica': {
+                'share_id': share, 'availability_zone': 'here'}})['share_replica']['id'])
+            place(work)
+            self.assertEqual(('share', host), work.send)
+
+    def test_a_share_moves_to_a_pool_that_serves_its_protocol(self):
+        for proto, host in _POOLS.items():
+            work = self.work(self.leaving(proto))
+            migrating.claim(work)
+            self.assertEqual(('share', host), work.send)
+
+    def test_who_finds_every_pool_taken_looks_for_one_again(self):
+        share = self.new(share_proto='NFS')
+        self.looks_again(scheduling.place, self.work(share))
+        self.assertIsNone(self.admin.ok('GET', f'/shares/{share}')['share']['host'])
+
+    def test_a_share_that_grows_while_others_take_the_room_looks_again(self):
+        self.looks_again(scheduling.grow, self.work(self.growing()))
+
+    def test_a_share_that_moves_while_others_take_the_room_looks_again(self):
+        self.looks_again(migrating.claim, self.work(self.leaving()))

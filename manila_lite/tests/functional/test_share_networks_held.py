@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmanaging a share or a share server holds the row of its network first: nobody adds a share to it meanwhile."""
+
+import re
+
+import sqlalchemy as sa
+
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import refused
+
+
+class Held(refused.Refusing):
+    """The order of statements: on a database where transactions run beside each other it is what keeps them apart."""
+
+    def setUp(self):
+        super().setUp()
+        with self.service.services.db.writer() as conn:
+            [(self.network, *_, self.server)] = networks.make(conn, 1)
+
+    def statements(self, path):
+        """Return the statements of a request to unmanage, in order."""
+        seen = []
+
+        def saw(conn, cursor, statement, *args):
+            seen.append(statement.replace('"', '').replace('`', ''))
+        engine = self.service.services.db.engine
+        sa.event.listen(engine, 'before_cursor_execute', saw)
+        try:
+            self.admin.ok('POST', f'{path}/action', {'unmanage': None})
+        finally:
+            sa.event.remove(engine, 'before_cursor_execute', saw)
+        return seen
+
+    def held_before(self, pattern, path):
+        """The network is held before the first statement that looks like this."""
+        seen = self.statements(path)
+        [held, *_], [other, *_] = ([place for place, text in enumerate(seen) if re.match(what, text, re.DOTALL)] or [None]
+                                   for what in (r'UPDATE share_networks SET .*name=share_networks\.name', pattern))
+        self.assertNotIn(None, (held, other), seen)
+        self.assertLess(held, other, seen)
+
+    def test_before_a_share_on_a_share_server_is_unmanaged(self):
+        self.type('on servers', driver_handles_share_servers='True')
+        share = self.share(share_type='on servers', share_network_id=self.network)
+        self.share_is(share, share_server_id=self.server)
+        self.all_done()
+        self.held_before('UPDATE share_instances', f'/shares/{share}')
+
+    def test_before_it_is_seen_whether_a_server_that_is_unmanaged_has_shares(self):
+        self.held_before(r'SELECT .*share_instances', f'/share-servers/{self.server}')

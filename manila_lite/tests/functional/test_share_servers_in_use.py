@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers with shares on them: which of them a share comes to, what is known of them, and what if one does not run."""
+
+from manila_lite.db import allocations, models, serving
+from manila_lite.tests.functional import base, served
+
+_UPDATE = 'update_share_server_network_allocations'
+
+
+class Filled(served.ServedTest):
+    """Servers that take 3 GiB of shares."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_share_server_size = 3\n'}
+
+    def server_of(self, share):
+        return self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
+
+    def test_one_takes_shares_up_to_its_size(self):
+        network = self.network()
+        first, second, third = (self.server_of(self.share(network, size=size)) for size in (2, 1, 1))
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, third)
+        self.assertEqual(third, self.server_of(self.share(network, size=2)))
+
+    def test_one_without_shares_takes_a_share_of_its_size(self):
+        network = self.network()
+        share = self.share(network)
+        server = self.server_of(share)
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual(server, self.server_of(self.share(network, size=3)))
+
+
+class Subnets(served.ServedTest):
+    """Each share has a server of its own."""
+
+    def used(self, shares=1):
+        """Return a network whose servers have shares, and those servers."""
+        network = self.network()
+        for _ in range(shares):
+            self.share(network)
+        return network, [server.id for server in self.servers(network)]
+
+    def add(self, network):
+        """The network gets another subnet. Returns the ids of all."""
+        self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        self.settled(network)
+        return {subnet['neutron_subnet_id']: subnet['id'] for subnet in self.shown(network)['share_network_subnets']}
+
+    def known(self, server):
+        """Return what the backend wants to find again of a server."""
+        return self.admin.ok('GET', f'/share-servers/{server}/details')['details']
+
+    def test_what_is_known_of_a_server_changes_with_its_subnets(self):
+        network, [server] = self.used()
+        before = self.known(server)
+        subnets = self.add(network)
+        self.assertEqual(subnets['blue-v4'], before['subnets'])
+        self.assertEqual({**before, 'subnets': f'{subnets["blue-v4"]},{subnets["blue-v6"]}'}, self.known(server))
+
+    def test_where_one_of_two_servers_fails_the_other_has_the_subnet(self):
+        network, idents = self.used(shares=2)
+        self.fault(f'{_UPDATE}:fail_final@once')
+        subnets = self.add(network)
+        failed, kept = sorted(self.servers(network), key=lambda server: server.status != 'error')
+        self.assertEqual(['error', 'active'], [failed.status, kept.status])
+        with self.service.services.db.reader() as conn:
+            found = {ident: {place.neutron_subnet_id for place in places}
+                     for ident, places in serving.subnets_of(conn, idents).items()}
+            addresses = {ident: len(allocations.of_server(conn, ident)) for ident in idents}
+        self.assertEqual({failed.id: {'blue-v4'}, kept.id: set(subnets)}, found)
+        self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
+
+
+class Down(served.ServedTest):
+    """A server that does not run, when its backend is to ensure all that it has."""
+
+    def ensured(self):
+        """Return the operation of a run that was asked for and has ended."""
+        self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
+        path = '/operations?kind=service.ensure&host=test@alpha&sort_key=created_at&sort_dir=desc&all_tenants=1'
+        base.eventually(lambda: self.admin.ok('GET', path)['operations'][0]['state'] != 'open', 'it does not end')
+        return self.admin.ok('GET', path)['operations'][0]
+
+    def is_told(self, share):
+        """The run fails, and the owner is told why."""
+        ended = self.ensured()
+        self.assertEqual('failed', ended['state'])
+        self.assertIn('1 shares and 1 share servers could not be ensured. Its share server does not run.', ended['error'])
+        self.assertIn('Its share server does not run.', str(self.messages(share)))
+
+    def test_what_is_on_a_server_that_cannot_be_brought_back_is_not_ensured(self):
+        share = self.share(self.network())['id']
+        self.fault('ensure_servers:fail')
+        self.is_told(share)
+        self.service.knob('alpha', '')
+        self.assertEqual('done', self.ensured()['state'])
+
+    def test_what_is_on_a_server_that_does_not_run_is_not_ensured(self):
+        network = self.network()
+        share = self.share(network)['id']
+        [server] = self.servers(network)
+        table = models.network_allocations
+        with self.service.services.db.writer() as conn:     # no server runs without an address
+            conn.execute(table.delete().where(table.c.share_server_id == server.id))
+        self.addCleanup(self.put_away, server.id)
+        self.is_told(share)
+
+    def put_away(self, ident):
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_server_id == ident).values(
+                status='error'))
+            conn.execute(models.share_servers.update().where(models.share_servers.c.id == ident).values(status='error'))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reset by an administrator ends every kind of operation on the resource, and no other operation."""
+
+from oslo_utils import timeutils
+
+from manila_lite.db import models
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import test_deletion_rows
+
+_STRANGER = 'test.stranger'
+
+
+class Reset(test_deletion_rows.Going):
+    """Things with work of every kind on them, open or set aside."""
+
+    def ends(self, path, ident, kinds, status='available'):
+        """A reset ends work of these kinds, and no other."""
+        for kind in (*kinds.split(), _STRANGER):
+            for state in ('open', 'parked'):
+                self.insert(models.operations, kind=kind, resource_type='x', resource_id=ident, topic='nobody', lane='work',
+                            state=state, data={}, next_run_at=timeutils.utcnow())
+        code, said, _ = self.admin.call('POST', f'{path}/{ident}/action', {'reset_status': {'status': status}})
+        self.assertEqual(202, code, said)
+        self.assertEqual([_STRANGER] * 2, [row.kind for state in ('open', 'parked') for row in self.work(ident, state=state)])
+
+    def test_work_on_a_share(self):
+        self.ends('/shares', self.share(), 'share.create share.extend share.shrink share.revert share.delete '
+                                           'share.deferred_delete share.manage share.unmanage')
+
+    def test_work_on_a_snapshot(self):
+        self.ends('/snapshots', self.snapshot(self.share()), 'snapshot.create snapshot.delete snapshot.deferred_delete '
+                                                             'snapshot.manage snapshot.unmanage')
+
+    def test_work_on_a_group(self):
+        self.ends('/share-groups', self.group(), 'share_group.create share_group.delete')
+
+    def test_work_on_a_group_snapshot(self):
+        self.ends('/share-group-snapshots', self.taken(self.group()), 'share_group_snapshot.create share_group_snapshot.delete')
+
+    def test_work_on_a_replica(self):
+        name = self.getUniqueString()
+        self.type(name, replication_type='dr')
+        replica = self.aside(self.share(share_type=name), replica_state='out_of_sync')
+        self.ends('/share-replicas', replica, 'replica.create replica.delete replica.update replica.promote')
+
+    def test_work_on_a_backup(self):
+        self.ends('/share-backups', self.backup(self.share()), 'share_backup.create share_backup.restore share_backup.delete')
+
+    def test_work_on_a_share_server(self):
+        with self.service.services.db.writer() as conn:
+            [(*_, server)] = networks.make(conn, 1)
+        self.ends('/share-servers', server, 'share_server.create share_server.delete share_server.manage share_server.unmanage '
+                                            'share_server.add_subnet share_server.update_security_service', 'active')

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers that nobody uses: after how long they go, and when they stay all the same."""
+
+import datetime
+
+from manila_lite import states
+from manila_lite.db import models
+from manila_lite.manager import servers
+from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import refused, served
+
+#: Minutes: long enough that half of a hundredth of it is longer than any test.
+_INTERVAL = 10_000
+
+
+class Looks(refused.Refusing):
+    """Servers in the database, for whose backend nobody works."""
+
+    def setUp(self):
+        super().setUp()
+        self.manager = self.service.managers['alpha']
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_instances.delete())
+            conn.execute(models.share_servers.delete())
+            self.idents = [ident for *_, ident in networks.make(conn, 2)]
+        self.option('unused_share_server_cleanup_interval', _INTERVAL)
+
+    def unused_for(self, ident, minutes, status='active'):
+        self.put(models.share_servers, ident, updated_at=self.now() - datetime.timedelta(minutes=minutes), status=status)
+
+    def statuses(self):
+        """Return the statuses of the two servers."""
+        table = models.share_servers
+        with self.service.services.db.reader() as conn:
+            found = dict(conn.execute(table.select().with_only_columns(table.c.id, table.c.status)).all())
+        return [found[ident] for ident in self.idents]
+
+    def test_one_goes_after_as_many_minutes_as_configured(self):
+        early, late = self.idents
+        self.unused_for(early, _INTERVAL * 0.995)
+        self.unused_for(late, _INTERVAL * 1.005)
+        servers.remove_unused(self.manager)
+        self.assertEqual(['active', 'deleting'], self.statuses())
+
+    def test_only_one_that_runs_or_is_broken_goes(self):
+        one, other = self.idents
+        for status in sorted(states.SHARE_SERVER.statuses - {'active', 'error'}):
+            self.unused_for(one, 2 * _INTERVAL, status=status)
+            servers.remove_unused(self.manager)
+            self.assertEqual([status, 'active'], self.statuses())
+        self.unused_for(one, 2 * _INTERVAL, status='error')
+        self.unused_for(other, 2 * _INTERVAL)
+        servers.remove_unused(self.manager)
+        self.assertEqual(['deleting', 'deleting'], self.statuses())
+
+    def test_where_that_is_switched_off_they_stay(self):
+        self.option('automatic_share_server_cleanup', False)
+        self.unused_for(self.idents[0], 2 * _INTERVAL)
+        servers.remove_unused(self.manager)
+        self.assertEqual(['active', 'active'], self.statuses())
+
+    def test_a_process_that_may_not_work_at_the_backend_takes_none_away(self):
+        self.unused_for(self.idents[0], 2 * _INTERVAL)
+        self.manager._remove_unused()
+        self.assertEqual(['active', 'active'], self.statuses())
+
+    def test_one_that_got_a_share_after_the_look_stays_and_the_other_goes(self):
+        share, table, used = self.share(), models.share_instances, self.idents[0]
+        for ident in self.idents:
+            self.unused_for(ident, 2 * _INTERVAL)
+        with self.meanwhile('^UPDATE share_networks', table.update().where(table.c.share_id == share).values(
+                share_server_id=used)):
+            servers.remove_unused(self.manager)
+        self.assertEqual(['active', 'deleting'], self.statuses())
+
+
+class Timer(served.ServedTest):
+    """A backend whose manager works."""
+
+    def test_each_look_takes_away_what_nobody_used_for_so_long(self):
+        network = self.network()
+        share = self.share(network)
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
+        self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
+        self.service.managers['alpha']._remove_unused()
+        self.assertNotIn('active', [server.status for server in self.servers(network)])
