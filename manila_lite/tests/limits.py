@@ -34,6 +34,9 @@ LAST, LAST_AT_LEAST = 0.5, 5
 #: to load all tests, and at least so many.
 LOADING, LOADING_AT_LEAST = 0.5, 60
 
+#: So many calls tell where it was.
+_CALLS = 6
+
 #: Names a folder where a process that runs tests leaves a file, which goes after the last of them.
 UNDONE = 'MANILA_LITE_TEST_UNDONE'
 #: That file, once it is there.
@@ -75,7 +78,8 @@ class Clock:
         _end_in(self._limit + self._last)
 
     def _over(self, signo, frame):
-        error = TooLong(f'it took more than {self._limit:g} seconds\nOther threads:\n{_other_stacks()}')
+        error = TooLong(f'it took more than {self._limit:g} seconds, the last in {_place(frame)}\n'
+                        f'Other threads:\n{_other_stacks()}')
         if not self.report:
             self.report = ''.join(['Traceback (most recent call last):\n', *traceback.format_stack(frame),
                                    *traceback.format_exception_only(error)])
@@ -168,6 +172,12 @@ def _leave_word():
     if folder := os.environ.get(UNDONE):
         _words.append(pathlib.Path(folder, str(os.getpid())))
         _words[-1].touch()
+
+
+def _place(frame):
+    """Return where the main thread is, the innermost first: a report that is cut off has this line."""
+    calls = traceback.extract_stack(frame)[:-_CALLS - 1:-1]
+    return ' < '.join(f'{pathlib.Path(call.filename).stem}:{call.lineno} {call.name}' for call in calls)
 
 
 def _end_in(seconds):

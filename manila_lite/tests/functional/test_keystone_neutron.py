@@ -91,9 +91,11 @@ class BehindKeystone(keystone_base.KeystoneTest):
         self.assertEqual(400, status, document)
 
     def test_a_password_that_is_wrong(self):
+        wanted = self.others()
+        self.assertEqual(400, self.share_network(*wanted)[0])
         self.service.conf.set_override('password', 'no longer', 'neutron')
         self.addCleanup(self.service.conf.clear_override, 'password', 'neutron')
-        status, document = self.share_network(*self.others())
+        status, document = self.share_network(*wanted)
         self.assertEqual((503, 'neutron_unavailable'), (status, document['serviceUnavailable']['reason']))
 
     def others(self):
