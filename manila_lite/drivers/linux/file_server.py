@@ -145,7 +145,7 @@ class FileServer(abc.ABC):
         return self.needed and not self.running
 
     def start(self, remount: Callable[[], None], *, even_if_stopped: bool = True) -> None:
-        """The server answers: the one that ran before if it still does, else a new one. One that is not needed may not run.
+        """The server answers: the one that ran before if it still answers, else a new one. One that is not needed may not run.
 
         ``remount`` is called while no server runs: what a new one will export must be mounted by then.
 
@@ -161,19 +161,30 @@ class FileServer(abc.ABC):
             if self.running and not self.fits:
                 LOG.warning('The options of the %s were changed; it is started anew', self.NAME)
                 self._stop()
-            if self.running:
-                self._wait(self._answers)
-            else:
+            if not (self.running and self._came_up()):
                 self._begin()
             if self.running:
                 self.exports.adopt()
+
+    def _came_up(self) -> bool:
+        """Say whether the server that runs answers; one that does not would be of no use for ever."""
+        try:
+            self._wait(self._answers)
+        except CommandFailed as bad:
+            LOG.warning('%s; it is started anew', bad)
+            return False
+        return True
 
     def _begin(self) -> None:
         self._stop()    # a part of the programs alone is of no use
         self._remount()
         if self.needed:
             self._launch()
-            self._wait(self._answers)
+            try:
+                self._wait(self._answers)
+            except CommandFailed:
+                self._stop()    # else it would count as one that runs
+                raise
             self._vet()
 
     def awake(self) -> bool:

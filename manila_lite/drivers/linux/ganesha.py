@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -114,9 +115,14 @@ class Ganesha(FileServer):
         (self._state / 'ganesha.conf').write_text(self._conf)
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
-        self._wait(self._socket.exists)
+        self._wait(self._is_open)       # it asks once: a bus that is not there yet is one that it never hears of
         self._server.start(self._inside(self._server_words), self._state / 'ganesha.out', mark=self._mark,
                            env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self._guard.env})
+
+    def _is_open(self) -> bool:
+        """Say whether the bus lets anybody in."""
+        with socket.socket(socket.AF_UNIX) as line:
+            return line.connect_ex(str(self._socket)) == 0
 
     @property
     def _trouble(self) -> str:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 
+import fixtures
+
 from manila_lite import kinds
 from manila_lite.drivers.linux import mounts
 from manila_lite.tests.functional.linux import base
@@ -39,6 +41,17 @@ class Recovery(base.ShareTest):
         self.driver.setup()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
+
+    def test_a_server_that_does_not_answer_any_more_is_started_anew(self):
+        self.works('one', self.made, 'write', 'f', 'hello')
+        deaf = self.driver._outlets.of('NFS').server._server.process()
+        deaf.suspend()
+        type(self).driver = self.make()
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.file_server._READY_SECONDS', 10))
+        with fixtures.MonkeyPatch('manila_lite.drivers.linux.exportmgr._SECONDS', 2):
+            self.driver.setup()
+        self.assertNotEqual(deaf, self.driver._outlets.of('NFS').server._server.process())
+        self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_a_reboot(self):
         self.works('one', self.made, 'write', 'f', 'hello')

@@ -22,6 +22,7 @@ class Sleeper(FileServer):
     def __init__(self, state):
         super().__init__(state, state, None)
         self.daemon = Daemon(state / 'daemon.json')
+        self.deaf = set()       # pids
         self.daemons = {'sleep': self.daemon}
         self.exports = smb_shares.SmbShares(state, '', lambda *_: None)
 
@@ -38,7 +39,7 @@ class Sleeper(FileServer):
         self.daemon.stop()
 
     def _answers(self):
-        return self.answers
+        return self.answers and self.process.pid not in self.deaf
 
 
 class Life(testtools.TestCase):
@@ -96,3 +97,21 @@ class Life(testtools.TestCase):
         self.server._inside = lambda _: ['sh', '-c', 'echo because >&2']
         refused = self.assertRaises(CommandFailed, self.server.start, self.mount)
         self.assertIn('sleep ended; log: because', str(refused))
+
+    def test_one_that_runs_and_does_not_answer_is_started_anew(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.file_server._READY_SECONDS', 0.1))
+        self.server.start(self.mount)
+        first = self.server.process
+        self.server.deaf.add(first.pid)
+        self.server.start(self.mount)
+        self.assertNotEqual(first, self.server.process)
+        self.assertEqual((True, 2), (self.server.running, self.mounted))
+
+    def test_one_that_never_answers_does_not_run_on(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.file_server._READY_SECONDS', 0.1))
+        self.server.answers = False
+        refused = self.assertRaises(CommandFailed, self.server.start, self.mount)
+        self.assertIn('does not answer', str(refused))
+        self.assertFalse(self.server.running)
+        self.server.answers = True
+        self.assertTrue(self.server.awake())
