@@ -115,7 +115,8 @@ class Case(testtools.TestCase):
         (self.place / 'small').mkdir()
         (self.place / 'small/__init__.py').write_text(_PACKAGE)
         self.env = os.environ | {'OS_TEST_TIMEOUT': '1', limits.UNDONE: str(self.undone), 'PYTHONPATH': str(_ROOT)}
-        self.env.pop('PYTHON', None)
+        for name in ('PYTHON', 'TEST_ORDER_SEED'):
+            self.env.pop(name, None)
 
     def run_tool(self, *words):
         return subprocess.run([sys.executable, *words], cwd=self.place, env=self.env, stdin=subprocess.DEVNULL,

@@ -77,8 +77,7 @@ def run(folder, words, env, patience):
 
 
 def _qemu(folder, image):
-    # It has more to do for the same work than its neighbours.
-    return ('nice', '-n', '-5', initramfs.QEMU, '-accel', 'tcg,thread=multi', '-smp', '2', '-M', 'q35', '-cpu', 'max',
+    return (initramfs.QEMU, '-accel', 'tcg,thread=multi', '-smp', '2', '-M', 'q35', '-cpu', 'max',
             '-m', _MEMORY, '-nodefaults', '-no-reboot', '-display', 'none',
             '-object', f'memory-backend-memfd,id=memory,size={_MEMORY},share=on', '-numa', 'node,memdev=memory',
             '-chardev', f'socket,id=files,path={folder / "socket"}', '-device', 'vhost-user-fs-pci,chardev=files,tag=machine',

@@ -28,7 +28,7 @@ class KernelNfs(test_share_backups.BacksUp):
     BACKEND = test_share_migration.Moves.BACKEND
     BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'))
     # Nothing of the twin is compiled, and the machine may be busy.
-    PATIENCE = 240
+    PATIENCE = 400
     ATTRIBUTES = ()
     # Those keep them in a directory.
     test_backed_up_and_restored = test_what_cannot_be_mounted = test_what_the_export_cannot_keep = test_given_up = None
@@ -45,7 +45,7 @@ class KernelNfs(test_share_backups.BacksUp):
         """Return the options that say where backups are kept."""
         self.vault = self.make('beta', share_type='any')
         self.admit(self.vault, ME)
-        return f'backup_mount_export = {self.location(self.vault)}\nbackup_mount_options = vers=4.2,soft,timeo=100'
+        return f'backup_mount_export = {self.location(self.vault)}\nbackup_mount_options = vers=4.2,soft,timeo=300'
 
     def reach_backends(self):
         """This host itself is beside them."""
@@ -80,7 +80,7 @@ class KernelNfs(test_share_backups.BacksUp):
         """Yield where this host has the share mounted meanwhile, or nothing if it is not let in."""
         place = self.state / 'mounted'
         place.mkdir(exist_ok=True)
-        done = subprocess.run(['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=100,retry=0', self.location(share), place],
+        done = subprocess.run(['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=300,retry=0', self.location(share), place],
                               capture_output=True, timeout=60)
         yield None if done.returncode else place
         if not done.returncode:
