@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every row of the contract is complete: policed, documented, with a schema, one of its kind, and tried by a test."""
 
+import inspect
 import itertools
 import json
 import pathlib
@@ -52,6 +53,11 @@ class Rows(testtools.TestCase):
                 self.assertLess(versions.minor(op.since), versions.PLAIN_NAMES, f'{label(op)} never had an old name')
             if op.old_action:
                 self.assertIsNotNone(op.action)
+
+    def test_another_status_is_one_that_the_call_sets(self):
+        for op in OPS:
+            said = re.findall(r'\breq\.ok = (\d+)', inspect.getsource(op.call))
+            self.assertEqual([op.or_ok] if op.or_ok else [], [int(status) for status in said], label(op))
 
     def test_actions_are_posts_to_their_path(self):
         for op in OPS:

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Move modules and rename what they define, as a plan says: tools/rename.py [--try] PLAN.yaml, at the root of the work tree.
+
+The plan has three tables. ``modules``: dotted path to dotted path; a package takes along what is in it. ``names``: what a
+module defines (dotted path, as it is now) to its new name. ``words``: for what cannot be resolved, such as methods and
+keywords: [{in: [glob, ...], old: word, new: word}], where a word is one of Python's names; of other files, a whole word.
+A fourth, ``aliases``, has modules (dotted path, as it will be) whose new name may be taken in a file, and what that file is to
+call them instead.
+
+Names are followed through imports and scopes; then every tracked file is looked through for paths and dotted paths. Where a
+new name is taken already nothing is changed, and the places are listed. Imports are to be sorted afterwards (ruff).
+"""
+
+import ast
+import builtins
+import collections
+import fnmatch
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import tokenize
+
+import yaml
+
+ROOT = pathlib.Path.cwd()
+TOP = 'manila_lite'
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
+_WORDS = {ast.ClassDef: 'class ', ast.FunctionDef: 'def ', ast.AsyncFunctionDef: 'async def '}
+
+
+def dotted(path):
+    """Return the name of the module in a file."""
+    parts = path.relative_to(ROOT).with_suffix('').parts
+    return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+
+
+def full(name):
+    """Return a dotted path from the top."""
+    return name if name.split('.')[0] == TOP else f'{TOP}.{name}'
+
+
+class Plan:
+    """What becomes of what. ``known``: the modules that there are."""
+
+    def __init__(self, about, known):
+        given = {full(old): full(new) for old, new in (about.get('modules') or {}).items()}
+        if lost := sorted(set(given) - known):
+            sys.exit(f'no such modules: {lost}')
+        self.known, self.modules = known, {}
+        for old in sorted(given, key=len):          # what is deeper has the last word
+            self.modules.update({m: given[old] + m[len(old):] for m in known if m == old or m.startswith(f'{old}.')})
+        self.modules.update(given)
+        self.names = {full(old): new for old, new in (about.get('names') or {}).items()}
+        self.words = about.get('words') or ()
+        self.aliases = {full(new): alias for new, alias in (about.get('aliases') or {}).items()}
+        self.used = set()
+
+    def path(self, name):
+        """Return the new dotted path of a module or of what one defines."""
+        if name in self.known:
+            return self.modules.get(name, name)
+        module, _, leaf = name.rpartition('.')
+        return f'{self.path(module)}.{self.leaf(name) or leaf}' if module in self.known else name
+
+    def leaf(self, name):
+        """Return the new name of what a module defines, if it has one."""
+        if name in self.names:
+            self.used.add(name)
+        return self.names.get(name)
+
+
+class Scope:
+    """Names that are bound at one place: to an import (its dotted path), or to anything else (None)."""
+
+    def __init__(self, node, parent):
+        self.node, self.parent = node, parent
+        self.bound = {}
+        self.elsewhere = set()      # global and nonlocal
+
+    def find(self, name):
+        """Return the scope that binds the name."""
+        scope, inner = self, True
+        while scope:
+            if name in scope.bound and name not in scope.elsewhere and (inner or not isinstance(scope.node, ast.ClassDef)):
+                return scope
+            scope, inner = scope.parent, False
+        return None
+
+
+class File:
+    """One Python file: what is bound and used in it, then its edits."""
+
+    def __init__(self, path, plan):
+        self.path, self.plan, self.me = path, plan, dotted(path)
+        self.text = path.read_text()
+        self.lines = self.text.encode().splitlines(keepends=True)
+        self.edits, self.problems = {}, []
+        self.uses = []          # (name, node, scope)
+        self.scopes = []
+        self.aliased = {}       # what is imported, and what it is called here because its name is taken
+        tree = ast.parse(self.text)
+        self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        self._walk(tree, None)
+
+    # What is bound where ------------------------------------------------------------------
+
+    def _walk(self, node, scope):
+        if isinstance(node, (ast.Module, *_SCOPES)):
+            self._scope(node, scope)
+            return
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                self._place(node, scope).bound.setdefault(node.id, None)
+            self.uses.append((node.id, node, scope))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                whole = f'{node.module}.{alias.name}' if isinstance(node, ast.ImportFrom) else alias.name
+                if not alias.asname and isinstance(node, ast.Import):
+                    whole = whole.partition('.')[0]
+                scope.bound[alias.asname or whole.rpartition('.')[2]] = whole
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            scope.elsewhere.update(node.names)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            scope.bound.setdefault(node.name, None)
+        for child in ast.iter_child_nodes(node):
+            self._walk(child, scope)
+
+    def _place(self, node, scope):
+        """Return the scope in which a name that is assigned is bound."""
+        while isinstance(self.parents[node], ast.NamedExpr) and isinstance(scope.node, _COMPREHENSIONS):
+            scope = scope.parent
+        return scope
+
+    def _scope(self, node, scope):
+        inner = Scope(node, scope)
+        self.scopes.append(inner)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            scope.bound.setdefault(node.name, None)
+            self.uses.append((node.name, node, scope))
+        outside = [*getattr(node, 'decorator_list', ()), *getattr(node, 'bases', ()), *getattr(node, 'keywords', ())]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            args = node.args
+            every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, [args.vararg, args.kwarg])]
+            inner.bound |= dict.fromkeys(arg.arg for arg in every)
+            outside += filter(None, [*args.defaults, *args.kw_defaults, getattr(node, 'returns', None),
+                                     *(arg.annotation for arg in every)])
+        for child in outside:
+            self._walk(child, scope)
+        for child in ast.iter_child_nodes(node):
+            if child not in outside and not isinstance(child, ast.arguments):
+                self._walk(child, inner)
+
+    # What becomes of it -------------------------------------------------------------------
+
+    def change(self):
+        """Note all edits."""
+        self._note()
+        if self.aliased:
+            self.edits, self.problems = {}, []
+            self._note()
+
+    def _note(self):
+        for name, node, scope in self.uses:
+            place = scope.find(name)
+            if place is None:
+                continue
+            whole = place.bound[name]
+            if whole is None:
+                if isinstance(place.node, ast.Module) and (new := self.plan.leaf(f'{self.me}.{name}')):
+                    self._rename(node, name, new, scope, place)
+                continue
+            if whole.split('.')[0] == TOP:
+                if (new := self._local(name, whole)) != name:
+                    self._rename(node, name, new, scope, place)
+                self._attributes(node, whole)
+        for node in ast.walk(self.scopes[0].node):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self._imported(node)
+
+    def _local(self, name, whole):
+        """Return what an import is called here from now on."""
+        if name != whole.rpartition('.')[2]:
+            return name
+        return self.aliased.get(whole) or self.plan.path(whole).rpartition('.')[2]
+
+    def _attributes(self, node, whole):
+        while isinstance(parent := self.parents.get(node), ast.Attribute) and parent.value is node:
+            whole = f'{whole}.{parent.attr}'
+            module = whole.rpartition('.')[0]
+            if whole in self.plan.known:
+                new = self.plan.path(whole).rpartition('.')[2]
+            elif module in self.plan.known:
+                new = self.plan.leaf(whole)
+            else:
+                return
+            if new and new != parent.attr:
+                self._edit(parent.end_lineno, parent.end_col_offset - len(parent.attr.encode()), parent.attr, new)
+            node = parent
+
+    def _rename(self, node, name, new, scope, place):
+        if isinstance(node, ast.Name):
+            self._edit(node.lineno, node.col_offset, name, new)
+        else:
+            self._edit(node.lineno, node.col_offset + len(_WORDS[type(node)]), name, new)
+        taken = scope.find(new)
+        if taken is not None and not self._goes(taken, new):
+            whole = taken.bound[new]
+            alias = self.plan.aliases.get(self.plan.path(place.bound[name])) if place.bound[name] else None
+            if alias and place.bound[name] not in self.aliased:
+                self.aliased[place.bound[name]] = alias
+            elif not (whole and place.bound[name] and self.plan.path(whole) == self.plan.path(place.bound[name])):
+                self.problems.append(f'{self.path.relative_to(ROOT)}:{node.lineno}: {name} -> {new}, which is '
+                                     f'{whole or "a name of this file"}')
+        elif hasattr(builtins, new):
+            self.problems.append(f'{self.path.relative_to(ROOT)}:{node.lineno}: {name} -> {new}, which is built in')
+
+    def _goes(self, scope, name):
+        whole = scope.bound[name]
+        if whole is None:
+            return isinstance(scope.node, ast.Module) and f'{self.me}.{name}' in self.plan.names
+        return whole.split('.')[0] == TOP and self._local(name, whole) != name
+
+    def _imported(self, node):
+        whole = f'{node.module}.' if isinstance(node, ast.ImportFrom) else ''
+        if isinstance(node, ast.ImportFrom) and (node.level or node.module.split('.')[0] != TOP):
+            return
+        groups = collections.defaultdict(list)
+        for alias in node.names:
+            if not whole and alias.name.split('.')[0] != TOP:
+                return
+            module, _, leaf = self.plan.path(whole + alias.name).rpartition('.')
+            called = alias.asname or self.aliased.get(whole + alias.name)
+            groups[module].append(f'{leaf} as {called}' if called and called != leaf else leaf)
+        indent = ' ' * node.col_offset
+        if isinstance(node, ast.ImportFrom):
+            made = [f'from {module} import {", ".join(names)}' for module, names in groups.items()]
+            made = [line if len(indent + line) <= 120 else line.replace(' import ', ' import (') + ')' for line in made]
+        else:
+            made = [f'import {module}.{name}'.replace(' .', ' ') for module, names in groups.items() for name in names]
+        before = self._source(node)
+        after = f'\n{indent}'.join(made)
+        if re.sub(r'[\s(),]+', ' ', before).strip() == re.sub(r'[\s(),]+', ' ', after).strip():
+            return
+        if '#' in before:
+            self.problems.append(f'{self.path.relative_to(ROOT)}:{node.lineno}: an import with a comment')
+        self.edits[node.lineno, node.col_offset] = (node.end_lineno, node.end_col_offset, after)
+
+    def _source(self, node):
+        lines = self.lines[node.lineno - 1:node.end_lineno]
+        lines[-1] = lines[-1][:node.end_col_offset]
+        lines[0] = lines[0][node.col_offset:]
+        return b''.join(lines).decode()
+
+    def _edit(self, line, column, old, new):
+        there = self.lines[line - 1][column:column + len(old.encode())].decode()
+        if there != old:
+            self.problems.append(f'{self.path.relative_to(ROOT)}:{line}: {there!r} is not {old!r}')
+        self.edits[line, column] = (line, column + len(old.encode()), new)
+
+    def edited(self):
+        """Return the new text."""
+        lines = list(self.lines)
+        for (line, column), (end_line, end_column, new) in sorted(self.edits.items(), reverse=True):
+            after = lines[end_line - 1][end_column:]
+            lines[line - 1:end_line] = [lines[line - 1][:column] + new.encode() + after]
+        return b''.join(lines).decode()
+
+
+def tracked(*what):
+    """Return the files of the work tree."""
+    out = subprocess.run(['git', 'ls-files', '-z', *what], capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in out.split('\0') if name and (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
+
+
+def in_words(plan):
+    """Return a function that changes what is said of modules and names in any text."""
+    table = {}
+    for old in plan.names:
+        new = plan.path(old)
+        table |= {old: new, ':'.join(old.rsplit('.', 1)): ':'.join(new.rsplit('.', 1))}
+    for old, new in plan.modules.items():
+        before, after = old.replace('.', '/'), new.replace('.', '/')
+        table |= {old: new, before: after, f'{before}.py': f'{after}.py'}
+        short, shorter = before.partition('/')[2], after.partition('/')[2]
+        table |= {f'{short}.py': f'{shorter}.py', f'{short}/': f'{shorter}/'}
+    if not table:
+        return lambda text: text
+    longest_first = sorted(table, key=len, reverse=True)
+    found = re.compile(r'(?<![\w.-])(?<!\w/)((?:\.\./|\./|/)?)(' + '|'.join(map(re.escape, longest_first)) + r')(?!\w)')
+    return lambda text: found.sub(lambda match: match[1] + table[match[2]], text)
+
+
+def reworded(path, text, rule):
+    """Return the text with one word for another."""
+    globs = rule.get('in', ['*'])
+    name = str(path.relative_to(ROOT))
+    if not any(fnmatch.fnmatch(name, glob) for glob in ([globs] if isinstance(globs, str) else globs)):
+        return text
+    old, new = rule['old'], rule['new']
+    if path.suffix != '.py' or rule.get('anywhere'):
+        return re.sub(rf'(?<!\w){re.escape(old)}(?!\w)', new, text)
+    if old not in text:
+        return text
+    lines = text.splitlines(keepends=True)
+    edits = [token.start for token in tokenize.generate_tokens(io.StringIO(text).readline)
+             if token.type == tokenize.NAME and token.string == old]
+    for line, column in sorted(edits, reverse=True):
+        lines[line - 1] = lines[line - 1][:column] + new + lines[line - 1][column + len(old):]
+    return ''.join(lines)
+
+
+def move(plan):
+    """The files are where their modules are to be."""
+    for old, new in sorted(plan.modules.items(), key=lambda pair: -len(pair[0])):
+        source, target = ROOT / old.replace('.', '/'), ROOT / new.replace('.', '/')
+        if source == target:
+            continue
+        if source.with_suffix('.py').is_file():
+            pairs = [(source.with_suffix('.py'), target.with_suffix('.py'))]
+        else:
+            data = [path for path in tracked(str(source))
+                    if path.parent == source and (path.suffix != '.py' or path.name == '__init__.py')]
+            pairs = [(path, target / path.name) for path in data]
+        for here, there in pairs:
+            there.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(['git', 'mv', here, there], check=True)
+
+
+def main():
+    """Do it."""
+    about = yaml.safe_load(pathlib.Path(sys.argv[-1]).read_text())
+    sources = tracked('*.py')
+    plan = Plan(about, {dotted(path) for path in sources})
+    files = [File(path, plan) for path in sources]
+    for file in files:
+        file.change()
+    problems = sorted({problem for file in files for problem in file.problems})
+    problems += [f'nothing is called {name}' for name in sorted(set(plan.names) - plan.used)]
+    for problem in problems:
+        print('!', problem)
+    if '--try' in sys.argv or problems:
+        sys.exit(bool(problems))
+    for file in files:
+        if file.edits:
+            file.path.write_text(file.edited())
+    say = in_words(plan)
+    for path in tracked():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        new = say(text)
+        for rule in plan.words:
+            new = reworded(path, new, rule)
+        if new != text:
+            path.write_text(new)
+    move(plan)
+
+
+main()
