@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every test ends. One that takes too long fails, and its report has the stacks of all threads.
 
-A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: as long as it likes), or ``LIMITS`` times as much if its class says so;
-what a class sets up or takes down, two and a half times as much. Then :class:`TooLong` is raised in the main thread, and again if cleaning up takes too long as well. Where
-that does not help, because the main thread does not come back from C or catches everything, its process ends half a limit
-later, with the stacks on standard error: its test counts as failed, and those after it in that process do not run.
+A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: as long as it likes), or ``LIMITS`` times as much if its class says
+so; what a class sets up or takes down, two and a half times as much. Then :class:`TooLong` is raised in the main thread,
+and again if cleaning up takes too long as well. Where that does not help, because the main thread does not come back from C
+or catches everything, its process ends half a limit later, with the stacks on standard error: its test counts as failed,
+and those after it in that process do not run.
 """
 
 import faulthandler
