@@ -179,9 +179,15 @@ def group(name: str) -> str:
 
 
 def expression(name: str) -> str:
-    """Return a regular expression of a test, or of the tests of a class that could not be set up."""
-    of_class = re.fullmatch(r'(?:setUp|tearDown)Class \((.*)\)', name)
-    return rf'^{re.escape(of_class[1])}\.' if of_class else f'^{re.escape(name)}$'
+    """Return a regular expression of a test, or of the tests of a class that could not be set up.
+
+    A test with scenarios has its plain name in lists, so all its scenarios are meant.
+    """
+    if of_class := re.fullmatch(r'(?:setUp|tearDown)Class \((.*)\)', name):
+        return rf'^{re.escape(of_class[1])}\.'
+    if scenario := re.fullmatch(r'(.*\w)\([^()]*\)', name):
+        return rf'^{re.escape(scenario[1])}(\(|$)'
+    return f'^{re.escape(name)}$'
 
 
 def load(words: str) -> Run:

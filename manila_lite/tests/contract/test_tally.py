@@ -97,6 +97,16 @@ class TallyTest(testtools.TestCase):
         self.assertEqual('1 passed, 2 failed, 1 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
         self.assertIn('FAILED m.C.test', self.tally('--strict', f':1:{first}:0:{skipped}')[1])
 
+    def test_a_scenario_is_tried_again_with_its_test(self):
+        first = self.stream(**{'m.C.t(Slow)': ('addFailure', 'x'), 'm.C.t(Fast)': ('addSuccess', ''),
+                               'm.C.u': ('addSuccess', '')})
+        self.assertEqual((0, [r'^m\.C\.t(\(|$)']), self.tally('--again', f':1:{first}'))
+        for slow, fast, ended in (('addSuccess', 'addSuccess', '3 passed, 0 failed, 0 skipped'),
+                                  ('addFailure', 'addSuccess', '2 passed, 1 failed, 0 skipped'),
+                                  ('addSuccess', 'addFailure', '2 passed, 1 failed, 0 skipped')):
+            second = self.stream(**{'m.C.t(Slow)': (slow, ''), 'm.C.t(Fast)': (fast, '')})
+            self.assertEqual(ended, self.tally(f':1:{first}:{int("Failure" in slow + fast)}:{second}')[1][-1])
+
     def test_what_passed_only_when_tried_again_fails_a_run_of_first_tries(self):
         report = 'Traceback (most recent call last):\n  File\nLate: b'
         first = self.stream(a=('addSuccess', ''), b=('addFailure', report), c=('addSkip', 'no root'),
