@@ -124,7 +124,9 @@ class TestCrowd(testtools.TestCase):
         for _ in range(8):
             wires.append(self.connect())
             self.assertEqual(200, self.status(wires[-1]))
+            self.wait_until_idle(len(wires))        # else the next one, which another thread answers, may be so before
         self.assertEqual(200, self.status(wires[0]))        # it is the youngest now
+        self.wait_until_idle(8)
         self.assertEqual(200, self.status(self.connect()))
         self.assertEqual([200, 0, *[200] * 6], [self.status(wire) for wire in wires])
 
@@ -142,6 +144,9 @@ class TestCrowd(testtools.TestCase):
             answer = http.client.HTTPResponse(wire)
             answer.begin()
             self.assertEqual(200, answer.status)
+
+    def wait_until_idle(self, count):
+        self.wait_for(lambda: len(self.api._crowd._table.all_in(State.IDLE)) == count)
 
     def wait_for(self, check):
         end = time.monotonic() + 20
