@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine under a runner and a scheduler: process name, clocks, threads, locks and events.
+"""The machine under a runner and a scheduler: name of a worker, clocks, threads, locks and events.
 
-``Machine`` is the real one. ``tests/simulation`` has another, whose threads take turns in an order that a seed gives.
+``Machine`` is the real one. ``tests/simulation`` has another, whose threads take turns in an order given by a seed.
 """
 
 import concurrent.futures
@@ -17,46 +17,46 @@ class Thread(Protocol):
     """A thread of the machine."""
 
     def join(self) -> None:
-        """It has ended."""
+        """Wait until the thread has ended."""
 
 
 class Machine:
-    """The machine as it is."""
+    """The real machine."""
 
     def name(self) -> str:
-        """Name this process, as no other is named."""
-        return owners.name()
+        """Return a name for a worker of this process that no other worker has."""
+        return owners.worker_name()
 
     def is_dead(self, owner: str) -> bool:
-        """Say whether the process of that name is known to have ended."""
+        """Say whether the process of a worker of that name is known to have ended."""
         return owners.is_dead(owner)
 
     def monotonic(self) -> float:
-        """Return seconds, by a clock that nobody sets."""
+        """Return seconds by a clock that is never set."""
         return time.monotonic()
 
     def thread_time(self) -> float:
-        """Return the seconds of a processor that this thread has had."""
+        """Return the seconds of processor time that this thread has used."""
         return time.thread_time()
 
     def lock(self) -> threading.Lock:
-        """Return a lock that is free."""
+        """Return a new lock, not held."""
         return threading.Lock()
 
     def event(self) -> threading.Event:
-        """Return an event that is not set."""
+        """Return a new event, not set."""
         return threading.Event()
 
     def hands(self, count: int, name: str) -> concurrent.futures.Executor:
-        """Return so many threads that wait for work."""
+        """Return an executor with this number of threads."""
         return concurrent.futures.ThreadPoolExecutor(count, name)
 
     def thread(self, target: Callable[[], None], name: str) -> Thread:
-        """The target runs in a thread of its own, which keeps no process alive."""
+        """Run the target in a daemon thread of its own."""
         thread = threading.Thread(target=target, name=name, daemon=True)
         thread.start()
         return thread
 
 
-#: The machine as it is. It has no state.
+#: The real machine. It has no state.
 REAL = Machine()

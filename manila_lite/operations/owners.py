@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of processes, by which a later one on the same machine can tell whether an earlier one still lives."""
+"""Names of processes and workers. A later process on the same machine can tell by the name whether an earlier one lives."""
 
+import itertools
 import os
 import socket
 from pathlib import Path
 
+_workers = itertools.count(1)
+
 
 def name() -> str:
-    """Name this process: ``host/boot and namespace/pid/start``.
+    """Return the name of this process: ``host/boot and namespace/pid/start``.
 
     The start is in clock ticks since the boot, which no change of the clock moves. A pid means something only to
     processes of the same boot and the same pid namespace: containers may share a host's name.
@@ -15,9 +18,21 @@ def name() -> str:
     return f'{socket.gethostname()}/{_world()}/{os.getpid()}/{_started(os.getpid())}'
 
 
+def worker_name() -> str:
+    """Return a name for a new worker: ``PROCESS/number``.
+
+    A claim belongs to one worker of a process. A scheduler may go on for a moment with an operation that it has passed on, and
+    that a share manager in the same process has claimed.
+    """
+    return f'{name()}/{next(_workers)}'
+
+
 def is_dead(owner: str) -> bool:
-    """Say whether that process is known to have ended. One that cannot be seen from here may live: its lease tells."""
-    host, world, pid, started = (owner.rsplit('/', 3) + [''] * 3)[:4]
+    """Say whether the process of that name, or of that worker, is known to have ended.
+
+    A process that cannot be seen from here may live: its lease decides.
+    """
+    host, world, pid, started = (owner.split('/') + [''] * 3)[:4]
     if host != socket.gethostname() or world != _world() or not pid.isdigit():
         return False
     return _started(int(pid)) != started

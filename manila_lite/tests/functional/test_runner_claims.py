@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a runner claims: kept while it is worked on, let go when it cannot be saved, and never two of one serial."""
+"""Claims of a runner: kept during the work, released if the result cannot be saved, and never two of one serial."""
 
 import datetime
 import threading
@@ -7,6 +7,7 @@ import threading
 from oslo_db import exception as db_exception
 from oslo_utils import timeutils, uuidutils
 
+from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db import operations as rows
 from manila_lite.operations import owners
@@ -17,7 +18,7 @@ from manila_lite.tests.functional import base
 
 
 class Hasty(threading.Event):
-    """Nobody waits for long. What they wanted to wait is kept."""
+    """An event that is waited for only briefly, with a list of the timeouts that callers asked for."""
 
     def __init__(self):
         super().__init__()
@@ -29,7 +30,7 @@ class Hasty(threading.Event):
 
 
 class Claims(base.ServiceTest):
-    """A runner alone, whose work waits until it is let go."""
+    """A runner without a service, whose work waits for ``go_on``."""
 
     PARTS = ()
 
@@ -40,7 +41,7 @@ class Claims(base.ServiceTest):
             conn.execute(models.operations.delete())
         self.conf = self.service.conf.operations
         self.began, self.go_on = [], threading.Event()
-        self.refusals = []      # of the end of what was worked on
+        self.refusals = []      # errors for ``done`` to raise
         plan = Plan('test', (Step(self.work),), self.done, lambda conn, work, error: None)
         self.runner = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [plan], None)
         self.addCleanup(self.runner.stop)
@@ -119,13 +120,30 @@ class Claims(base.ServiceTest):
         self.assertEqual((self.runner.owner, 1), (self.row(ident).owner, self.row(ident).attempts))
 
     def test_what_the_dead_held_here_is_free_at_once(self):
-        world, pid, _ = self.runner.owner.rsplit('/', 2)
-        owned = {f'{world}/{pid}/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}
+        world, pid, _ = owners.name().rsplit('/', 2)
+        owned = {f'{world}/{pid}/1': True, f'{world}/{pid}/1/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}
         idents = {}
         for owner in owned:
             idents[owner] = self.begin()
             with self.db.writer() as conn:
                 rows.claim(conn, rows.get(conn, idents[owner]), owner, 60)
-        self.assertEqual(owners.name(), self.runner.owner)
+        self.assertEqual(owners.name(), self.runner.owner.rpartition('/')[0])
         self.runner.free_dead_claims()
         self.assertEqual(owned, {owner: self.row(ident).owner is None for owner, ident in idents.items()})
+
+    def test_a_worker_beside_it_that_claimed_what_it_passed_on_keeps_it(self):
+        beside = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [], None)
+
+        def pass_on_and_fail(work):
+            with self.db.writer() as conn:
+                work.pass_on(conn, 'share', beside.host)
+            with self.db.writer() as conn:
+                rows.claim(conn, rows.get(conn, work.op.id), beside.owner, 60)
+            raise errors.Final('refused')
+        self.runner.executor.plans = {'test': Plan('test', (Step(pass_on_and_fail),), self.done, self.done)}
+        ident = self.begin()
+        with self.db.writer() as conn:
+            op = rows.claim(conn, rows.get(conn, ident), self.runner.owner, 60)
+        self.assertRaises(errors.LostClaim, self.runner.executor.run, op)
+        row = self.row(ident)
+        self.assertEqual((beside.host, beside.owner, rows.OPEN, 1), (row.host, row.owner, row.state, row.attempts))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can be known to be dead, and who only may be."""
+"""Owners of claims: processes that are certainly dead, and processes that may be."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def _name_of_another():
 
 
 class Owners(testtools.TestCase):
-    """Names of processes."""
+    """Names of processes, as owners of claims."""
 
     def test_self_lives(self):
         self.assertFalse(owners.is_dead(owners.name()))
@@ -28,7 +28,7 @@ class Owners(testtools.TestCase):
         other.stdout.close()
         other.stdin.close()
         while not owners.is_dead(name):
-            pass    # until the kernel has ended it; that nobody waited for it yet does not matter
+            pass    # until the kernel has ended it; that it is a zombie does not matter
         other.wait()
         self.assertTrue(owners.is_dead(name))
 
@@ -40,3 +40,9 @@ class Owners(testtools.TestCase):
         host, world, _, _ = owners.name().rsplit('/', 3)
         for name in (f'elsewhere/{world}/999999999/1', f'{host}/another-boot/999999999/1', 'no name', ''):
             self.assertFalse(owners.is_dead(name), name)
+
+    def test_each_worker_has_a_name_of_its_own_and_dies_with_its_process(self):
+        one, two = owners.worker_name(), owners.worker_name()
+        self.assertEqual((3, False, False), (len({one, two, owners.name()}), owners.is_dead(one), owners.is_dead(two)))
+        host, world, pid, started = owners.name().split('/')
+        self.assertTrue(owners.is_dead(f'{host}/{world}/{pid}/{int(started) + 1}/1'))
