@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of durable work in a world of its own: one thread at a time, a clock that nobody waits for, faults by a seed.
+"""Simulation of the engine of durable work: one thread at a time, a clock that nobody waits for, faults by a seed.
 
-What runs is the product's: ``operations/runner.py``, ``operations/executor.py``, ``db/operations.py``, on a real SQLite
-file. What is ours is the machine: see ``baton``.
+The product's code runs: ``operations/runner.py``, ``operations/executor.py``, ``db/operations.py``, on a real SQLite
+file. Only the machine is simulated: see ``baton``.
 """

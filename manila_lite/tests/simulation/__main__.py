@@ -39,7 +39,7 @@ def _show(trace):
 
 
 def main():
-    """Histories have happened; the exit code is 0 only if none failed."""
+    """Run histories; the exit code is 0 only if none failed."""
     wanted = _arguments()
     began = said = time.monotonic()
     number = failed = 0

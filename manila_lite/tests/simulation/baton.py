@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that go on one at a time: who holds the baton runs, and at each point the seed says who gets it.
+"""Threads that run one at a time: the thread with the baton runs, and at each point the seed chooses the next.
 
-A point is a statement of the database, a reading of a clock, a lock, or a wait. Time is a number that grows a little at each
-point, and up to the next time that somebody waits for when nobody else can go on.
+A point is a statement of the database, a reading of a clock, a lock, or a wait. Time is a number that grows a little at
+each point. If no thread can go on, it jumps to the next time that a thread waits for.
 """
 
 import threading
 
-#: Seconds that go by at a point.
+#: Seconds that pass at a point.
 TICK = 0.001
 
 
@@ -25,7 +25,7 @@ class Task:
     def __init__(self, name, process):
         self.name = name
         self.process = process
-        self.condition = None       # it goes on when this holds,
+        self.condition = None       # the task goes on when this holds,
         self.until = None           # or at this time
         self.ended = self.doomed = False
         self.go = threading.Lock()
@@ -33,33 +33,33 @@ class Task:
 
     @property
     def dead(self):
-        """Nothing more of it may happen."""
+        """Say whether the task may run no more."""
         return self.doomed or self.process.dead
 
 
 class Baton:
-    """Who goes on, and what time it is. ``process.dead`` and ``process.frozen`` (until when) are looked at at each point."""
+    """The choice of the next task, and the time. Each point checks ``process.dead`` and ``process.frozen`` (until when)."""
 
     def __init__(self, rng, limit, sticky):
         self._rng = rng
         self._limit = limit
-        self._sticky = sticky       # how probably who runs goes on
+        self._sticky = sticky       # probability that the present task goes on
         self.now = 0.0
         self.steps = 0
         self.tasks = []
         self.main = self.current = None
         self.trace = []
         self.failure = None
-        #: Is called with the process that is at a point: it may die there, or stand still.
+        #: Called with the process at a point: it may die there, or freeze.
         self.on_point = lambda process: None
 
     def begin(self, process):
-        """The thread that calls is the first one."""
+        """Make the calling thread the first task."""
         self.main = self.current = Task('main', process)
         self.tasks.append(self.main)
 
     def spawn(self, process, name, target):
-        """The target runs in a thread of the process, when it gets the baton. Returns the task."""
+        """Start the target in a thread of the process, which runs when it gets the baton. Return the task."""
         self._check(self.current)
         task = Task(name, process)
         self.tasks.append(task)
@@ -82,15 +82,15 @@ class Baton:
         following.go.release()
 
     def fail(self, why):
-        """The history has failed, and ends with the next point."""
+        """Let the history fail: it ends with the next point."""
         self.failure = self.failure or why
 
     def note(self, what):
-        """The trace says what happened, when and to whom."""
+        """Add a line to the trace, with time and task."""
         self.trace.append(f'{self.now:.3f} {self.current.name} {what}')
 
     def point(self, what):
-        """Others may go on first."""
+        """Let other tasks run first, perhaps."""
         me = self.current
         self._check(me)
         self.steps += 1
@@ -102,12 +102,12 @@ class Baton:
         self._switch(me)
 
     def maybe(self, what):
-        """A point, one time in four: for what happens often."""
+        """Make a point, one time in four: for frequent events."""
         if self._rng.random() < 0.25:
             self.point(what)
 
     def wait(self, condition, seconds=None):
-        """Wait until the condition holds, or so long; say whether it holds."""
+        """Wait until the condition holds, or for so many seconds; say whether it holds."""
         me = self.current
         self._check(me)
         me.condition, me.until = condition, None if seconds is None else self.now + seconds
@@ -118,7 +118,7 @@ class Baton:
         return condition()
 
     def sleep(self, seconds):
-        """So much time has gone by."""
+        """Wait for so many seconds."""
         self.wait(bool, seconds)
 
     def _check(self, me):
@@ -136,7 +136,7 @@ class Baton:
         self._check(me)
 
     def _next(self, me):
-        """Whoever must end, ends first. Else who runs, probably, or one of those that can go on."""
+        """Return the next task: one that must end, else the present one, probably, else any that can go on."""
         if self.failure:
             return self.main
         for task in self.tasks:
@@ -154,13 +154,13 @@ class Baton:
 
     @staticmethod
     def _due(task):
-        """When the task can go on, as far as is known."""
+        """Return when the task can go on, as far as is known."""
         if task.condition is None or task.condition():
             return task.process.frozen
         return float('inf') if task.until is None else max(task.until, task.process.frozen)
 
     def end(self):
-        """All threads but the first have ended."""
+        """End all threads but the first."""
         self.failure, self._limit = None, float('inf')
         for task in self.tasks:
             task.doomed = task is not self.main

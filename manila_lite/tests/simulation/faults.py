@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong, and when, as the seed says. Each history has some kinds of faults and lacks others."""
+"""Faults and their times, by the seed. Each history has some kinds of faults and lacks others."""
 
 STATEMENT = ('cut', 'locked', 'refused', 'stalled', 'unsure')
 PROCESS = ('killed', 'frozen', 'jumped', 'stopped')
 
 
 class Faults:
-    """Draws faults. After ``off`` nothing goes wrong any more."""
+    """Faults by the seed, until ``off``."""
 
     def __init__(self, rng, lease):
         self._rng = rng
@@ -15,19 +15,19 @@ class Faults:
         self._rates = {kind: rng.choice((0, 0, 0.01, 0.05, 0.3)) for kind in STATEMENT}
         self._rates |= {kind: rng.choice((0, 0, 0.004, 0.02)) for kind in PROCESS}
         self._left = dict.fromkeys(STATEMENT, 6) | dict.fromkeys(PROCESS, 3)
-        #: How much of the news never comes, and comes twice.
+        #: Rates of wake-ups that are lost, and that come twice.
         self.lost, self.twice = rng.choice((0, 0.3, 1)), rng.choice((0, 0.3))
-        self.last = -1000.0         # when something last went wrong
+        self.last = -1000.0         # time of the last fault
         self.now = lambda: 0.0
-        #: What becomes of a process: by kind of fault.
+        #: Functions that let a process suffer a fault, by its kind.
         self.befall = {}
 
     def off(self):
-        """Nothing goes wrong any more, but for news that is lost."""
+        """Stop all faults except lost wake-ups."""
         self.on = False
 
     def disturbed(self, more=0.0):
-        """Until now, and for so many seconds, the world is not as it should be."""
+        """Note that faults have an effect until now, or for so many seconds more."""
         self.last = max(self.last, self.now() + more)
 
     def long(self):
@@ -35,7 +35,7 @@ class Faults:
         return self._rng.uniform(0.1, 2.2) * self._lease
 
     def at_statement(self, process, what):
-        """Return the fault that the statement meets, or nothing."""
+        """Return the fault of the statement, or None."""
         if process.immune or not self.on:
             return None
         kind = self._rng.choice(STATEMENT)
@@ -44,7 +44,7 @@ class Faults:
         return kind if self._drawn(kind) else None
 
     def at_point(self, process):
-        """Whatever befalls the process does."""
+        """Let the process suffer a fault, perhaps."""
         if process.immune or not self.on:
             return
         kind = self._rng.choice(PROCESS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One history: what a seed lets happen, from the first request until all operations have ended."""
+"""One history: the events of a seed, from the first request until all operations have ended."""
 
 import contextlib
 import random
@@ -13,12 +13,12 @@ from manila_lite.tests.simulation.model import Model
 from manila_lite.tests.simulation.place import Place
 from manila_lite.tests.simulation.world import World
 
-#: Seconds from the last fault of a history to the last end, at most.
+#: Seconds from the last fault of a history to the end of its last operation, at most.
 _SECONDS = 400
 
 
 class History:
-    """What happens is said by ``seed``; ``run`` returns what went wrong, or nothing. ``trace`` has each step."""
+    """The events that ``seed`` chooses; ``run`` returns the failure, or None. ``trace`` has each step."""
 
     kind = 'engine'
     world_of, model_of, place_of = World, Model, Place
@@ -40,16 +40,16 @@ class History:
 
     @property
     def trace(self):
-        """What happened, a line for each step."""
+        """Return the trace, a line for each step."""
         return self.baton.trace
 
     @property
     def again(self):
-        """The command that shows this history."""
+        """Return the command that shows this history."""
         return f'tools/simulate --kind {self.kind} --seed {self.seed} --histories 1'
 
     def run(self):
-        """All has happened. Returns what must not have."""
+        """Run the history. Return its failure, or None."""
         self._place.table.clear()
         self.baton.begin(self.world.outside)
         self._place.use(self)
@@ -78,12 +78,12 @@ class History:
         self.baton.sleep(self._rng.choice((0, 0, self._rng.uniform(0, 5))))
 
     def _last(self):
-        """All operations have ended."""
+        """Check the end: all operations have ended."""
 
     def _all_ended(self):
         return all(row.state != rows.OPEN for row in self.model.rows.values())
 
-    # What users ask for -------------------------------------------------------------------------
+    # Requests of users --------------------------------------------------------------------------------
 
     def _ask(self):
         self._rng.choice((self._make, self._make, self._change, self._change, self._sync, self._sync_again, self._strange,

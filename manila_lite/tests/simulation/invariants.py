@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold after each commit, and when a step begins."""
+"""Invariants that must hold after each commit, and when a step begins."""
 
 from manila_lite.db import operations
 from manila_lite.tests.simulation import machine, plans
@@ -10,7 +10,7 @@ _ASKED = {'wanted', 'next_run_at'}
 
 
 def moved(model, task, before, after, written):
-    """An operation's row may change like that, by this thread."""
+    """Check a change of an operation's row by this thread."""
     ident, names = before.id, changed(before, after)
     said = f'{task.name} changed {", ".join(sorted(names))} '
     model.expect(before.state == operations.OPEN, ident, said + f'although it was {before.state}')
@@ -48,7 +48,7 @@ def _claimed(model, task, before, after):
 
 
 def _held(model, task, row):
-    """When the lease was written, by the clock that is right: not when that was committed, which may be long after."""
+    """Return when the lease was written, by the true clock; its commit may be much later."""
     return seconds(row.lease_expires_at) - model.conf.lease - task.process.offset - machine.EPOCH.timestamp()
 
 
@@ -71,7 +71,7 @@ def _written_by_owner(model, task, before, after, said):
 
 
 def _counted(model, task, before, after, said, written):
-    """Tries are counted for each step."""
+    """Check that attempts are counted for each step."""
     ident, hand = before.id, model.hands.get(task)
     said += f'and had {before.attempts} tries, now {after.attempts}'
     most = model.conf.max_attempts
@@ -119,7 +119,7 @@ def _ended(model, task, before, after, written):
 
 
 def written(model, task, before, what):
-    """What a step wrote behind its claim, and the end of an operation, is written by who has it."""
+    """Check that only the owner of the claim writes its steps' results, and the end of an operation."""
     hand = model.hands[task]
     model.expect(before.owner == task.process.name and hand.claim == model.of[before.id].claims, before.id,
                  f'{task.name} wrote {what} and had lost it')
@@ -131,7 +131,7 @@ def written(model, task, before, what):
 
 
 def alone(model, task, hand):
-    """No two threads of a process are at the same operation, or at operations of the same serial; nor too many in a lane."""
+    """Check that no two threads of a process have the same operation or serial, and that a lane has not too many."""
     others = [other for one, other in model.hands.items()
               if one is not task and not one.ended and one.process is task.process and other.busy]
     for other in others:
@@ -142,7 +142,7 @@ def alone(model, task, hand):
 
 
 def begun(model, hand, room, at, way):
-    """The step is the one where the operation stands; who lost it may begin one more at most."""
+    """Check that the step is the operation's present one; a thread that lost its claim may begin one more at most."""
     row, ident = model.rows[hand.ident], hand.ident
     model.expect(not hand.let_go, ident, f'{way} of step {at} was begun, and its own process had let it go')
     model.expect(hand.well != (at, way), ident, f'{way} of step {at} was begun again although it had gone well')

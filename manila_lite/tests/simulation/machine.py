@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes of the simulation have instead of a machine: locks, events, threads and clocks that know the baton."""
+"""Locks, events, threads and clocks of simulated processes, which use the baton."""
 
 import datetime
 
@@ -9,14 +9,14 @@ EPOCH = datetime.datetime(2030, 1, 1)       # noqa: DTZ001 - as in the database
 
 
 class Lock:
-    """As of ``threading``. Without a baton there is one thread only."""
+    """Like a lock of ``threading``. Without a baton there is one thread only."""
 
     def __init__(self, baton=None):
         self._baton = baton
         self.holder = None
 
     def use(self, baton):
-        """The lock is free, and of this history from now."""
+        """Free the lock, and use it in this history from now on."""
         self._baton, self.holder = baton, None
 
     def acquire(self, blocking=True, timeout=-1):
@@ -42,7 +42,7 @@ class Lock:
 
 
 class Event:
-    """As of ``threading``."""
+    """Like an event of ``threading``."""
 
     def __init__(self, baton):
         self._baton = baton
@@ -62,7 +62,7 @@ class Event:
 
 
 class Thread:
-    """What can be waited for."""
+    """A thread that can be joined."""
 
     def __init__(self, baton, task):
         self._baton = baton
@@ -73,7 +73,7 @@ class Thread:
 
 
 class Hands:
-    """As an executor of ``concurrent.futures``; more work than there are hands is a mistake of who hands it over."""
+    """Like an executor of ``concurrent.futures``; more work than threads is a mistake of the caller."""
 
     def __init__(self, process, count, name):
         self._process = process
@@ -110,7 +110,7 @@ class Own(Machine):
         return self._baton.now
 
     def thread_time(self):
-        return self._baton.steps        # all takes long: so what is kept for as long as it took is as old as it may be
+        return self._baton.steps        # every call seems slow, so that kept values may be as old as possible
 
     def lock(self):
         return Lock(self._baton)
@@ -126,7 +126,7 @@ class Own(Machine):
 
 
 class Clock:
-    """What ``timeutils.utcnow`` asks: each process has a clock of its own. As a list of times that has no end."""
+    """The clock of ``timeutils.utcnow``, one for each process, in the form of an endless list of times."""
 
     def __init__(self):
         self.baton = None

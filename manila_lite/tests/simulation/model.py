@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of operations beside the table: who claimed them, what was done at the backend, what was written of it."""
+"""Facts about operations beside the table: claims, work done at the backend, ends written by plans."""
 
 import dataclasses
 
@@ -8,18 +8,18 @@ from manila_lite.tests.simulation import invariants
 
 @dataclasses.dataclass
 class Known:
-    """An operation, beside its row. ``number`` names it the same in each run of a seed."""
+    """An operation, beside its row. ``number`` is its name, the same in each run of a seed."""
 
     number: int
-    claims: int = 0                 # how often it was claimed
+    claims: int = 0                 # number of its claims
     held: float = 0.0               # when its lease was last written
-    asked: int = 0                  # at which commit it was last asked for,
+    asked: int = 0                  # the commit at which it was last requested,
     began: int = 0                  # and its first step last begun
-    made: set = dataclasses.field(default_factory=set)          # steps that stand at the backend in its room
-    given_up: set = dataclasses.field(default_factory=set)      # of which undoing them failed for good
-    ended: list = dataclasses.field(default_factory=list)       # what its plan wrote of its end
+    made: set = dataclasses.field(default_factory=set)          # its steps that are done at the backend
+    given_up: set = dataclasses.field(default_factory=set)      # steps whose undoing failed for good
+    ended: list = dataclasses.field(default_factory=list)       # ends that its plan wrote
     spoilt: bool = False
-    met: str = ''                   # what last went wrong for who worked on it
+    met: str = ''                   # last fault of the thread that worked on it
 
 
 @dataclasses.dataclass
@@ -32,31 +32,31 @@ class Hand:
     lane: str
     most: int
     busy: bool = False              # a step is under way
-    last: str = 'ok'                # how its last step ended
-    sent: str = ''                  # which way it was when it wanted to pass the work on
-    late: int = 0                   # steps that it began after it had lost its claim
+    last: str = 'ok'                # result of its last step
+    sent: str = ''                  # its direction when it asked to pass the work on
+    late: int = 0                   # steps that it began after the loss of its claim
     let_go: bool = False            # its process has given up the claim
-    well: tuple = ()                # the step that went well, until that is saved
+    well: tuple = ()                # the step that succeeded, until that is saved
     cut: bool = False               # it lost its connection
 
 
 class Run:
-    """A step under way."""
+    """A step in progress."""
 
     def __init__(self, model, hand, at, way):
         self._model, self._hand, self._at, self._way = model, hand, at, way
 
     def over(self):
-        """The thread is no longer at the backend."""
+        """Note that the thread has left the backend."""
         self._hand.busy = False
 
     def end(self, outcome, nothing=False):
-        """The step ended so. ``nothing``: and has changed nothing."""
+        """Note the result of the step. ``nothing``: it has changed nothing."""
         self._hand.last = outcome
         self._hand.well = (self._at, self._way) if outcome == 'ok' else ()
         known = self._model.of[self._hand.ident]
         if self._model.is_late(self._hand):
-            return                  # its successor says what stands
+            return                  # its successor decides the state of the step
         if self._way == 'do':
             known.made |= set() if nothing else {self._at}
         elif outcome == 'ok':
@@ -66,7 +66,7 @@ class Run:
 
 
 class Model:
-    """Sees each commit, each claim that a thread gets, and each step; what may not be is said to ``baton.fail``."""
+    """The checks of each commit, of each claim of a thread, and of each step; violations go to ``baton.fail``."""
 
     def __init__(self, baton, table, faults, conf):
         self.baton, self.faults = baton, faults
@@ -75,37 +75,37 @@ class Model:
         self.rows = {}
         self.of = {}
         self.hands = {}             # by thread
-        self.pending = {}           # by thread: what was written and not yet committed
+        self.pending = {}           # by thread: writes that are not committed yet
         self.processes = {}
         self.commits = 0
-        self.asking = False         # somebody asks for what may be open
+        self.asking = False         # a user asks for an operation that may be open
 
     def known(self, ident):
-        """Name the operation as in each run of the seed."""
+        """Return the operation's name, the same in each run of the seed."""
         return f'operation {self.of[ident].number}'
 
     def expect(self, truth, ident, what):
-        """The history fails unless it is true."""
+        """Let the history fail unless ``truth``."""
         if not truth:
             self.baton.fail(f'{self.known(ident)}: {what}')
 
     def write(self, task, what, ident):
-        """Something is written, and counts when it is committed."""
+        """Note a write, which counts when it is committed."""
         self.pending.setdefault(task, []).append((what, ident))
 
     def met(self, fault):
-        """Something went wrong between the thread that runs and the database."""
+        """Note a fault between the running thread and the database."""
         hand = self.hands.get(self.baton.current)
         if hand is not None and fault in ('cut', 'locked', 'refused'):
             hand.cut |= fault != 'refused'
             self.of[hand.ident].met = fault
 
     def sent(self, task, way):
-        """The step wants the operation to be passed on."""
+        """Note that the step asks to pass the operation on."""
         self.hands[task].sent = way
 
     def is_late(self, hand):
-        """Say whether somebody else, or nobody, has the claim that the thread had."""
+        """Say whether the thread has lost its claim."""
         row, known = self.rows[hand.ident], self.of[hand.ident]
         return row.owner is None or known.claims != hand.claim
 
@@ -114,12 +114,12 @@ class Model:
         return self.rows[hand.ident].attempts >= self.conf.max_attempts
 
     def handed_over(self, task, op, most):
-        """A thread works on a claim, one of so many in its lane at most."""
+        """Note that a thread works on a claim, in a lane with at most ``most`` threads."""
         self.hands = {one: hand for one, hand in self.hands.items() if not one.ended}
         self.hands[task] = Hand(op.id, self.of[op.id].claims, op.serial, op.lane, most)
 
     def begun(self, task, work, room, at, way):
-        """A step begins."""
+        """Note the begin of a step, after its checks."""
         hand = self.hands[task]
         invariants.begun(self, hand, room, at, way)
         invariants.alone(self, task, hand)
@@ -129,7 +129,7 @@ class Model:
         return Run(self, hand, at, way)
 
     def committed(self, task):
-        """The table has changed, perhaps."""
+        """Read the table after a commit, and check all changes."""
         before, self.rows = self.rows, self.table.read()
         self.commits += 1
         if task in self.hands:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where histories happen, one after the other: a database, and the clock of the process."""
+"""The place of histories, one after the other: a database, and the clock of the process."""
 
 import logging
 
@@ -30,7 +30,7 @@ retry_delay = 0.5
 
 
 class Place(fixtures.Fixture):
-    """A database with tables, whose statements are points of the history that is ``use``\\ d."""
+    """A database with tables, whose statements are points of the history in ``use``."""
 
     more = ''                   # configuration
     table_of = rows.Table
@@ -60,7 +60,7 @@ class Place(fixtures.Fixture):
         models.operations.create(db.engine)
 
     def use(self, history):
-        """Statements, clocks and locks are of this history; or of none."""
+        """Give statements, clocks and locks to this history, or to none."""
         self._wire.history = history
         self._clock.baton = history and history.baton
         self._turn.use(history and history.baton)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations to try the engine with: their steps do at a pretended backend what the seed says."""
+"""Operations to test the engine with: the seed chooses what their steps do at a simulated backend."""
 
 from manila_lite import errors, operations
 from manila_lite.db import operations as rows
@@ -8,12 +8,14 @@ from manila_lite.db.engine import TRANSIENT
 SCHEDULER, SHARE = 'scheduler', 'share'
 PLACED, CHANGED, SYNCED, STRANGE = 'thing.make', 'thing.change', 'thing.sync', 'thing.strange'
 
-#: What may become of a step, and how often, in parts. ``half``: it fails with half of it done.
+#: Results of steps, with their weights. ``half``: it fails with half of it done.
 _OUTCOMES = {'ok': 8, 'slow': 3, 'again': 2, 'fail': 2, 'half': 1, 'final': 1, 'held': 4, 'saved': 1}
+#: The write of an operation that never succeeds: of most, none.
+_UNWRITABLE = (*[''] * 5, 'end', 'passing on', 'passing on')
 
 
 class Backend:
-    """What steps did and undid, as the seed says. ``model`` hears of each run."""
+    """Steps that are done and undone, as the seed chooses. ``model`` is told of each run."""
 
     def __init__(self, rng, baton, faults, model, db):
         self._rng = rng
@@ -21,10 +23,11 @@ class Backend:
         self._faults = faults
         self._model = model
         self._db = db
-        self._moods = {}        # of an operation: nothing fails, anything may, or one step always does
+        self._moods = {}        # by operation: nothing fails, anything may, or one step always does
+        self._unwritable = {}   # by operation: nothing, its end, or its passing to another queue
 
     def run(self, work, room, at, way):
-        """A step is done or undone; or not, or not now."""
+        """Do or undo a step, or fail, or ask for another attempt."""
         run = self._model.begun(self._baton.current, work, room, at, way)
         outcome = self._outcome(work.op.id, at, way)
         self._baton.point(f'{self._model.known(work.op.id)} {way} {at}: {outcome}')
@@ -32,6 +35,28 @@ class Backend:
             getattr(self, f'_{outcome}')(run, work)
         finally:
             run.over()
+
+    def write_end(self, what, work):
+        """Write the end of the operation, or refuse to at each try."""
+        self._refuse('end', work)
+        self._model.write(self._baton.current, what, work.op.id)
+
+    def pass_on(self, work, queue):
+        """Let the operation go to another queue, or refuse to write that as long as it is not undone."""
+        write = work.pass_on
+
+        def pass_on(conn, topic, host):
+            if work.error is None:
+                self._refuse('passing on', work)
+            write(conn, topic, host)
+        work.send, work.pass_on = queue, pass_on
+
+    def _refuse(self, what, work):
+        chosen = self._unwritable.setdefault(work.op.id, self._rng.choice(_UNWRITABLE))
+        if chosen == what:
+            self._baton.note(f'{self._model.known(work.op.id)}: its {what} is refused')
+            self._model.met('refused')
+            raise RuntimeError(f'the database refuses the {what}')
 
     def _outcome(self, ident, at, way):
         mood = self._moods.setdefault(ident, self._rng.choice(('calm', 'wild', 'wild', f'never {self._rng.randrange(3)}')))
@@ -78,18 +103,18 @@ class Backend:
         except (errors.LostClaim, *TRANSIENT):
             raise
         except Exception:
-            run.end('fail', nothing=True)       # what the database refuses is a failure of the step, as any other
+            run.end('fail', nothing=True)       # a statement that the database refuses is a failure of the step
             raise
         run.end('ok')
 
 
 def plans(room, world):
-    """Return what processes of the room know to do."""
+    """Return the plans of processes of the topic."""
     def step(at, undo=True, pass_on=None, back=False):
         def do(work):
             world.backend.run(work, room, at, 'do')
             if pass_on is not None:
-                work.send = pass_on
+                world.backend.pass_on(work, pass_on)
                 world.model.sent(world.baton.current, 'do')
 
         def undone(work):
@@ -102,10 +127,10 @@ def plans(room, world):
 
     def plan(kind, *steps):
         def done(conn, work):
-            world.model.write(world.baton.current, rows.DONE, work.op.id)
+            world.backend.write_end(rows.DONE, work)
 
         def failed(conn, work, error):
-            world.model.write(world.baton.current, rows.FAILED, work.op.id)
+            world.backend.write_end(rows.FAILED, work)
         return operations.Plan(kind, steps, done, failed)
 
     if room == SCHEDULER:
@@ -114,6 +139,6 @@ def plans(room, world):
             plan(SYNCED, step(0, undo=False))]
 
 
-#: By kind and room: the steps that can be undone.
+#: Steps that can be undone, by kind and topic.
 UNDONE = {(PLACED, SCHEDULER): {0}, (PLACED, SHARE): {0, 1}, (CHANGED, SHARE): {0, 2}, (SYNCED, SHARE): set()}
 LAST = {(PLACED, SCHEDULER): 1, (PLACED, SHARE): 1, (CHANGED, SHARE): 2, (SYNCED, SHARE): 0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of operations as it is after a commit, read past the wire."""
+"""The table of operations as it is after a commit, read without the wire."""
 
 import dataclasses
 import datetime
@@ -11,7 +11,7 @@ _COLUMNS = ('id', 'kind', 'topic', 'host', 'serial', 'state', 'step', 'undoing',
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """An operation as it stands."""
+    """The row of an operation."""
 
     id: str
     kind: str
@@ -34,12 +34,12 @@ class Row:
 
     @property
     def leg(self):
-        """Where it is: what is tried there is counted there."""
+        """Return the present step, whose attempts are counted."""
         return self.topic, self.step, self.undoing
 
 
 class Table:
-    """Reads all operations."""
+    """Access to all operations."""
 
     def __init__(self, path):
         self._conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -50,11 +50,11 @@ class Table:
             f'SELECT {", ".join(_COLUMNS)} FROM operations ORDER BY rowid')}
 
     def clear(self):
-        """There are none."""
+        """Delete all operations."""
         self._conn.execute('DELETE FROM operations')
 
     def spoil(self, ident):
-        """What the operation carries cannot be read."""
+        """Make the operation's data unreadable."""
         self._conn.execute("UPDATE operations SET data = '{' WHERE id = ?", (ident,))
 
     def close(self):
@@ -62,7 +62,7 @@ class Table:
 
 
 def seconds(text):
-    """Return seconds of a time as it stands in the table."""
+    """Return seconds of a time in the table."""
     return datetime.datetime.fromisoformat(text).timestamp()
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real SQLite, in which each statement is a point, and may fail as a database beyond a network does."""
+"""The real SQLite, in which each statement is a point, and may fail like a database across a network."""
 
 import sqlite3
 
 import sqlalchemy
 from sqlalchemy import event
 
-#: What SQLAlchemy takes for a connection that broke, what a lock says that was not had, and what nobody knows.
+#: Errors that SQLAlchemy takes for a broken connection; of a lock that was not free; and of an unknown kind.
 _ERRORS = {'cut': (sqlite3.ProgrammingError, 'Cannot operate on a closed database.'),
            'locked': (sqlite3.OperationalError, 'database is locked'),
            'refused': (sqlite3.OperationalError, 'disk I/O error')}
@@ -18,7 +18,7 @@ def _error(fault):
 
 
 class Cursor(sqlite3.Cursor):
-    """Each statement asks ``wire`` first."""
+    """A cursor that asks ``wire`` before each statement."""
 
     def execute(self, text, values=()):
         self.connection.wire.statement(text)
@@ -26,7 +26,7 @@ class Cursor(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """Each statement and each commit asks ``wire``, which a subclass has."""
+    """A connection that asks ``wire``, set by a subclass, before each statement and commit."""
 
     wire = None
 
@@ -43,14 +43,14 @@ class Connection(sqlite3.Connection):
 
 
 class Wire:
-    """Between the processes and the database. Without a history it lets all through."""
+    """The link between processes and database. Without a history it lets all through."""
 
     def __init__(self, turn):
         self.history = None
-        self.turn = turn            # the lock behind which writers queue up
+        self.turn = turn            # the lock at which writers queue up
 
     def statement(self, text):
-        """The statement reaches the database, or an error is raised."""
+        """Let the statement reach the database, or raise an error."""
         if self.history is None or text.startswith(('PRAGMA', 'SAVEPOINT', 'RELEASE')):
             return
         if text.startswith('BEGIN'):
@@ -58,10 +58,10 @@ class Wire:
         self._meet(text.split('\n', 1)[0][:40])
         if text == 'BEGIN IMMEDIATE' and self.turn.holder is not self.history.baton.current:
             self.history.model.met('locked')
-            raise _error('locked')       # it waited for the others for as long as SQLite waits
+            raise _error('locked')       # the wait for others was as long as SQLite's
 
     def commit(self, commit):
-        """What was written is there for all; or is not; or is, and who wrote it does not hear of it."""
+        """Commit or fail; or commit, and raise an error all the same."""
         if self.history is None:
             commit()
             return
@@ -73,7 +73,7 @@ class Wire:
             raise _error('cut')
 
     def forget(self):
-        """What was written is not there."""
+        """Forget the writes of the transaction."""
         if self.history is not None:
             self.history.model.pending.pop(self.history.baton.current, None)
 
@@ -94,15 +94,15 @@ class Wire:
 
 
 def put_between(db, wire):
-    """The processes that use the database reach it over the wire."""
+    """Put the wire between the database and its processes."""
     factory = type('WiredConnection', (Connection,), {'wire': wire})
 
     @event.listens_for(db.engine, 'do_connect')
     def connect(dialect: sqlalchemy.Dialect, record, args, options):
         return sqlite3.connect(*args, **options, factory=factory)
 
-    # oslo.db marks what its own BEGIN is, which the product has done away with, and does so on connections that broke, too:
-    # SQLite has none. As it is, what a connection breaks of would be hidden behind an error of that.
+    # oslo.db's handlers mark the end of its own BEGIN, which the product does not use, and fail on broken connections:
+    # their error would hide the error that broke the connection.
     for name in ('rollback', 'commit'):
         for heard in list(getattr(db.engine.dispatch, name)):
             if heard.__name__ == '_sqlite_end_transaction':

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories of the engine. ``$SIMULATION_HISTORIES`` of them, from ``$SIMULATION_SEED`` on, by default always the same.
+"""Histories of the engine: ``$SIMULATION_HISTORIES`` of them, from ``$SIMULATION_SEED`` on, by default always the same.
 
-A failure says its seed and how to see that history again. ``shares/test_shares.py`` has those of shares.
+A failure names its seed and the command to see that history again. ``shares/test_shares.py`` has those of shares.
 """
 
 import os
@@ -11,12 +11,12 @@ import testtools
 from manila_lite.tests.simulation.history import History
 
 FIRST = int(os.environ.get('SIMULATION_SEED', '1'))
-#: A class of tests stays in one process, and a test may take ten minutes.
+#: The tests of a class run in one process, and a test may take ten minutes.
 _PARTS = 16
 
 
 class Histories:
-    """Some of the histories of one kind: every one of ``parts``, from the one that is called ``part`` on."""
+    """Some of the histories of one kind: every one of ``parts``, beginning with number ``part``."""
 
     kind: type = History
     count = int(os.environ.get('SIMULATION_HISTORIES', '200'))
@@ -24,7 +24,7 @@ class Histories:
     parts = 1
 
     def check(self):
-        """Each goes well."""
+        """Run the histories, none of which may fail."""
         place = self.useFixture(self.kind.place_of())
         for seed in range(FIRST + self.part, FIRST + self.count, self.parts):
             history = self.kind(seed, place)
@@ -33,7 +33,7 @@ class Histories:
 
 
 def in_parts(histories, parts):
-    """Return so many classes of tests by their names, which have all of these histories between them."""
+    """Return so many classes of tests by their names, with all these histories between them."""
     return {f'Part{part + 1:02}': type(f'Part{part + 1:02}', (histories, testtools.TestCase),
                                        {'__module__': histories.__module__, 'part': part, 'parts': parts})
             for part in range(parts)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of a history, what befalls them, and the bus between them."""
+"""The processes of a history, their faults, and the bus between them."""
 
 import itertools
 
@@ -8,20 +8,20 @@ from manila_lite.operations import Runner
 from manila_lite.rpc.endpoint import Operations
 from manila_lite.tests.simulation import machine, plans
 
-#: Seconds that a clock jumps at most, and that news takes.
+#: Seconds of a clock's jump, and until a wake-up arrives, at most.
 _JUMP, _NEWS = 20.0, 3.0
 
 
 class Process:
-    """One process: a clock, threads, and perhaps a runner. ``immune``: nothing goes wrong with it."""
+    """One process: a clock, threads, and perhaps a runner. ``immune``: it has no faults."""
 
     def __init__(self, world, name, topic='', host='', *, immune=False):
         self.name = name
         self.topic, self.host = topic, host
         self.immune = immune
         self.dead = self.leaving = False
-        self.frozen = 0.0           # until when it stands still
-        self.offset = 0.0           # what its clock is ahead
+        self.frozen = 0.0           # until when it is frozen
+        self.offset = 0.0           # seconds that its clock is ahead
         self.baton, self.model = world.baton, world.model
         self._world = world
         self._count = itertools.count()
@@ -32,15 +32,15 @@ class Process:
         return next(self._count)
 
     def sees_dead(self, owner):
-        """Say whether the process of that name is known to be dead: not if it was on another machine."""
+        """Say whether the owner is known to be dead, which needs the same machine."""
         return self._world.one_machine and self._world.model.processes[owner].dead
 
     def start(self):
-        """It works."""
+        """Start the work of the process."""
         self.work(Runner, plans.plans(self.topic, self._world), None)
 
     def work(self, kind, known, service):
-        """A runner of that class works off its queue, and it is on the bus."""
+        """Start a runner of that class on the queue, and connect it to the bus."""
         self.runner = kind(self._world.services, self.topic, self.host, known, service, machine.Own(self))
         self.endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
         self.runner.start()
@@ -62,22 +62,22 @@ class World:
         faults.befall = {'killed': self._killed, 'frozen': self._frozen, 'jumped': self._jumped, 'stopped': self._stopped}
 
     def pretended(self, db):
-        """Return the backend of this world."""
+        """Return the simulated backend."""
         return plans.Backend(self.rng, self.baton, self.faults, self.model, db)
 
     def begin(self):
-        """The first processes work."""
+        """Start the first processes."""
         for topic, host in ((plans.SCHEDULER, ''), (plans.SHARE, self.host)):
             for _ in range(self.rng.choice((1, 2, 2))):
                 self.add(topic, host)
 
     def add(self, topic, host=''):
-        """One more process works."""
+        """Start one more process."""
         process = self.kind_of_process(self, f'{topic}-{next(self._count)}', topic, host)
         self.model.processes[process.name] = process
         self.baton.spawn(process, f'{process.name}.start', process.start)
 
-    # What befalls processes ---------------------------------------------------------------------
+    # Faults of processes --------------------------------------------------------------------------------
 
     def _killed(self, process):
         self.baton.note(f'killed: {process.name}')
@@ -120,7 +120,7 @@ class World:
     # The bus ------------------------------------------------------------------------------------
 
     def wake(self, topic, host, operation_id=None, lane=None):
-        """As the bus does it: somebody of the queue hears of it, later, twice, or never."""
+        """Send a wake-up to a process of the queue as the bus does: later, twice, or never."""
         for _ in range(2 if self.rng.random() < self.faults.twice else 1):
             if self.rng.random() < self.faults.lost:
                 self.baton.note('a wake-up is lost')

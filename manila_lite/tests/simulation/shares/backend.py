@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools of limited room, whose calls are as quick and as faithful as the seed says."""
+"""Pools of limited capacity; the seed chooses how fast and how reliable their calls are."""
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.interface import Resizes, ShareDriver
 
-#: What may become of a call, and how often, in parts. ``half``: it fails and was done all the same.
+#: Results of calls, with their weights. ``half``: it fails and was done all the same.
 _OUTCOMES = {'ok': 9, 'slow': 4, 'late': 3, 'again': 2, 'fail': 2, 'half': 2, 'final': 1}
 
 
 class Backend:
-    """All pools of a history, and what they hold: sizes in GiB by the ids of shares."""
+    """All pools of a history, and their content: sizes in GiB by the ids of shares."""
 
     def __init__(self, rng, baton, faults, model):
         self._rng = rng
         self._baton = baton
         self._faults = faults
         self._model = model
-        self.pools = {}             # by host string: room, in GiB,
-        self.held = {}              # and what they hold
-        self._never = {}            # by call, share and pool: whether it never is well
+        self.pools = {}             # by host string: capacity in GiB,
+        self.held = {}              # and content
+        self._never = {}            # by call, share and pool: whether it always fails
         self._wild = rng.choice((0.0, 0.2, 0.6))
 
     def add(self, host, total):
-        """There is one more pool."""
+        """Add a pool."""
         self.pools[host], self.held[host] = total, {}
 
     def free(self, host):
-        """Return the room that nothing takes up."""
+        """Return the free capacity."""
         return self.pools[host] - sum(self.held[host].values())
 
     def _outcome(self, what, share, host):
@@ -40,7 +40,7 @@ class Backend:
         return 'ok'
 
     def call(self, what, share, host, change):
-        """The change is made, or not, or not now, or it is but nobody hears of it."""
+        """Make the change, or fail, or ask for another attempt, or make the change and fail."""
         outcome = self._outcome(what, share, host)
         self._baton.point(f'{what} of {self._model.named(share.id)} at {host}: {outcome}')
         if outcome == 'again':
@@ -60,7 +60,7 @@ class Backend:
             raise RuntimeError('it was done, and nobody knows')
 
     def report(self, host):
-        """Return pools of the backend, as they are one after the other."""
+        """Return the pools of the backend, each as it is when its turn comes."""
         found = []
         for pool in self.pools:
             if pool.partition('#')[0] == host:
@@ -72,14 +72,14 @@ class Backend:
 
 
 class Driver(ShareDriver, Resizes):
-    """What a share manager knows of its backend."""
+    """The driver of a share manager."""
 
-    def __init__(self, pretended, host):        # no section of a configuration is read
+    def __init__(self, pretended, host):        # reads no section of a configuration
         self._backend = pretended
         self._host = host
 
     def setup(self):
-        """Nothing is to be done."""
+        """Do nothing."""
 
     def report(self):
         return self._backend.report(self._host)

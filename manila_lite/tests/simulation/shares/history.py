@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One history of shares: requests of projects that have little, at pools that have little."""
+"""A history of shares: requests of projects with little quota, at pools with little capacity."""
 
 import sqlalchemy
 from oslo_db import exception as db_exception
@@ -13,12 +13,12 @@ from manila_lite.tests.simulation.shares.model import Model
 from manila_lite.tests.simulation.shares.place import SharesPlace
 from manila_lite.tests.simulation.shares.world import API, World
 
-_MOST = 5       # GiB that are asked for at once
+_MOST = 5       # GiB of a request, at most
 _REQUESTS = (*('create',) * 6, *('extend',) * 8, *('shrink',) * 3, *('delete',) * 4, 'force')
 
 
 class SharesHistory(history.History):
-    """As its base, of shares."""
+    """A history of shares."""
 
     kind = 'shares'
     world_of, model_of, place_of = World, Model, SharesPlace
@@ -44,7 +44,7 @@ class SharesHistory(history.History):
         if way < 0.4:
             self.baton.wait(self._all_ended, 20)
         elif way < 0.7:
-            self.baton.sleep(self._rng.uniform(0, 0.4))     # while what a scheduler knows is still good
+            self.baton.sleep(self._rng.uniform(0, 0.4))     # while the scheduler's knowledge is still fresh
         else:
             super()._pause()
 
@@ -57,10 +57,10 @@ class SharesHistory(history.History):
         invariants.reported(self.model)
         self.baton.point('')
 
-    # What users ask for -------------------------------------------------------------------------
+    # Requests of users --------------------------------------------------------------------------------
 
     def _ask(self):
-        """A request or two, in processes of the API that live."""
+        """Send one to four requests to processes of the API that live."""
         for _ in range(self._rng.choice((1, 1, 2, 4))):
             there = [one for one in self.model.processes.values() if one.topic == API and not one.dead]
             if there:
@@ -86,7 +86,7 @@ class SharesHistory(history.History):
     def _one(self, ctx, *statuses):
         """Return a share of the project, probably one with one of these statuses.
 
-        :raises errors.NotFound: it has none.
+        :raises errors.NotFound: the project has none.
         """
         own = self._own(ctx.project_id)
         fit = [share for share in own if share.status in statuses]

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold after each commit and each change at the backend, and at the end."""
+"""Invariants that must hold after each commit, after each change at the backend, and at the end."""
 
 from manila_lite.db import operations, quotas
 
 _GROWS = 'share.extend'
-#: What shares are in the end.
+#: Statuses of shares at the end.
 SETTLED = {'available', 'error', 'error_deleting', 'extending_error', 'shrinking_error'}
 
 
 def within_quota(model):
-    """No project has more than its limits."""
+    """Check that no project has more than its quota."""
     for project, limits in model.limits.items():
         own = [share for share in model.shares.values() if share.project == project]
         used = {'shares': len(own), 'gigabytes': sum(share.comes_to for share in own)}
@@ -18,7 +18,7 @@ def within_quota(model):
 
 
 def within_room(model, what):
-    """What a pool holds, and what was promised of it, is no more than it has."""
+    """Check that content and promises of a pool are within its capacity."""
     grown = {row.resource_id for row in model.rows.values()
              if (row.kind, row.topic, row.state) == (_GROWS, 'share', operations.OPEN)}
     for pool, total in model.backend.pools.items():
@@ -44,7 +44,7 @@ def _promised(share, grown):
 
 
 def ended(model):
-    """Shares are settled, quota counts them as they are, and backends have what the table says."""
+    """Check that shares are settled, that quota usage matches the rows, and that backends match the table."""
     parked = {row.resource_id for row in model.rows.values() if row.state == operations.PARKED}
     for share in model.shares.values():
         if share.share_id not in parked:
@@ -75,7 +75,7 @@ def _settled(model, share):
 
 
 def reported(model):
-    """After one more report of each backend nothing is claimed, and what is allocated is the truth."""
+    """Check, after one more report of each backend, that nothing is claimed and that allocated capacity is right."""
     for pool in model.pools.values():
         sizes = sum(share.size for share in model.shares.values() if share.host == pool.host)
         model.must(pool.claimed == 0, f'{pool.claimed} GiB of pool {pool.host} are claimed in the end')

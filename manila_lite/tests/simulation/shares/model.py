@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of shares and pools after each commit, and of what is asked for."""
+"""Facts about shares and pools after each commit, and about requests."""
 
 import collections
 
@@ -7,54 +7,54 @@ from manila_lite.tests.simulation.shares import invariants
 
 
 class Model:
-    """Sees each commit and each change at the backend; what may not be is said to ``baton.fail``."""
+    """The checks of each commit and of each change at the backend; violations go to ``baton.fail``."""
 
     def __init__(self, baton, table, faults, conf):
         self.baton, self.faults = baton, faults
         self.conf = conf
         self.table = table
-        self.rows, self.shares, self.pools = {}, {}, {}     # as they stand
-        self.limits = {}            # by project: of shares and gigabytes
+        self.rows, self.shares, self.pools = {}, {}, {}     # by id, as in the tables
+        self.limits = {}            # by project: limits of shares and gigabytes
         self.processes = {}
-        self.pending = {}           # as the wire wants it: nothing here
+        self.pending = {}           # written by the wire; not used here
         self.backend = None
-        # Shares that were deleted by force while they were made or grew: what the backend is at may come to stand after a
-        # report that shows its room as free, until it is deleted. Whoever uses force has to bear that.
+        # Shares that were deleted by force while they were created or extended: the backend may finish its work after a
+        # report that counts their capacity as free, until they are deleted. A user of force has to bear that.
         self.forced = set()
-        self.instances = {}         # of all shares that ever were: their ids
-        self.on_change = bool       # is called when shares or pools have changed
+        self.instances = {}         # of all shares that ever existed: their ids
+        self.on_change = bool       # called when shares or pools have changed
         self.numbers = {}           # of shares, and of operations
-        self.seen = collections.Counter()       # what came of requests, and of shares
+        self.seen = collections.Counter()       # counts of results of requests and of shares
 
     def named(self, ident):
-        """Name the share, by the id of its instance, as in each run of the seed."""
+        """Return the share's name, by the id of its instance, the same in each run of the seed."""
         return f'share {self.numbers.setdefault(ident, len(self.numbers))}'
 
     def without_ids(self, text):
-        """Return the text, as in each run of the seed."""
+        """Return the text with names in place of ids, the same in each run of the seed."""
         for share, instance in self.instances.items():
             text = text.replace(share, self.named(instance))
         return text
 
     def known(self, ident):
-        """Name the operation as in each run of the seed."""
+        """Return the operation's name, the same in each run of the seed."""
         row = self.rows[ident]
         return f'{row.kind} of {self.named(row.serial)}'
 
     def must(self, truth, what):
-        """The history fails unless it is true."""
+        """Let the history fail unless ``truth``."""
         if not truth:
             self.baton.fail(what)
 
     def met(self, fault):
-        """Something went wrong between the thread that runs and the database."""
+        """Count a fault between the running thread and the database."""
         self.seen[fault] += 1
 
     def handed_over(self, task, op, most):
-        """A thread works on a claim."""
+        """Ignore that a thread works on a claim."""
 
     def committed(self, task):
-        """The tables have changed, perhaps."""
+        """Read the tables after a commit, and check all changes."""
         before, self.shares, self.rows = self.shares, self.table.shares(), self.table.read()
         self.instances |= {share.share_id: ident for ident, share in self.shares.items()}
         pools, self.pools = self.pools, self.table.pools()
@@ -73,6 +73,6 @@ class Model:
             self.on_change()
 
     def backend_changed(self, what):
-        """The backend holds something else."""
+        """Check the pools after a change at the backend."""
         invariants.within_room(self, what)
         self.on_change()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database with all tables, and what a history of shares finds there: a share type, and nothing else."""
+"""A database with all tables, which has only a share type at the begin of a history."""
 
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ from manila_lite.scheduler import filters, weighers
 from manila_lite.tests.simulation import place, rows
 
 TYPE = 'simple'
-#: Tables that hold what each history finds.
+#: Tables that are kept between histories.
 _KEPT = ('share_types', 'share_type_extra_specs')
 
 _SHARES = '''
@@ -23,7 +23,7 @@ _POOLS = 'SELECT host, total_gb, free_gb, claimed_gb, provisioned_gb, allocated_
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """A share as it stands, with its instance: its ``id`` is that of the instance, as drivers know it."""
+    """A share's row with its instance: its ``id`` is the instance's, as drivers know it."""
 
     id: str
     share_id: str
@@ -35,13 +35,13 @@ class Share:
 
     @property
     def comes_to(self):
-        """GiB that quota counts."""
+        """Return the GiB that quota counts."""
         return max(self.size, self.target or 0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """A pool as it stands."""
+    """A pool's row."""
 
     host: str
     total: float
@@ -53,11 +53,11 @@ class Pool:
 
 
 class Table(rows.Table):
-    """Reads operations, shares and pools."""
+    """Access to operations, shares and pools."""
 
     def __init__(self, path):
         super().__init__(path)
-        # Past the wire, for what only the product knows how to count.
+        # Without the wire, for queries that only the product's code can do.
         self.engine = sa.create_engine(f'sqlite:///{path}', connect_args={'check_same_thread': False},
                                        poolclass=sa.pool.StaticPool)
 
@@ -70,7 +70,7 @@ class Table(rows.Table):
         return {row[0]: Pool(*row) for row in self._conn.execute(_POOLS)}
 
     def clear(self):
-        """There is a share type, and nothing else."""
+        """Delete all rows but the share type."""
         self._conn.execute('BEGIN')
         for table in reversed(models.metadata.sorted_tables):
             if table.name not in _KEPT:
@@ -84,7 +84,7 @@ class Table(rows.Table):
 
 
 class SharesPlace(place.Place):
-    """As its base, for histories of shares."""
+    """The place of histories of shares."""
 
     more = f"""
 reserved_hands = 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories of shares. ``$SIMULATION_SHARES`` of them, from ``$SIMULATION_SEED`` on, by default always the same.
+"""Histories of shares: ``$SIMULATION_SHARES`` of them, from ``$SIMULATION_SEED`` on, by default always the same.
 
-A failure says its seed and how to see that history again.
+A failure names its seed and the command to see that history again.
 """
 
 import os

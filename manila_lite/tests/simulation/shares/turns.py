@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether projects take turns: whoever has less running in a lane, and waits, comes before who has more."""
+"""Check of turns: a project with less work running in a lane, and with work waiting, comes before one with more."""
 
 import collections
 
@@ -10,7 +10,7 @@ from manila_lite.tests.simulation.rows import seconds
 
 
 class Watched(Runner):
-    """A runner of the product, whose looks and claims are looked at. ``process`` and ``model`` are to be set."""
+    """A runner of the product whose searches and claims are checked. ``process`` and ``model`` are to be set."""
 
     process = model = None
 
@@ -30,7 +30,7 @@ class Watched(Runner):
 
 
 class Look:
-    """What waited, and what ran, when a runner looked for work. What changed while it looked counts for nobody."""
+    """Waiting and running work at a runner's search. Changes during the search count for no project."""
 
     def __init__(self, runner, process, model):
         self._runner = runner
@@ -55,16 +55,16 @@ class Look:
                                    if row.owner and seconds(row.lease_expires_at) >= now)
 
     def seen(self):
-        """The database has said what waits."""
+        """Note the running work after the database has answered."""
         self._after = self._running()
 
     def was_tried(self, entry):
-        """It was a turn, unless the database refused the claim: then the operation is as it was."""
+        """Count a turn, unless the database refused the claim: then the operation is unchanged."""
         row = self._model.rows[entry.id]
         self.tried[entry.lane, row.turn_of] += row != self._rows.get(entry.id)
 
     def taken(self, entry, busy):
-        """A claim was made. ``busy``: serials of what else runs in this process."""
+        """Check a claim. ``busy``: serials of other work of this process."""
         whose = self._model.rows[entry.id].turn_of
         had = min(self._before[entry.lane, whose], self._after[entry.lane, whose])
         for row in self._here(self._rows):
@@ -76,7 +76,7 @@ class Look:
                              f'{row.turn_of}, which has {has} and waits')
 
     def _waits(self, row, busy):
-        """Say whether the operation could have been claimed all the time since the look began."""
+        """Say whether the operation could have been claimed ever since the search began."""
         return (self._model.rows.get(row.id) == row and row.id not in self._mine and row.serial not in busy
                 and seconds(row.next_run_at) <= self._began
                 and (row.lease_expires_at is None or seconds(row.lease_expires_at) < self._began))

@@ -16,14 +16,12 @@ from manila_lite.tests.simulation.shares.turns import Watched
 
 API, SCHEDULER, SHARE = 'api', 'scheduler', 'share'
 _ZONE = 'nova'
-#: One of these has each history. Where there is much room, nothing is to be seen.
+#: Pools; each history has one of these rows. They are small, since large ones never fill up.
 _POOLS = (('host@one#a',), ('host@one#a',), ('host@one#a', 'host@one#b'), ('host@one#a', 'host@two#a'))
 
 
 class Manager(ShareManager):
-    """The product's reports and driver calls. What keeps two processes from one backend (``Tenure``) is left out: there is
-    one process for each.
-    """
+    """The product's reports and driver calls. The backend lease (``Tenure``) is left out: each backend has one process."""
 
     def __init__(self, process, services, driver):      # the base class would read a configuration and start threads
         self.services = services
@@ -32,7 +30,7 @@ class Manager(ShareManager):
         self.section = types.SimpleNamespace(share_backend_name=None)
         own = machine.Own(process)
         self.now = own.monotonic
-        self.reported = -1.0        # when the last report that came through began
+        self.reported = -1.0        # begin of the last report that succeeded
         self._reporting, self._report_wanted, self._stopping = own.lock(), own.event(), own.event()
 
     def _may_work(self):
@@ -44,16 +42,16 @@ class Manager(ShareManager):
         self.reported = began
 
     def leave(self):
-        """No more is reported."""
+        """Stop reporting."""
         self._stopping.set()
         self._report_wanted.set()
 
 
 class Process(world.Process):
-    """As its base, with the work of its kind."""
+    """A process with the work of its topic."""
 
     manager = None
-    called = False              # it is to report at once
+    called = False              # whether to report at once
 
     def start(self):
         if self.topic == SCHEDULER:
@@ -69,7 +67,7 @@ class Process(world.Process):
         self.work(kind, plans, service)
 
     def _beat(self):
-        """As timers of the worker: its heart beats, and it reports now and then."""
+        """Do the timers' work of the worker: heartbeats, and reports now and then."""
         while not self.leaving:
             for do in (self._report, self._world.heartbeat):
                 try:
@@ -106,7 +104,7 @@ class World(world.World):
             self.add(SHARE, host)
 
     def _call(self):
-        """Reports come at any moment, also the worst."""
+        """Ask for reports at any moment, also the worst."""
         if self.faults.on and self.rng.random() < self._often:
             for one in self.model.processes.values():
                 one.called = True
@@ -116,23 +114,23 @@ class World(world.World):
         return list(dict.fromkeys(pool.partition('#')[0] for pool in self.backend.pools))
 
     def scheduler(self, process):
-        """Return what the plans of a scheduler need."""
+        """Return the service of a scheduler's plans."""
         own = machine.Own(process)
         return types.SimpleNamespace(
             hosts=Hosts(self.services.conf.service_down_time, own),
             placement=Placement(self.place.filters, self.place.weighers, rng=random.Random(self.rng.random())))
 
     def manager(self, process):
-        """Return what the plans of a share manager need."""
+        """Return the service of a share manager's plans."""
         return Manager(process, self.services, Driver(self.backend, process.host))
 
     def heartbeat(self, process):
-        """The process is known to live."""
+        """Record a heartbeat of the process."""
         with self.services.db.writer() as conn:
             rows.heartbeat(conn, process.host, 'manila-share', _ZONE)
 
     def report(self):
-        """Each backend has reported once more."""
+        """Wait until each backend has reported once more."""
         now = self.baton.now
 
         def reported():
@@ -147,7 +145,7 @@ class World(world.World):
         super()._stopped(process)
 
     def _succeed(self, process):
-        """Of a backend's processes the next one begins when there is no other."""
+        """Start the next process of a backend when no other is left."""
         if process.topic != SHARE:
             super()._succeed(process)
             return
