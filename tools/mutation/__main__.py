@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/mutate: small faults are put into the core, one at a time, and the tests that reach them judge."""
+"""tools/mutate: put small faults into the core, one at a time, and run the tests that reach them."""
 
 import argparse
 import difflib
@@ -12,36 +12,38 @@ from mutation import mutants, operators, report, session
 from mutation.mutants import Mutant
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-#: What is recorded, and the trees in which tests judge. Not in git.
+#: The record of reached lines, and trees for tests with faults. Not in git.
 STORE = ROOT / '.mutation'
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='tools/mutate', description=__doc__)
     commands = parser.add_subparsers(dest='command', required=True)
-    record = commands.add_parser('record', help='run the judging tests once and note what they reach (half an hour)')
+    record = commands.add_parser('record', help='run the judging tests once, and record the lines they reach (half an hour)')
     record.add_argument('--concurrency', type=int, default=3)
-    record.add_argument('--only', help='only tests whose name matches, new ones: what is known of others stays')
-    run = commands.add_parser('run', help='judge what was not judged yet; goes on where it was stopped')
-    run.add_argument('--critical', action='store_true', help='only what must all be noticed: ownership, policy and so on')
-    run.add_argument('--kind', default='*', help='only this kind of what is critical')
-    run.add_argument('--file', default='*', help='only files that match, such as "manila_lite/db/*"')
-    run.add_argument('--key', action='append', help='this fault, also if it was judged already; again and again for more')
-    run.add_argument('--by', action='append', help='a class or module of tests that judges, instead of those that are chosen')
-    run.add_argument('--sample', type=int, help='so many of them, drawn at random (seed 1), so that all files have their share')
-    run.add_argument('--again', action='store_true', help='judge once more what survived')
-    run.add_argument('--tests', type=int, default=12, help='tests that judge a fault, at most')
-    run.add_argument('--seconds', type=float, default=25.0, help='what they may take, about')
+    record.add_argument('--only', help='only tests with a matching name, for new tests: the record of other tests stays')
+    run = commands.add_parser('run', help='test all faults that have no result yet; continues after an interruption')
+    run.add_argument('--critical', action='store_true',
+                     help='only faults in critical code (ownership, policy and so on), where tests must notice all of them')
+    run.add_argument('--kind', default='*', help='only faults in this kind of critical code')
+    run.add_argument('--file', default='*', help='only faults in matching files, such as "manila_lite/db/*"')
+    run.add_argument('--key', action='append',
+                     help='only the fault with this key, even if it has a result; may be given more than once')
+    run.add_argument('--by', action='append', help='test class or module to run instead of the chosen tests')
+    run.add_argument('--sample', type=int, help='number of faults, drawn at random (seed 1) from all files')
+    run.add_argument('--again', action='store_true', help='test faults again that no test noticed')
+    run.add_argument('--tests', type=int, default=12, help='maximum number of tests for a fault')
+    run.add_argument('--seconds', type=float, default=25.0, help='approximate time in seconds for the tests of a fault')
     run.add_argument('--workers', type=int, default=2)
-    run.add_argument('--minutes', type=float, default=55.0, help='when to stop')
-    show = commands.add_parser('show', help='show a fault as a difference')
+    run.add_argument('--minutes', type=float, default=55.0, help='time in minutes after which the run stops')
+    show = commands.add_parser('show', help='show a fault as a diff')
     show.add_argument('key')
-    commands.add_parser('report', help='write the table of scores and the survivors into the documentation')
+    commands.add_parser('report', help='write the table of scores and the unnoticed faults into the documentation')
     return parser.parse_args()
 
 
 def wanted(asked: argparse.Namespace) -> list[Mutant]:
-    """Return the faults that are asked for."""
+    """Return the faults that the arguments choose."""
     found = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
              and fnmatch.fnmatch(mutant.critical, asked.kind) and (mutant.critical or not asked.critical)
              and (not asked.key or mutant.key in asked.key)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests judge a fault: those that reach it, by as many ways as possible, the nearest and quickest first."""
+"""Choice of the tests for a fault: those that reach it, in as many ways as possible, the nearest and quickest first."""
 
 import collections
 import itertools
@@ -9,7 +9,7 @@ import re
 from mutation.mutants import Mutant
 from mutation.reach import Reach, group
 
-#: Faults in tables that are read when a module is loaded are reached by no test in particular. Who looks at such tables:
+#: Modules of tests for tables that are read at import, by path: no single test reaches a fault there.
 _OF_TABLES = (
     ('manila_lite/policies/', ('manila_lite.tests.contract.test_policy_record', 'manila_lite.tests.contract.test_policies',
                                'manila_lite.tests.functional.test_roles')),
@@ -18,22 +18,22 @@ _OF_TABLES = (
     ('manila_lite/states.py', ('manila_lite.tests.unit.test_states', 'manila_lite.tests.contract.test_states')),
 )
 
-#: Words of the names of all tests.
+#: Words that are in the names of all tests.
 _EVERYWHERE = {'manila', 'lite', 'test', 'functional', 'unit', 'gabbit', 'request', 'a', 'i'}
 
-#: By the kind of what is critical: names of tests that are about it.
+#: Parts of the names of tests, by kind of critical code.
 _WHO_LOOKS = {'ownership': ('isolation', 'borders'), 'fencing': ('test_lease_rows', 'test_lost_claims', '_rows.', 'claims'),
               'quota': ('quota',)}
 
 
 def judges(mutant: Mutant, reach: Reach, most: int, seconds: float) -> list[str]:
-    """Return names of tests, and of whole modules, that shall judge, the best first: about ``seconds`` of work.
+    """Return the names of tests, and of whole modules, for the fault, the best first: about ``seconds`` of work.
 
-    Tests are told apart by what else of the function they reach: a dropped refusal is noticed by those that were refused, which
-    are few. One of each kind judges, the rarest first, then a second of each.
+    Tests differ by the other lines of the function that they reach: a dropped refusal is noticed by the few tests that
+    were refused. One of each kind is chosen, the rarest first, then a second of each.
     """
     in_table = reach.is_in_table(mutant.path, mutant.line)
-    # All tests that use a table reach all its rows: what the row says tells which of them are about it.
+    # All tests that use a table reach all its rows: the words of the row show which of them are about it.
     words = _words(f'{pathlib.Path(mutant.path).stem} {mutant.definition} {mutant.text if in_table else ""}')
 
     def far(test: str) -> tuple[bool, float]:
@@ -42,7 +42,7 @@ def judges(mutant: Mutant, reach: Reach, most: int, seconds: float) -> list[str]
     chosen = [module for start, modules in _OF_TABLES if mutant.path.startswith(start) for module in modules]
     spent, known = 0.0, set()
     tests = reach.tests(mutant.path, range(mutant.first, mutant.last + 1), mutant.definition)
-    if in_table and not tests:      # a file of tables only
+    if in_table and not tests:      # a file with nothing but tables
         tests = {test for test in reach.seconds if len(words & _words(test)) > 1}
     tests = {test for test in tests if reach.price(test) <= seconds / 4} or tests
     kinds = collections.defaultdict(list)

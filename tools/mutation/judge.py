@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts one fault into a copy of the tree and has tests judge it there, in a process that stops at the first failure."""
+"""Test faults in a copy of the tree, one at a time, in a process that stops at the first failure."""
 
 import dataclasses
 import json
@@ -15,25 +15,25 @@ from mutation import choice
 from mutation.mutants import Mutant
 from mutation.reach import Reach, group
 
-#: What imports most libraries that tests need.
+#: A module that imports most libraries of tests.
 _MOST_LIBRARIES = 'manila_lite.tests.functional.test_gabbits'
 KILLED, SURVIVED, UNREACHED, SLOW, NOTHING = 'killed', 'survived', 'unreached', 'too slow', 'no fault'
 
 
 @dataclasses.dataclass
 class Verdict:
-    """What became of a fault, and by whom: the first test that noticed it, or how many did not."""
+    """The result of a fault: the first test that noticed it, or how many did not."""
 
     outcome: str
     by: str
 
 
 class Court:
-    """A copy of the tree, in which one fault is judged after the other."""
+    """A copy of the tree, in which one fault is tested after the other."""
 
     def __init__(self, root: pathlib.Path, folder: pathlib.Path, reach: Reach, python: str) -> None:
         self._root, self._tree, self._reach, self._python = root, folder, reach, python
-        #: Tests that fail without any fault cannot judge: name, and whether it passed.
+        #: Whether a test passes without any fault, by name: tests that fail are not used.
         self._sound: dict[str, bool] = {}
         self._forking: subprocess.Popen[str] | None = None
         shutil.rmtree(folder, ignore_errors=True)
@@ -47,7 +47,7 @@ class Court:
         subprocess.run([python, '-m', 'compileall', '-q', 'manila_lite'], cwd=folder, check=True)
 
     def judge(self, mutant: Mutant, most: int, seconds: float, by: Sequence[str] = ()) -> Verdict:
-        """Return what tests say of the fault: ``most`` of them, about ``seconds`` of work, or these classes and modules."""
+        """Return the verdict on the fault by ``most`` tests, about ``seconds`` of work, or by these classes and modules."""
         code = mutant.code(self._root)
         if code is None:
             return Verdict(NOTHING, '')
@@ -62,7 +62,7 @@ class Court:
             failed = self._run(tests, seconds * 4 + 60, whole=bool(by))
         finally:
             file.write_text(before)
-            # What was compiled is of this time.
+            # Compiled files have this time.
             os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
         if failed == '':
             return Verdict(SURVIVED, str(len(tests)))
@@ -70,7 +70,7 @@ class Court:
 
     def _confirmed(self, mutant: Mutant, tests: list[str], failed: str, most: int, seconds: float,
                    by: Sequence[str]) -> Verdict:
-        """A test that fails without the fault too has noticed nothing: it is out, and the others judge."""
+        """Return the verdict, by the other tests if the test fails without the fault too."""
         judging = next((test for test in tests if failed == test or failed.startswith(f'{test}.')
                         or group(failed) == group(test)), None)
         if judging is not None and judging not in self._sound:
@@ -91,7 +91,7 @@ class Court:
             return '' if status == '0' else _first_failure(said.read())
 
     def _modules(self, tests: list[str]) -> list[str]:
-        """Return the modules of these tests, the quickest first: most faults are noticed by the first few."""
+        """Return the modules of these tests, the quickest first: the first few notice most faults."""
         seconds: dict[str, float] = {}
         for test in tests:
             module = _module(self._tree, test)
@@ -99,7 +99,7 @@ class Court:
         return sorted(seconds, key=lambda module: seconds[module])
 
     def _ask(self, run: dict) -> str:
-        """Have the process that forks run tests; return its answer."""
+        """Let the forking process run tests; return its answer."""
         if self._forking is None or self._forking.poll() is not None:
             environment = {name: value for name, value in os.environ.items() if name not in ('CI', 'PYTHONDONTWRITEBYTECODE')}
             environment |= {'PYTHONPATH': str(self._tree), 'PYTHONDONTWRITEBYTECODE': '1', 'OS_TEST_TIMEOUT': '120'}
@@ -112,7 +112,7 @@ class Court:
         return self._forking.stdout.readline().strip()
 
     def _wanted(self, tests: list[str]) -> set[str]:
-        """Return the ids to load: with a request of gabbi those of its file, with a class or module all of it."""
+        """Return the ids to load: for a request of gabbi those of its file, for a class or module all its tests."""
         groups = {group(test) for test in tests if '.test_gabbits.' in test}
         whole = tuple(f'{test}.' for test in tests if test not in self._reach.seconds)
         return {*tests} | {name for name in self._reach.seconds if name.startswith(whole) or group(name) in groups}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault that could be put in, with a key that stays when other lines change."""
+"""All possible faults, with a key that stays the same when other lines change."""
 
 import collections
 import dataclasses
@@ -12,16 +12,16 @@ from cosmic_ray import ast, mutating
 
 from mutation import operators, targets
 
-#: Where a fault is in no code that runs, or the same code comes of it.
+#: Annotations: a fault there has no effect at run time.
 _ANNOTATIONS = {'tfpdef', 'annassign'}
-#: That nobody changes an object, or imports what is in no __all__, is promised to readers. mypy sees whether that is kept.
+#: Immutability of objects and __all__ are promises to readers, which mypy checks.
 _FROZEN = 'frozen='
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """A fault: ``kind`` of operator, its number ``occurrence`` in the file, and where it is: ``line``, in the statement from
-    line ``first`` to ``last``, in a function or, outside of any, in what is assigned: ``definition``.
+    """A fault: ``kind`` of operator, its number ``occurrence`` in the file, and its place. That is ``line``, in the
+    statement from line ``first`` to ``last``; ``definition`` is the function or, outside of any, the assigned name.
     """
 
     key: str
@@ -36,7 +36,7 @@ class Mutant:
     critical: str
 
     def code(self, root: pathlib.Path) -> str | None:
-        """Return the file's text with the fault, or nothing if that is not Python, or the same."""
+        """Return the file's text with the fault, or None if that is no valid Python, or unchanged."""
         source = (root / self.path).read_text()
         changed = mutating.mutate_code(source, operators.all_of_them()[self.kind], self.occurrence)
         try:
@@ -53,7 +53,7 @@ def every(root: pathlib.Path) -> list[Mutant]:
 
 
 def of(root: pathlib.Path, path: pathlib.Path) -> Iterator[Mutant]:
-    """Give the faults of one file."""
+    """Yield the faults of one file."""
     source = path.read_text()
     lines = source.splitlines()
     name = str(path.relative_to(root))
@@ -78,7 +78,7 @@ def _is_annotation(node: Any) -> bool:
     child, parent = node, node.parent
     while parent is not None:
         if parent.type in _ANNOTATIONS:
-            # The value of an annotated name is after the '='.
+            # The value of an annotated name comes after the '='.
             values = [str(each) for each in parent.children]
             return parent.type == 'tfpdef' or '=' not in values or parent.children.index(child) < len(values) - 1
         if parent.type == 'funcdef' and parent.annotation is child:
@@ -88,7 +88,7 @@ def _is_annotation(node: Any) -> bool:
 
 
 def _statement(node: Any, start: int, end: int) -> tuple[int, int]:
-    """Return the lines of the statement, since those of its first line say that it ran."""
+    """Return the lines of the statement: coverage records its first line."""
     while node is not None:
         if node.type == 'simple_stmt':
             return node.start_pos[0], node.children[-1].start_pos[0]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of faults: those of cosmic-ray that a developer could make, and ours, for what this code is made of.
+"""Kinds of faults: those of cosmic-ray that a developer could make, and our own, for typical code of this product.
 
-Ours have the interface of cosmic-ray's: where in a node a fault can be, and the node with it. They change parso's trees.
+Ours have the interface of cosmic-ray's: the places of faults in a node, and the node with a fault. They change parso's
+trees.
 """
 
 import re
@@ -21,9 +22,9 @@ _COSMIC_RAY = (
     'ReplaceTrueWithFalse', 'ReplaceFalseWithTrue', 'ReplaceAndWithOr', 'ReplaceOrWithAnd',
     'ReplaceBreakWithContinue', 'ReplaceContinueWithBreak', 'ExceptionReplacer', 'NumberReplacer', 'ZeroIterationForLoop',
 )
-#: Calls whose arguments are terms that all, or any, must hold.
+#: Calls whose arguments are terms of a condition.
 _TERMS = {'where', 'and_', 'or_', 'all', 'any'}
-#: Personas of policies, and the next that lets more in.
+#: Personas of policies, each with the next that admits more callers.
 _LOOSER = {'ADMIN': 'MEMBER', 'MEMBER': 'READER', 'SERVICE': 'MEMBER', 'ADMIN_OR_SERVICE_OR_OWNER': 'MEMBER'}
 
 
@@ -32,13 +33,13 @@ def _place(node: Any) -> tuple[Any, Any]:
 
 
 def _code(text: str, old: Any) -> Any:
-    """Return a leaf with this text in the place of a node, with what stands before it."""
+    """Return a leaf with this text in place of a node, with the node's prefix."""
     leaf = old.get_first_leaf()
     return parso.python.tree.Name(text, old.start_pos, prefix=leaf.prefix)
 
 
 class _Ours(Operator):
-    """A fault with at most one place in a node."""
+    """A kind of fault with at most one place in a node."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if (found := self._found(node)) is not None:
@@ -47,7 +48,7 @@ class _Ours(Operator):
     def _found(self, node: Any) -> Any:
         raise NotImplementedError
 
-    #: Code before and after.
+    #: Code before and after the fault.
     TRIED = ('', '')
 
     @classmethod
@@ -56,7 +57,7 @@ class _Ours(Operator):
 
 
 def _called(node: Any) -> str:
-    """Return the last name of what is called, if the node is a call."""
+    """Return the last name of the called function, if the node is a call."""
     if node.type not in ('atom_expr', 'power') or node.children[-1].type != 'trailer' or node.children[-1].children[0] != '(':
         return ''
     before = node.children[-2]
@@ -64,7 +65,7 @@ def _called(node: Any) -> str:
 
 
 class StatementDropped(_Ours):
-    """A statement that is only a call is not there. Logging is nobody's business."""
+    """A dropped statement that is only a call. Logging is left out."""
 
     TRIED = ('def f():\n    LOG.info(1)\n    a.check(x)\n    y = b()\n', 'def f():\n    LOG.info(1)\n    None\n    y = b()\n')
 
@@ -79,7 +80,7 @@ class StatementDropped(_Ours):
 
 
 class GuardNever(_Ours):
-    """What an ``if`` is about never holds."""
+    """An ``if`` whose condition never holds."""
 
     TRIED = ('if a and b:\n    raise C\n', 'if False:\n    raise C\n')
 
@@ -92,7 +93,7 @@ class GuardNever(_Ours):
 
 
 class _ArgumentDropped(_Ours):
-    """An argument is not there."""
+    """A dropped argument."""
 
     def mutation_positions(self, node):
         for argument in self._arguments(node):
@@ -121,7 +122,7 @@ def _arguments_of(trailer: Any) -> list[Any]:
 
 
 class KeywordDropped(_ArgumentDropped):
-    """A keyword argument of a call is not there."""
+    """A dropped keyword argument of a call."""
 
     TRIED = ('LOG.info(a=1)\nzip(a, strict=True)\nget(x, own=True)\n', 'LOG.info(a=1)\nzip(a, strict=True)\nget(x)\n')
 
@@ -129,11 +130,11 @@ class KeywordDropped(_ArgumentDropped):
         if _called(node) and not node.get_code().strip().startswith('LOG.'):
             yield from (each for each in _arguments_of(node.children[-1])
                         if each.type == 'argument' and getattr(each.children[1], 'value', '') == '='
-                        and each.children[0].value != 'strict')     # zip's: that both are as long is the code's own doing
+                        and each.children[0].value != 'strict')     # zip's: equal lengths are the code's own check
 
 
 class TermDropped(_ArgumentDropped):
-    """One of several terms of a condition is not there."""
+    """A dropped term of a condition with several."""
 
     TRIED = ('any(x for x in y)\nq.where(a == b, c)\n', 'any(x for x in y)\nq.where( c)\n')
 
@@ -144,7 +145,7 @@ class TermDropped(_ArgumentDropped):
 
 
 class RowDropped(_Ours):
-    """A row of a table of the module is not there."""
+    """A dropped row of a table of the module."""
 
     TRIED = ('T = (row(1), row(2))\ndef f():\n    return (long, longer)\n',
              'T = ( row(2))\ndef f():\n    return (long, longer)\n')
@@ -175,7 +176,7 @@ def _is_table(node: Any) -> bool:
 
 
 class RuleLoosened(_Ours):
-    """A rule of a policy lets more in."""
+    """A policy rule that admits more callers."""
 
     TRIED = ("rule(CREATE, ADMIN, 'Create.')\n", "rule(CREATE, MEMBER, 'Create.')\n")
 
@@ -192,7 +193,7 @@ class RuleLoosened(_Ours):
 
 
 class VersionEarlier(_Ours):
-    """A call or field is there one version too early."""
+    """A call or field that exists one version too early."""
 
     TRIED = ("Field('a', since='2.54')\n", "Field('a', since='2.53')\n")
 
@@ -205,7 +206,7 @@ class VersionEarlier(_Ours):
 
 
 def wrong() -> list[str]:
-    """Return what our operators do to their examples, if it is not what they should."""
+    """Return the wrong results of our operators on their examples."""
     made = {name: mutating.mutate_code(each.TRIED[0], each(), 0) for name, each in OURS.items()}
     return [f'{name}: {made[name]!r} is not {each.TRIED[1]!r}' for name, each in OURS.items()
             if made[name] != each.TRIED[1]]

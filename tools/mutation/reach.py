@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests reach a place of the core. A place is a line's text and its function, so it stays when others change."""
+"""Tests that reach a place of the core. A place is a line's text and its function, so that it stays when others change."""
 
 import ast
 import collections
@@ -15,25 +15,25 @@ from collections.abc import Iterable, Iterator
 
 from mutation import targets
 
-#: Tests that judge: no crash matrix, no other machines, nothing that is about the tools, no quickstart (minutes each).
+#: Tests for faults: no crash matrix, no virtual machines, no tests of the tools, no quickstart (minutes each).
 JUDGES = (r'^manila_lite\.tests\.(unit|functional\.test_(?!quickstart)|security'
           r'|contract\.test_(policies|policy_record|versions|states|record|contract|openapi))')
 
-#: Requests of a gabbi file stay together, as tests of a class do. Of files whose names begin alike the longest name counts.
+#: Requests of a gabbi file stay together, as tests of a class do. If names of files begin alike, the longest match counts.
 _GABBIS = pathlib.Path(__file__).resolve().parents[2] / 'manila_lite/tests/functional/gabbits'
 _GABBI = re.compile('(.*\\.test_gabbits\\.(?:{}))_.*\\.test_request$'.format('|'.join(
     sorted((file.stem.replace('-', '_') for file in _GABBIS.glob('*.yaml')), key=len, reverse=True))))
 
 
 def group(test: str) -> str:
-    """Return the class, or gabbi file, that a test is of."""
+    """Return the class, or gabbi file, of a test."""
     found = _GABBI.match(test)
     return found[1] if found else test.rpartition('.')[0]
 
 
 def record(root: pathlib.Path, store: pathlib.Path, concurrency: int, only: str = JUDGES) -> int:
-    """Run the judging tests once, and keep which of them reaches what; of some tests ``only``, besides what is known.
-    Returns stestr's exit code.
+    """Run the tests for faults once, and record the lines that each reaches; or only tests that match ``only``, in
+    addition to earlier records. Return stestr's exit code.
     """
     data = store / 'coverage'
     shutil.rmtree(data, ignore_errors=True)
@@ -105,7 +105,7 @@ def _seconds(repository: pathlib.Path) -> dict[str, float]:
 
 
 class Reach:
-    """What was recorded."""
+    """The record."""
 
     def __init__(self, root: pathlib.Path, store: pathlib.Path) -> None:
         kept = json.loads((store / 'reach.json').read_text())
@@ -119,10 +119,10 @@ class Reach:
         self._by_way: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
 
     def tests(self, path: str, lines: Iterable[int], name: str) -> set[str]:
-        """Return the tests, and classes while they are set up, that reach one of these lines.
+        """Return the tests, and classes with their set-up, that reach one of these lines.
 
-        Lines that run when the module is loaded, such as defaults of parameters, are no test's: then those that reach the
-        function ``name``; or lines of the file with ``name`` in them, or any of the file.
+        Lines that run at import, such as defaults of parameters, belong to no test: then those that reach the function
+        ``name``; or lines of the file with ``name`` in them, or any of the file.
         """
         known = self._lines.get(path) or self._lines.setdefault(path, by_line(self._root / path, self._root))
         wanted = {known[line] for line in lines if line in known}
@@ -138,7 +138,7 @@ class Reach:
         return users or {test for tests in of_file.values() for test in tests}
 
     def is_in_table(self, path: str, line: int) -> bool:
-        """Say whether the line is in no function, and so runs when the module is loaded."""
+        """Say whether the line is in no function, and so runs at import."""
         known = self._lines.get(path) or self._lines.setdefault(path, by_line(self._root / path, self._root))
         return known.get(line, '').startswith(f'{path}  ')
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of scores and survivors: doc/source/contributor/mutation.rst has them below its last mark."""
+"""The page of scores and survivors: the part of doc/source/contributor/mutation.rst below its last mark."""
 
 import collections
 import pathlib
@@ -15,7 +15,7 @@ _REASONS = pathlib.Path(__file__).with_name('survivors.yaml')
 
 
 def write(root: pathlib.Path) -> int:
-    """The page says how many of the faults that were judged were noticed, and which were not."""
+    """Write the page: how many of the tested faults were noticed, and which were not."""
     every = {mutant.key: mutant for mutant in mutants.every(root)}
     known = results.Results()
     known.tidy(set(every))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges many faults, some at once, and can be stopped at any moment."""
+"""Tests of many faults, several at once, which can be stopped at any moment."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from mutation.reach import Reach
 
 
 def run(root: pathlib.Path, store: pathlib.Path, wanted: list[Mutant], asked: argparse.Namespace) -> int:
-    """Judge those that were not judged yet, or survived and shall be judged again."""
+    """Test the faults that were not tested yet, or that survived and shall be tested again."""
     if not (store / 'reach.json').exists():
         print('tools/mutate: nothing is recorded yet; run tools/mutate record first')
         return 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where faults are put: the core, and within it what must not break at all."""
+"""Places for faults: the core, and its critical parts."""
 
 import fnmatch
 import re
@@ -14,7 +14,7 @@ FILES = (
     'manila_lite/manager/*.py', 'manila_lite/network/*.py', 'manila_lite/drivers/networks.py',
 )
 
-#: What all faults must be noticed of: the kind; a pattern of files; an expression of the function's name, or of the line.
+#: Code in which all faults must be noticed: kind; pattern of files; expression for the function's name, or for the line.
 CRITICAL = (
     ('policy', 'manila_lite/policies/*.py', r'', r'\b(ADMIN|MEMBER|READER|SERVICE|ADMIN_OR_\w+)\b.*rule\(|rule\(\w+, \w+'),
     ('ownership', 'manila_lite/actions/*.py', r'', r'\bown=|project_id\b|is_admin|is_public|elevated'),
@@ -30,7 +30,7 @@ CRITICAL = (
 
 
 def critical(path: str, definition: str, line: str) -> str:
-    """Return the kind of what must not break here, or ''. ``definition``: the name of the function, or ''."""
+    """Return the kind of critical code that the line belongs to, or ''. ``definition``: the name of the function, or ''."""
     for kind, files, name, text in CRITICAL:
         if fnmatch.fnmatch(path, files) and ((name and re.search(name, definition.rpartition('.')[2]))
                                              or (text and re.search(text, line))):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tests, each time in a new process that has the libraries already: half of the time of a short run is to import them.
+"""Run tests, each run in a process forked with all libraries: their import is half of the time of a short run.
 
 A line of standard input is a run, in JSON: its ``words`` are those of testtools.run, ``said`` the file for its output,
-``limit`` in seconds. The answer is its exit code, or ``slow``. The first word of the command line is a module that imports
-most of the libraries.
+``limit`` in seconds. The answer is its exit code, or ``slow``. The first word of the command line is a module that
+imports most of the libraries.
 """
 
 import contextlib
@@ -19,13 +19,13 @@ from oslo_service import backend
 
 
 def libraries(module: str) -> list[str]:
-    """Return what comes with the module and is not ours, in the order in which it was imported."""
+    """Return the other modules that the module imports and that are not ours, in the order of their import."""
     code = f'import sys, {module}; print(*(name for name in sys.modules if not name.startswith("manila_lite")))'
     return subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout.split()
 
 
 def run(words: list[str], said: str, limit: float) -> str:
-    """Return the exit code of the tests, or ``slow``. All processes they left in their group are ended."""
+    """Return the exit code of the tests, or ``slow``. End all processes that are left in their group."""
     child = os.fork()
     if not child:
         _test(words, said)
@@ -61,7 +61,7 @@ def _test(words: list[str], said: str) -> None:
 
 
 def main() -> None:
-    # Or the first library that imports oslo.service chooses eventlet.
+    # The first library that imports oslo.service would choose eventlet otherwise.
     backend.init_backend(backend.BackendType.THREADING)
     for name in libraries(sys.argv[1]):
         with contextlib.suppress(Exception):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes which lines each test reaches, in processes in which stestr runs tests: ``tools/mutate record`` puts it on the path.
+"""Record the lines that each test reaches, in processes of stestr: ``tools/mutate record`` puts this folder on the path.
 
 $MANILA_LITE_REACH is the folder for coverage's data, $MANILA_LITE_REACHED the patterns of files, with ':' between.
-What runs between two tests belongs to the class that is set up then.
+Lines between two tests are recorded for the class that is set up then.
 """
 
 import atexit
