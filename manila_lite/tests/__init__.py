@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests. On threads, like the product: whatever they import first."""
+"""All tests. They run on threads, like the product, whichever module they import first."""
 
 import os
 
@@ -7,14 +7,14 @@ import manila_lite.cmd  # noqa: F401
 
 
 def load_tests(loader, tests, pattern):
-    """Return all tests, for stestr, each of which ends."""
-    # Processes that tests start import this package too, and have no use for limits.
+    """Return all tests, each with a time limit, for stestr."""
+    # Processes that tests start import this package too, and need no limits.
     from manila_lite.tests import limits
     return limits.discovered(loader, os.path.dirname(__file__), pattern)
 
 
 def _take_notes():
-    """Note refusals if the environment asks for it. See ``refusals``."""
+    """Note refusals if the environment asks for it; see ``refusals``."""
     if os.environ.get('MANILA_LITE_TEST_REFUSALS'):
         from manila_lite.tests import refusals
         refusals.listen()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole product in one process, for tests: real database, real bus, real scheduler, real API; the dummy backend.
 
-Which database and which bus: see :mod:`manila_lite.tests.services.places`.
+Choice of database and bus: see :mod:`manila_lite.tests.services.places`.
 """
 
 from pathlib import Path
@@ -61,10 +61,10 @@ dummy_pool_size_gb = 100
 
 
 def newest_schema(db, metadata):
-    """The tables are those of the newest revision: at once, for that all revisions lead to the same is for test_migrations."""
+    """Create the tables of the newest revision at once: test_migrations tests that all revisions lead to them."""
     if db.engine.dialect.name in ('mysql', 'mariadb'):
         with db.engine.begin() as conn:
-            # As manila_lite.db.collation has it.
+            # Same collation as in manila_lite.db.collation.
             conn.exec_driver_sql('ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin')
     metadata.create_all(db.engine)
     migrate.stamp(db, 'head')
@@ -73,11 +73,11 @@ def newest_schema(db, metadata):
 class Service(fixtures.Fixture):
     """API, scheduler and share managers run as threads; ``app`` takes requests.
 
-    ``backends``: name to further lines of its section. ``extra``: lines of ``[DEFAULT]`` and further sections.
-    ``bus``: a transport URL that is nobody else's.
+    ``backends``: name to further lines of its section. ``extra``: lines of ``[DEFAULT]`` and further sections. ``bus``:
+    a transport URL that no other service uses.
     """
 
-    #: The configuration object of the process is one, so only one service can be there at a time. A runner may start
+    #: There is one configuration object in a process, so only one service can run at a time. A test runner may start
     #: the next one before it ends the last.
     _present = None
 
@@ -117,7 +117,7 @@ class Service(fixtures.Fixture):
         self.app = webtest.TestApp(self.wsgi)
 
     def start(self):
-        """Scheduler and share managers run (again)."""
+        """Start scheduler and share managers, or start them again."""
         self.managers = {name: ShareManager(self.services, name) for name in self._backends}
         self.scheduler = Scheduler(self.services)
         if 'share' in self._parts:
@@ -129,7 +129,7 @@ class Service(fixtures.Fixture):
             self.scheduler.start()
 
     def stop(self):
-        """Scheduler and share managers have drained."""
+        """Stop scheduler and share managers once their work is done."""
         if self.scheduler is not None and 'scheduler' in self._parts:
             self.scheduler.stop()
         if 'share' in self._parts:
@@ -137,7 +137,7 @@ class Service(fixtures.Fixture):
                 manager.stop()
 
     def wait_for_pool(self, name, patience=60):
-        """The backend has reported its pools."""
+        """Wait until the backend has reported its pools."""
         from manila_lite.db import services as rows
 
         def known():
@@ -146,18 +146,18 @@ class Service(fixtures.Fixture):
         waiting.until(known, f'backend {name} has reported a pool', patience)
 
     def knob(self, backend, text):
-        """The dummy backend behaves as its knobs file says from now on."""
+        """Write the knobs file of the dummy backend, which decides its behaviour from now on."""
         draft = self.state / backend / 'knobs.new'
         draft.write_text(text + '\n')
-        draft.replace(draft.with_suffix(''))        # half of it would be none at all
+        draft.replace(draft.with_suffix(''))        # a file that is half written would have no effect
 
     def context(self, project='p', user='u', roles=('member', 'reader')):
-        """Return a caller."""
+        """Return the request context of a caller."""
         return context.RequestContext(user_id=user, project_id=project, roles=list(roles), services=self.services,
                                       is_admin='admin' in roles, overwrite=False)
 
     def end(self):
-        """The service has stopped and its configuration is forgotten. May be called twice."""
+        """Stop the service and forget its configuration. May be called twice."""
         if Service._present is not self:
             return
         Service._present = None

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands as processes of their own that need not import what they are made of: a second of work for each otherwise.
+"""Commands in processes of their own that need not import their modules: a second of work for each otherwise.
 
-A process that has imported a command's modules, and done nothing else, is forked for each run; what runs there is the
-command's ``main``, as if it had been started by its name. That it starts by its name too is what test_commands is about.
+A process that has imported a command's modules, and has done nothing else, is forked for each run. The child runs the
+command's ``main``, as if it had been started by its name. That commands start by their names is tested in
+test_commands.
 """
 
 import atexit
@@ -22,7 +23,7 @@ import tempfile
 import threading
 
 _PR_SET_PDEATHSIG = 1
-#: What is done beforehand, for the product and for a module of its own: what is imported, and a run that loads the rest.
+#: Preparation for the product and for a module of its own: modules to import, and a run that loads the rest.
 _BEFOREHAND = {
     'manila_lite': (
         'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
@@ -35,7 +36,7 @@ _LONGEST = 200_000
 
 
 class Process:
-    """A command that runs, or ran. As ``subprocess.Popen``, without pipes."""
+    """A command that runs, or ran. Like ``subprocess.Popen``, without pipes."""
 
     def __init__(self, args, line):
         self.args = args
@@ -44,13 +45,13 @@ class Process:
         self.pid = int(line.readline())
 
     def poll(self):
-        """Return the exit status, or nothing while it runs."""
+        """Return the exit status, or None while the command runs."""
         if self.returncode is None and select.select([self._line], [], [], 0)[0]:
             self._end()
         return self.returncode
 
     def wait(self, timeout=None):
-        """Return the exit status once it has ended."""
+        """Wait for the end of the command; return its exit status."""
         if self.returncode is None:
             if not select.select([self._line], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(self.args, timeout)
@@ -62,22 +63,22 @@ class Process:
         self._line.close()
 
     def send_signal(self, signo):
-        """It has the signal, if it still runs."""
+        """Send the signal if the command still runs."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signo)
 
     def kill(self):
-        """It has got SIGKILL."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def terminate(self):
-        """It has got SIGTERM."""
+        """Send SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
 
 class _Mould:
-    """The process that is forked."""
+    """The process that is forked for each run."""
 
     def __init__(self, *modules):
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -88,7 +89,7 @@ class _Mould:
         atexit.register(self._line.close)
 
     def start(self, command, args, files, env, new_session):
-        """A copy runs ``command``; returns it."""
+        """Fork a process that runs ``command``; return it."""
         told, tell = os.pipe()
         asked = {'command': command, 'args': list(map(str, args)), 'cwd': os.getcwd(), 'new_session': new_session,
                  'env': dict(os.environ if env is None else env)}
@@ -103,7 +104,7 @@ _guard = threading.Lock()
 
 
 def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=False):
-    """A command (``module:function``) runs with these arguments, and files for what it says; returns its process."""
+    """Start a command (``module:function``) with these arguments and files for its output; return its process."""
     module = command.partition(':')[0]
     kind = module if module in _BEFOREHAND else 'manila_lite'
     with _guard:
@@ -115,7 +116,7 @@ def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=Fals
 
 
 def run(command, *args, env=None, timeout=300):
-    """A command ran to its end; returns it, with what it said, as ``subprocess.run`` does."""
+    """Run a command to its end; return status and output, as ``subprocess.run`` does."""
     with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
         process = start(command, *args, stdout=out, stderr=err, env=env)
         try:
@@ -127,10 +128,10 @@ def run(command, *args, env=None, timeout=300):
         return subprocess.CompletedProcess(process.args, status, out.read(), err.read())
 
 
-# In the mould ---------------------------------------------------------------------------------------
+# In the process that is forked ---------------------------------------------------------------------
 
 def _serve(line):
-    """Return in each copy that shall run a command, with what was asked for; None at the end of the test's process."""
+    """Return in each child, with the command to run; return None at the end of the test's process."""
     while True:
         message, files, _, _ = socket.recv_fds(line, _LONGEST, 4)
         if not message:
@@ -143,7 +144,7 @@ def _serve(line):
 
 
 def _attend(asked, tell, *files):
-    """Return in the copy; its parent says on ``tell`` what its number is and, in the end, how it ended."""
+    """Return in the child; its parent writes the child's pid on ``tell`` and, in the end, its status."""
     _die_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
@@ -205,7 +206,7 @@ def _status_of(command, args):
 
 
 def _leave(status):
-    """The process ends as any does, but for taking down all that was imported, which takes half a second."""
+    """End the process as usual, but without taking down all imported modules, which takes half a second."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets that can be found again, and who listens for them: no log may hold one.
+"""Secrets that tests recognise, and listeners for them: no log may hold a secret.
 
-Tokens, passwords and keys of tests begin with ``MARK``; keys that the product itself makes are noted when an answer shows
-them; what others make is told to ``keep``, and Keystone's tokens are known by their looks. Each in-process service listens
-to all that is logged, at every level, in the form in which it is written; each log file of a process is read in the end.
-Who said a secret fails.
+Tokens, passwords and keys of tests begin with ``MARK``. Keys that the product makes are noted when an answer shows
+them; those of others are given to ``keep``, and Keystone's tokens are known by their form. Each in-process service
+listens to all log records, at every level, as they are written; each log file of a process is read in the end. A test
+that logged a secret fails.
 """
 
 import logging
@@ -16,24 +16,24 @@ import fixtures
 
 MARK = 'hush-'
 _KEYS = re.compile(r'"(?:auth_key|access_key)": ?"([^"*]{6,})"')
-#: How Keystone's tokens (Fernet) begin.
+#: Begin of Keystone's tokens (Fernet).
 _TOKEN = re.compile(r'\bgAAAA[\w-]{40,}')
 _noted: set[str] = set()
 
 
 def secret(what: str = 'secret') -> str:
-    """Return a secret that is nobody else's."""
+    """Return a new secret."""
     return f'{MARK}{what}-{secrets.token_hex(8)}'
 
 
 def note(text: str) -> None:
-    """The keys in an answer are secrets from now on."""
+    """Treat the keys in an answer as secrets from now on."""
     if '_key"' in text:
         _noted.update(_KEYS.findall(text))
 
 
 def keep(value: str) -> str:
-    """Return a value that somebody else made: it is a secret from now on."""
+    """Treat a value that others made as a secret from now on; return it."""
     _noted.add(value)
     return value
 
@@ -44,7 +44,7 @@ def told(text: str) -> bool:
 
 
 def check(path: Path) -> None:
-    """A log file, if it is there, holds no secret.
+    """Check that a log file, if it exists, holds no secret.
 
     :raises AssertionError: it does; the message has the lines.
     """
@@ -58,16 +58,16 @@ def _judge(lines: list[str], where: str) -> None:
 
 
 class Ear(fixtures.Fixture):
-    """All that this process logs is listened to. At the end it fails if a secret was said.
+    """A listener to all log records of this process. At the end the test fails if a secret was logged.
 
-    To be made when logging is set up: that forgets all who listened before.
+    To be made after logging is set up, which removes all earlier handlers.
     """
 
     def _setUp(self) -> None:
         root = logging.getLogger()
         handler = _Handler()
         for other in root.handlers:
-            other.setLevel(max(other.level, root.level))    # they write what they wrote before
+            other.setLevel(max(other.level, root.level))    # they write the same lines as before
             handler.setFormatter(other.formatter)
         self.addCleanup(lambda: _judge(handler.lines, 'what was logged'))
         self.addCleanup(root.removeHandler, handler)
@@ -77,14 +77,14 @@ class Ear(fixtures.Fixture):
 
 
 class _Handler(logging.Handler):
-    """Keeps the lines that hold secrets."""
+    """A handler that keeps the lines with secrets."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Listen to one record, its traceback included."""
+        """Check one record, its traceback included."""
         line = self.format(record)
         if told(line):
             self.lines.append(line)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every test ends. One that takes too long fails, and its report has the stacks of all threads.
+"""Time limits of tests. A test that takes too long fails, and its report has the stacks of all threads.
 
-A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: as long as it likes), or ``LIMITS`` times as much if its class says
-so; what a class sets up or takes down, two and a half times as much. Then :class:`TooLong` is raised in the main thread,
-and again if cleaning up takes too long as well. Where that does not help, because the main thread does not come back from C
-or catches everything, its process ends half a limit later, with the stacks on standard error: its test counts as failed,
-and those after it in that process do not run.
+A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: no limit), or ``LIMITS`` times as much if its class says so;
+set-up and take-down of a class have two and a half times as much. Then :class:`TooLong` is raised in the main thread,
+and again if cleaning up takes too long as well. That does not help if the main thread does not return from C or catches
+everything: then the process ends half a limit later, with the stacks on standard error. Its test counts as failed, and
+later tests of that process do not run.
 """
 
 import faulthandler
@@ -24,23 +24,24 @@ from manila_lite.tests import order
 
 #: Seconds for a test.
 LIMIT = 600
-#: What others have of a test's seconds: what classes set up and take down between two tests;
+#: Parts of a test's limit for other work: set-up and take-down of classes between two tests;
 BETWEEN = 2.5
-#: a test of a class of which one was too long before, for what hung may hang in all of them;
+#: a test of a class in which another test was too long, for the same may hang in all of them;
 NEXT = 0.1
-#: from one interruption to the next, and at least so many seconds, in which it is reported;
+#: the time from one interruption to the next, with a minimum in seconds, in which it is reported;
 AGAIN, AGAIN_AT_LEAST = 0.2, 2
-#: from the first interruption to the end of the process, and for it to end when all tests have run, and at least so many;
+#: the time from the first interruption to the end of the process, and for its end after all tests, with a minimum in
+#: seconds;
 LAST, LAST_AT_LEAST = 0.5, 5
-#: to load all tests, and at least so many.
+#: loading of all tests, with a minimum in seconds.
 LOADING, LOADING_AT_LEAST = 0.5, 60
 
-#: So many calls tell where it was.
+#: Number of calls that a report shows.
 _CALLS = 6
 
-#: Names a folder where a process that runs tests leaves a file, which goes after the last of them.
+#: Names a folder where a process that runs tests leaves a file until the last of them has ended.
 UNDONE = 'MANILA_LITE_TEST_UNDONE'
-#: That file, once it is there.
+#: That file, once it exists.
 _words = []
 
 
@@ -52,13 +53,13 @@ _NAME = f'{TooLong.__module__}.{TooLong.__qualname__}'
 
 
 class Clock:
-    """What runs in the main thread is interrupted when its time is over. ``seconds``: of a test."""
+    """A clock that interrupts the main thread when its time is over. ``seconds``: the limit of a test."""
 
     def __init__(self, seconds):
         self._seconds = self._limit = seconds
         self._again = max(seconds * AGAIN, AGAIN_AT_LEAST)
         self._last = max(seconds * LAST, LAST_AT_LEAST)
-        #: If this was too long: the stacks, as a traceback. Else empty.
+        #: If the work was too long: the stacks, as a traceback. Else empty.
         self.report = ''
 
     def __enter__(self):
@@ -72,7 +73,7 @@ class Clock:
         _end_in(self._last)
 
     def start(self, share=1.0):
-        """Time is counted from now on; there is so much of a test's."""
+        """Count time from now on; the limit is ``share`` of a test's."""
         self.report = ''
         self._limit = self._seconds * share
         signal.setitimer(signal.ITIMER_REAL, self._limit, self._again)
@@ -88,7 +89,7 @@ class Clock:
 
 
 class Result(testtools.TestResultDecorator):
-    """Starts the clock for each test. What was too long has failed, whatever became of the exception."""
+    """A result that starts the clock for each test. A test that was too long has failed, even if the exception was caught."""
 
     def __init__(self, decorated, clock):
         super().__init__(decorated)
@@ -118,7 +119,7 @@ class Result(testtools.TestResultDecorator):
             super().addExpectedFailure(test, err, details)
 
     def _late(self, test, details):
-        """Say whether the test was too long; then it has failed."""
+        """Say whether the test was too long, and report it as failed then."""
         if self._clock.report:
             super().addError(test, details=self._told(details or {}))
         return bool(self._clock.report)
@@ -140,10 +141,10 @@ def _tracebacks(details):
 
 
 class Suite(unittest.TestSuite):
-    """Tests each of which ends."""
+    """Tests with time limits."""
 
     def run(self, result, debug=False):
-        """See ``unittest.TestSuite.run``. They are all that this process is for: it soon ends."""
+        """See ``unittest.TestSuite.run``. The process has no other tests: it soon ends."""
         if seconds := limit():
             with Clock(seconds) as clock:
                 super().run(Result(result, clock), debug)
@@ -155,7 +156,7 @@ class Suite(unittest.TestSuite):
 
 
 def discovered(loader, folder, pattern):
-    """Return the tests in a folder, each of which ends, in the order that is wanted."""
+    """Return the tests in a folder with time limits, in the wanted order."""
     if seconds := limit():
         _end_in(max(seconds * LOADING, LOADING_AT_LEAST))
     if '--list' not in sys.argv:
@@ -164,19 +165,19 @@ def discovered(loader, folder, pattern):
 
 
 def limit():
-    """Return how many seconds a test has; 0 for as many as it likes."""
+    """Return the limit of a test in seconds; 0 for none."""
     return float(os.environ.get('OS_TEST_TIMEOUT') or LIMIT)
 
 
 def _leave_word():
-    """What ends this process while it still loads its tests is noticed, too."""
+    """Leave a file, so that an end of this process while it still loads its tests is noticed, too."""
     if folder := os.environ.get(UNDONE):
         _words.append(pathlib.Path(folder, str(os.getpid())))
         _words[-1].touch()
 
 
 def _place(frame):
-    """Return where the main thread is, the innermost first: a report that is cut off has this line."""
+    """Return the present calls of the main thread, the innermost first, in one line that survives a cut-off report."""
     calls = traceback.extract_stack(frame)[:-_CALLS - 1:-1]
     return ' < '.join(f'{pathlib.Path(call.filename).stem}:{call.lineno} {call.name}' for call in calls)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real NFSv4 client without the kernel's: libnfs, one process for each use, in a network namespace if told so.
+"""A real NFSv4 client without the kernel's: libnfs, one process for each use, in a network namespace on request.
 
 ``python -m manila_lite.tests.nfs_client [--netns NAME] ADDRESS EXPORT ACTION ...`` prints what it read, or the
 error of the server (for instance ``NFS4ERR_DQUOT``) and exits with 1. ``call`` does the same for tests.
@@ -20,15 +20,15 @@ from manila_lite.siblings import libnfs
 
 #: Reading has no such limit.
 _PIECE = 1 << 16
-#: What btrfs takes for the smallest write.
+#: The smallest write of btrfs.
 _BLOCK = 4096
 _CLONE_NEWNET = 0x40000000
-#: How long a session may last, whatever hangs.
+#: Limit of a session, whatever hangs.
 _SESSION_SECONDS = 120
 
 
 class Mount(libnfs.Mount):
-    """An export, mounted in user space, with whole files to read and write. One in a process at a time."""
+    """An export, mounted in user space, with whole files to read and write. Only one per process at a time."""
 
     def _open(self, path, flags):
         handle = ctypes.c_void_p()
@@ -36,7 +36,7 @@ class Mount(libnfs.Mount):
         return handle
 
     def _create(self, path):
-        """Make an empty file. The handle that comes with it cannot write, so it is opened anew."""
+        """Create an empty file and open it again: the first handle cannot write."""
         handle = ctypes.c_void_p()
         self.call('nfs_creat', path.encode(), 0o644, ctypes.byref(handle))
         self.call('nfs_close', handle)
@@ -46,7 +46,7 @@ class Mount(libnfs.Mount):
         return path in self.names()
 
     def write(self, path, data):
-        """The file holds exactly the data."""
+        """Replace the file by one with exactly this data."""
         if self._exists(path):
             self.unlink(path)
         handle = self._create(f'/{path}')
@@ -56,14 +56,14 @@ class Mount(libnfs.Mount):
         self.call('nfs_close', handle)
 
     def put(self, path, data):
-        """A file that was not there holds the data, on the server's disk."""
+        """Create a file with the data, and sync it to the server's disk."""
         handle = self._create(f'/{path}')
         self.call('nfs_pwrite', handle, ctypes.c_uint64(0), ctypes.c_uint64(len(data)), data)
         self.call('nfs_fsync', handle)
         self.call('nfs_close', handle)
 
     def read(self, path):
-        """Return what the file holds."""
+        """Return the content of the file."""
         handle = self._open(f'/{path}', os.O_RDONLY)
         buffer = ctypes.create_string_buffer(libnfs.CHUNK)
         found = b''
@@ -73,7 +73,7 @@ class Mount(libnfs.Mount):
         return found
 
     def digest(self, path):
-        """Return the SHA-256 of what the file holds."""
+        """Return the SHA-256 of the file's content."""
         handle = self._open(f'/{path}', os.O_RDONLY)
         buffer = ctypes.create_string_buffer(_PIECE)
         told, start = hashlib.sha256(), 0
@@ -84,7 +84,7 @@ class Mount(libnfs.Mount):
         return told.hexdigest()
 
     def fill(self, path, mebibytes):
-        """The file takes so many MiB on the server: a piece of every block is written."""
+        """Make the file take so many MiB on the server, by writing a piece of every block."""
         handle = self._open(f'/{path}', os.O_RDWR) if self._exists(path) else self._create(f'/{path}')
         piece = os.urandom(64)
         for start in range(0, mebibytes << 20, _BLOCK):
@@ -93,16 +93,16 @@ class Mount(libnfs.Mount):
         self.call('nfs_close', handle)
 
     def rename(self, old, new):
-        """The file has another name."""
+        """Rename the file."""
         self.call('nfs_rename', f'/{old}'.encode(), f'/{new}'.encode())
 
     def unlink(self, path):
-        """The file is gone."""
+        """Delete the file."""
         self.call('nfs_unlink', f'/{path}'.encode())
 
 
 def enter(netns):
-    """This process is in the network namespace from now on."""
+    """Move this process into the network namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = os.open(f'/run/netns/{netns}', os.O_RDONLY)
     if libc.setns(fd, _CLONE_NEWNET):
@@ -111,7 +111,7 @@ def enter(netns):
 
 
 def call(address, export, action, *words, netns=None, seconds=300):
-    """Do one thing in a process of its own; returns (worked, what it printed)."""
+    """Run one action in a process of its own; return (worked, output)."""
     command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
                address, export, action, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
@@ -119,7 +119,7 @@ def call(address, export, action, *words, netns=None, seconds=300):
 
 
 class Session:
-    """A client that stays mounted, in a process of its own; ``call`` returns (worked, what it said)."""
+    """A client that stays mounted, in a process of its own; ``call`` returns (worked, output)."""
 
     def __init__(self, address, export, *, netns=None):
         command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
@@ -130,14 +130,14 @@ class Session:
         self._guard.start()
 
     def call(self, action, *words):
-        """Do one thing; nothing is mounted anew."""
+        """Run one action on the present mount."""
         self._process.stdin.write(json.dumps([action, *map(str, words)]) + '\n')
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         return tuple(json.loads(answer)) if answer else (False, 'the client ended')
 
     def close(self):
-        """The client has ended."""
+        """End the client."""
         self._guard.cancel()
         self._process.kill()
         self._process.communicate()
@@ -167,7 +167,7 @@ ACTIONS = {
 
 
 def main():
-    """Run one action."""
+    """Run the action of the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--netns')
     parser.add_argument('address')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that writes without a pause, while something happens to its server."""
+"""A client that writes without a pause, during changes at its server."""
 
 import threading
 
@@ -7,7 +7,7 @@ from manila_lite.tests import nfs_client
 
 
 class Writer(threading.Thread):
-    """A client that stays mounted and writes one file after the other until it is told to end."""
+    """A client that stays mounted and writes one file after another until told to end."""
 
     def __init__(self, address, export, netns):
         super().__init__(daemon=True)
@@ -26,7 +26,7 @@ class Writer(threading.Thread):
                 self.busy.notify_all()
 
     def goes_on(self, more=3):
-        """Some more files were written after this was called, or it failed.
+        """Wait until some more files are written, or a write failed.
 
         :raises TimeoutError: neither; it hangs.
         """
@@ -36,7 +36,7 @@ class Writer(threading.Thread):
                 raise TimeoutError(f'a client hangs after {len(self.written)} files')
 
     def end(self):
-        """No more is written; returns what failed."""
+        """Stop writing; return the failure."""
         self.ending.set()
         self.join(60)
         self.session.close()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the ``$ openstack ...`` lines of a page in one process; starting the command for each would take most of the time.
+"""Run the ``$ openstack ...`` lines of a page in one process; starting the command for each would take most of the time.
 
-Knows ``$ NAME=$(openstack ...)`` and ``$NAME`` beside plain commands. The client is as it is, but that it looks more often
-when it waits: it would sleep for five seconds each time.
+Understands ``$ NAME=$(openstack ...)`` and ``$NAME`` beside plain commands. The client is unchanged, except that it
+polls more often: it would sleep for five seconds each time.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ def _hurry():
 
 
 def command():
-    """As the ``openstack`` command."""
+    """Run like the ``openstack`` command."""
     _hurry()
     return shell.main(sys.argv[1:])
 
 
 def program():
-    """As ``python -c`` with the same argument."""
+    """Run like ``python -c`` with the same argument."""
     _hurry()
     exec(compile(sys.argv[1], 'page', 'exec'), {'__name__': '__main__'})
 
 
 def main():
-    """Every command works; stops at the first that does not."""
+    """Run every command, and stop at the first that fails."""
     _hurry()
     known = {}
     for line in _LINE.finditer(Path(sys.argv[1]).read_text(encoding='utf-8')):

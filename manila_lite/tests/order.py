@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of the tests: that of their files, or another one for each seed, so that what one test leaves to the next is found.
+"""The order of tests: by file, or another one for each seed, so that dependencies between tests are found.
 
-Classes are shuffled, and the tests of a class. What belongs together stays so: a class is set up once, and a file of
-gabbi keeps its requests in order.
+Classes are shuffled, and the tests of a class. A class is set up only once, and a file of gabbi keeps its requests in
+order.
 """
 
 import hashlib
@@ -10,12 +10,12 @@ import os
 import unittest
 from collections.abc import Iterator
 
-#: Names the seed; empty for the order of files.
+#: Names the seed; if empty, the order is that of files.
 SEED = 'TEST_ORDER_SEED'
 
 
 class Class(unittest.TestSuite):
-    """The tests of a class, which is taken down after them: before whatever comes next is set up."""
+    """The tests of a class, which is taken down right after them, before the next set-up."""
 
     def run(self, result: unittest.TestResult, debug: bool = False) -> unittest.TestResult:
         """See ``unittest.TestSuite.run``, which takes a class down when the next test begins."""
@@ -26,9 +26,9 @@ class Class(unittest.TestSuite):
 
 
 def ordered(suite: unittest.TestSuite, seed: str | None = None) -> unittest.TestSuite:
-    """Return the same tests as the seed has them, if not given that of the environment.
+    """Return the same tests in the order of the seed, by default that of the environment.
 
-    A test's place is its name's, so that two tests come in the same order however many others run with them.
+    The place of a test follows from its name, so that two tests keep their order among any other tests.
     """
     seed = os.environ.get(SEED, '') if seed is None else seed
     if not seed:
@@ -45,7 +45,7 @@ def ordered(suite: unittest.TestSuite, seed: str | None = None) -> unittest.Test
 
 
 def units(suite: unittest.TestSuite) -> list[unittest.TestSuite]:
-    """Return the tests of a suite, each with those which it stays together with."""
+    """Return the units of a suite: tests that must stay together."""
     classes: dict[type, Class] = {}
     whole = []
     for part in _parts(suite):
@@ -57,12 +57,12 @@ def units(suite: unittest.TestSuite) -> list[unittest.TestSuite]:
 
 
 def names(unit: unittest.TestSuite) -> list[str]:
-    """Return the names of its tests, as they come."""
+    """Return the names of a unit's tests, in their order."""
     return [test.id() for part in unit for test in ([part] if isinstance(part, unittest.TestCase) else _parts(part))]
 
 
 def _parts(suite: unittest.TestSuite) -> Iterator[unittest.TestCase | unittest.TestSuite]:
-    """Yield tests, and suites that do something around theirs."""
+    """Yield tests, and suites with work of their own around their tests."""
     for part in suite:
         if isinstance(part, unittest.TestSuite) and type(part).run is unittest.TestSuite.run:
             yield from _parts(part)

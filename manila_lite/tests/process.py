@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-lite``, or its parts, as processes of their own, to be talked to over HTTP and to be killed."""
+"""``manila-lite``, or its parts, as processes, for tests that send HTTP requests to them and kill them."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ lease = 60
 {extra}
 """
 
-#: Body that makes the share type of these services.
+#: Body of the request that makes the share type of these services.
 DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
     'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
     'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
@@ -42,14 +42,14 @@ DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
 
 
 def free_port():
-    """Return a port that nobody listens on."""
+    """Return a port that no process listens on."""
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         return probe.getsockname()[1]
 
 
 class Lite(fixtures.Fixture):
-    """A running ``manila-lite``; ``start`` and ``kill`` as often as wanted."""
+    """A running ``manila-lite``, for any number of ``start`` and ``kill``."""
 
     def __init__(self, extra='[alpha]\ndriver = dummy\n', token=f'u:p:admin,member,reader:{hush.MARK}token'):
         super().__init__()
@@ -67,13 +67,13 @@ class Lite(fixtures.Fixture):
         self.addCleanup(self.kill)
 
     def spawn(self):
-        """The process was started, whatever becomes of it."""
+        """Start the process, and do not wait for it."""
         with self.log.open('ab') as log:
             self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}',
                                        stdout=log, stderr=log)
 
     def start(self, patience=60):
-        """The process answers on its port."""
+        """Start the process, and wait until it answers on its port."""
         self.spawn()
         end = time.monotonic() + patience
         while time.monotonic() < end:
@@ -88,7 +88,7 @@ class Lite(fixtures.Fixture):
         raise AssertionError(f'no answer within {patience} s: {self.tail()}')
 
     def kill(self, signo=signal.SIGKILL):
-        """The process is gone; returns its exit status."""
+        """Kill the process; return its exit status."""
         if self.process is None:
             return None
         if self.process.poll() is None:
@@ -98,13 +98,13 @@ class Lite(fixtures.Fixture):
         return status
 
     def died(self, patience=30):
-        """Wait until the process is gone by itself; returns its exit status."""
+        """Wait until the process ends by itself; return its exit status."""
         status = self.process.wait(timeout=patience)
         self.process = None
         return status
 
     def tail(self):
-        """Return the end of the log, without the requests."""
+        """Return the end of the log, without the lines of requests."""
         lines = self.log.read_text(errors='replace').splitlines(keepends=True)
         return ''.join(line for line in lines if 'manila_lite.api.observe' not in line)[-3000:]
 
@@ -123,14 +123,14 @@ class Lite(fixtures.Fixture):
         return status, json.loads(text) if text[:1] in (b'{', b'[') else None
 
     def ok(self, method, path, body=None, **more):
-        """Send a request that must work; returns the document."""
+        """Send a request that must succeed; return the document."""
         status, document = self.call(method, path, body, **more)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
         return document
 
     def wait(self, path, key, until, patience=30, field='status'):
-        """Poll a resource until its field is one of ``until``; ``'gone'`` means 404. Returns it."""
+        """Poll a resource until its field has a value of ``until``; ``'gone'`` means 404. Return it."""
         wanted = {until} if isinstance(until, str) else set(until)
         seen = []
 
@@ -143,7 +143,7 @@ class Lite(fixtures.Fixture):
 
 
 class Parts(Lite):
-    """API, scheduler and share managers apart, on one SQLite file: ``run`` those that are wanted. The database is there.
+    """API, scheduler and share managers in processes, on one SQLite file, which exists. ``run`` starts each of them.
 
     No message gets from one to another; work is found by polling.
     """
@@ -158,13 +158,13 @@ class Parts(Lite):
         self.manage('db', 'sync')
 
     def manage(self, *words):
-        """A command of ``manila-manage`` worked; returns what it printed."""
+        """Run a command of ``manila-manage``, which must succeed; return its output."""
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.config}', *words)
         done.check_returncode()
         return done.stdout
 
     def run(self, name, *command, config=None, **env):
-        """Start a part (or the command given) in a session of its own; returns its process."""
+        """Start a part (or the command given) in a session of its own; return its process."""
         with self.log.open('ab') as log:
             if command:
                 started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
@@ -176,7 +176,7 @@ class Parts(Lite):
         return started
 
     def begin(self):
-        """All three run, with a share type and a pool. Returns the process of the share manager."""
+        """Start all three, with a share type and a pool. Return the process of the share manager."""
         for name in ('api', 'scheduler'):
             self.run(name)
         manager = self.run('share')
@@ -186,7 +186,7 @@ class Parts(Lite):
         return manager
 
     def end(self):
-        """All that was started is gone, children included."""
+        """Kill all processes that were started, and their children."""
         for started in self.running:
             for one in [*children(started), psutil.Process(started.pid)] if started.poll() is None else ():
                 with contextlib.suppress(psutil.NoSuchProcess):
@@ -194,14 +194,14 @@ class Parts(Lite):
             started.wait(timeout=30)
 
     def edit(self, old, new):
-        """The configuration file says something else."""
+        """Replace a text in the configuration file."""
         text = self.config.read_text()
         if old not in text:
             raise AssertionError(f'{old} is not in {text}')
         self.config.write_text(text.replace(old, new))
 
     def until(self, check, what, patience=60):
-        """Wait until ``check`` returns something true; returns it. An answer that does not come is a no."""
+        """Wait until ``check`` returns something true; return it. A request without an answer counts as false."""
         return until(check, what, self.tail, patience)
 
     def answers(self):
@@ -213,29 +213,29 @@ class Parts(Lite):
         return [pool['name'] for pool in self.ok('GET', '/scheduler-stats/pools')['pools']]
 
     def share(self, size=1):
-        """Ask for a share; returns its id."""
+        """Request a share; return its id."""
         return self.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'NFS'}})['share']['id']
 
     def knobs(self, *lines, backend='alpha'):
-        """The backend has these faults and no others."""
+        """Give the backend these knobs and no others."""
         (self.state / backend).mkdir(exist_ok=True)
         draft = self.state / backend / 'knobs.new'
         draft.write_text(''.join(f'{line}\n' for line in lines))
-        draft.replace(draft.with_suffix(''))        # half of it would be none at all
+        draft.replace(draft.with_suffix(''))        # a file that is half written would have no effect
 
     def calls(self, method, backend='alpha'):
-        """Return how often the backend was asked for this."""
+        """Return the number of calls of this method of the backend."""
         calls = self.state / backend / 'calls'
         return sum(line.startswith(f'{method} ') for line in calls.read_text().splitlines()) if calls.exists() else 0
 
 
 def until(check, what, tail, patience=60):
-    """Wait until ``check`` returns something true; returns it. An answer that does not come is a no."""
+    """Wait until ``check`` returns something true; return it. A request without an answer counts as false."""
     return waiting.until(check, lambda: f'{what}\n{tail()}', patience, pause=0.05, ignoring=(OSError,))
 
 
 def children(started):
-    """Return the child processes that live, as psutil's."""
+    """Return the child processes that live, as psutil objects."""
     try:
         return [child for child in psutil.Process(started.pid).children(recursive=True)
                 if child.status() != psutil.STATUS_ZOMBIE]

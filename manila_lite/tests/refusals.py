@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes which lines of ``actions/`` refused something, and in which test.
+"""Note which lines of ``actions/`` refused a request, and in which test.
 
-Where $MANILA_LITE_TEST_REFUSALS names a folder, each process that tests has a file there, with a line of JSON for each refusal
-that the API answered. ``tools/refusals.py`` reads them.
+If $MANILA_LITE_TEST_REFUSALS names a folder, each process of tests has a file there, with a line of JSON for each
+refusal in a reply of the API. ``tools/refusals.py`` reads them.
 """
 
 import json
@@ -22,7 +22,7 @@ _known = set()
 
 
 def listen():
-    """Refusals are noted from now on."""
+    """Note refusals from now on."""
     answer = faults.response
 
     def noting(error, *more, **named):
@@ -33,7 +33,7 @@ def listen():
 
 
 def note(error, status):
-    """It is noted, once for each test, which lines of ``actions/`` the error went through, and those that it was made of."""
+    """Note, once for each test, the lines of ``actions/`` that the error and its causes went through."""
     source = error
     while source is not None:
         for frame, line in traceback.walk_tb(source.__traceback__):
@@ -53,7 +53,7 @@ def _write(said):
 
 
 def present_test():
-    """Return the name of the test that the main thread runs; '' if it runs none."""
+    """Return the name of the test in the main thread; '' if none runs."""
     frame = sys._current_frames().get(threading.main_thread().ident)
     while frame:
         found = frame.f_locals.get('self')

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 _SECONDS = 120
-#: What smbclient says of what did not work.
+#: Words in smbclient's output that mean a failure.
 _FAILED = ('NT_STATUS_', 'failed')
 
 
 def missing():
-    """Return what is not here, or nothing."""
+    """Return the name of the missing program, or ''."""
     return '' if shutil.which('smbclient') else 'smbclient (package smbclient)'
 
 
@@ -27,9 +27,9 @@ def _words(netns, path, user, password):
 
 
 def call(netns, path, user, password, command, *, text=None):
-    """Connect, give one command of smbclient's, and end; returns (worked, what was said).
+    """Connect, run one command of smbclient, and end; return (worked, output).
 
-    ``path`` is that of an export location. ``text`` is what the file ``local`` holds meanwhile.
+    ``path`` is that of an export location. ``text`` is the content of the file ``local`` meanwhile.
     """
     with tempfile.TemporaryDirectory() as folder:
         if text is not None:
@@ -44,7 +44,7 @@ def call(netns, path, user, password, command, *, text=None):
 
 
 def ask(netns, path, user, password, command):
-    """Ask the server of a share for what is beside files, by a command of rpcclient's; returns (worked, what was said)."""
+    """Run one command of rpcclient's, for other requests than those about files; return (worked, output)."""
     done = subprocess.run(['nsenter', f'--net=/run/netns/{netns}', 'rpcclient', '-s', '/dev/null', path.split('\\')[2], '-U',
                            f'{user}%{password}', '-c', command], capture_output=True, text=True, timeout=_SECONDS, check=False)
     return done.returncode == 0, done.stdout + done.stderr
@@ -56,7 +56,7 @@ class Session:
     def __init__(self, netns, path, user, password):
         self._folder = tempfile.TemporaryDirectory()
         self._mine, theirs = pty.openpty()
-        # A terminal: into a pipe smbclient would say nothing before it ends.
+        # A terminal is needed: smbclient would write into a pipe only at its end.
         self._client = subprocess.Popen(_words(netns, path, user, password), stdin=theirs, stdout=theirs, stderr=theirs,
                                         cwd=self._folder.name, start_new_session=True, env={**os.environ, 'TERM': 'dumb'})
         os.close(theirs)
@@ -64,10 +64,10 @@ class Session:
         self.call('ls')
 
     def call(self, command, text=''):
-        """Give a command; returns (worked, what was said)."""
+        """Run a command; return (worked, output)."""
         Path(self._folder.name, 'local').write_text(text)
         self._asked += 1
-        # What it said is whole when it also did what comes behind.
+        # The output is complete when the next command has written its line.
         os.write(self._mine, f'{command}\n!echo ended-{self._asked}\n'.encode())
         said = self._said(re.compile(rf'^ended-{self._asked}\r?$', re.MULTILINE))
         return not any(word in said for word in _FAILED), said
@@ -81,7 +81,7 @@ class Session:
         return said
 
     def close(self):
-        """The client has ended."""
+        """End the client."""
         self._client.kill()
         self._client.wait(_SECONDS)
         os.close(self._mine)

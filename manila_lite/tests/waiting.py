@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests wait: for what they need, however long a busy machine takes, and not for ever."""
+"""Waits of tests: for a condition, however long a busy machine takes, but not for ever."""
 
 import time
 from collections.abc import Callable

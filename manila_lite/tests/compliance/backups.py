@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver backs shares up: every call of that."""
+"""Backups by a driver: every call."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from manila_lite.tests.compliance.cases import Case
 
 
 class KeepsBackups:
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding`` of a driver that makes backups."""
 
     def backup_type(self) -> kinds.BackupType:
         """Return a type of backup that the driver can use."""
         return kinds.BackupType('nightly')
 
     def a_backup(self) -> kinds.Backup:
-        """Return a backup that is not there yet, and will not be when the test ends."""
+        """Return a backup that is not made yet, and that is deleted at the end of the test."""
         backup = kinds.Backup(uuidutils.generate_uuid(), 1, self.backup_type(), base.HOST, 'a-project')
         self.addCleanup(self.driver_call, 'delete_backup', backup)
         return backup
 
     def complete(self, verb: str, share: kinds.Share, backup: kinds.Backup) -> None:
-        """What was begun is complete."""
+        """Wait until the backup or restore is complete."""
         def complete() -> bool:
             progress = getattr(self.driver, f'{verb}_backup_continue')(share, backup)
             self.assertIsInstance(progress, kinds.BackupProgress)
@@ -51,7 +51,7 @@ class _Backup(Case):
         self.args = (self.share, self.backup)
 
     def lasting(self, answer: Any) -> None:
-        """Return nothing: a copy goes on meanwhile."""
+        """Return nothing: a copy makes progress between two calls."""
 
     def verify_kept(self) -> None:
         self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
@@ -144,6 +144,6 @@ BACKUP_CASES = (Create, CreateContinue, CreateOfNothing, Restore, RestoreContinu
 
 
 class EveryBackupCall(calls.EveryCall):
-    """For a class that is a ``base.Binding`` and ``KeepsBackups`` too."""
+    """Mixin for a ``base.Binding`` with ``KeepsBackups``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in BACKUP_CASES]

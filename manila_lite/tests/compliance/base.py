@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What any driver is tried on. A driver of a third party runs it like ``test_dummy.py``: bind, then name the classes.
+"""Compliance suite for drivers. A driver of a third party runs it like ``test_dummy.py``: write a binding, then list
+the classes.
 
 A binding says how to configure the driver, and does from outside what clients and accidents do: write into a
 share, fill it, lose power. Everything else goes through the contract alone.
@@ -26,34 +27,34 @@ from manila_lite.tests import forks
 
 NAME = 'compliance'
 HOST = f'here@{NAME}'
-#: Seconds until a call is taken for stuck.
+#: Seconds until a call counts as stuck.
 STUCK = 60
 
 
 def make_driver(name: str, config_file: str, state_dir: str) -> ShareDriver:
-    """Return a driver made as the manager makes it; also what the process that will be killed does."""
+    """Return a driver made as the manager makes it. The process that will be killed uses it too."""
     conf = cfg.ConfigOpts()
     conf([], project='manila_lite', default_config_files=[config_file])
     return load.make(name, NAME, HOST, conf, Path(state_dir))
 
 
 class Binding(testtools.TestCase):
-    """A driver on a fresh backend. Subclasses say which, and how its storage is reached behind its back."""
+    """A driver on a fresh backend. Subclasses name the driver, and say how to reach its storage behind its back."""
 
     #: The driver's entry point.
     DRIVER = ''
     #: Rules that the driver can express, as (type, to, level).
     GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'))
     OTHER = (('ip', '10.3.0.7', 'rw'), ('ip', '10.1.0.5', 'ro'))
-    #: Rules that it cannot.
+    #: Rules that it cannot express.
     BAD = (('telepathy', 'joe', 'rw'), ('ip', '10.4.0.1', 'admin'), ('ip', 'no address; }', 'rw'))
-    #: When a call is killed: seconds after it began, or whatever ``kill`` understands.
+    #: When a call is killed: seconds after its begin, or a value that ``kill`` understands.
     MOMENTS: tuple = (0.0, 0.02, 0.2)
-    #: The share server that shares are on; see ``servers.py``.
+    #: The share server of new shares; see ``servers.py``.
     server: kinds.ShareServer | None = None
 
     def driver_call(self, method: str, *args):
-        """Call the driver that the test has by then."""
+        """Call the driver that the test has at that time."""
         return getattr(self.driver, method)(*args)
 
     def options(self) -> dict[str, str]:
@@ -61,15 +62,15 @@ class Binding(testtools.TestCase):
         raise NotImplementedError
 
     def write(self, share: kinds.Share, text: str) -> None:
-        """The share holds ``text`` and nothing else."""
+        """Replace the content of the share by ``text``."""
         raise NotImplementedError
 
     def read(self, share: kinds.Share) -> str:
-        """Return what was written into the share, '' when nothing was."""
+        """Return the text that was written into the share, or ''."""
         raise NotImplementedError
 
     def fill(self, share: kinds.Share, gib: float) -> None:
-        """``gib`` of the share are in use."""
+        """Use ``gib`` GiB of the share."""
         raise NotImplementedError
 
     def limit(self, share: kinds.Share) -> float:
@@ -81,11 +82,11 @@ class Binding(testtools.TestCase):
         raise NotImplementedError
 
     def in_force_of_snapshot(self, snapshot: kinds.Snapshot) -> set[tuple[str, str, str]]:
-        """As ``in_force``, of a snapshot that can be mounted."""
+        """Return the rules in force of a snapshot that can be mounted, as ``in_force`` does."""
         raise NotImplementedError
 
     def lose_power(self) -> None:
-        """Whatever does not outlive a reboot is gone. Leaves ``self.driver`` made anew and set up."""
+        """Simulate a reboot: all that does not outlive it is lost. Leaves ``self.driver`` made anew and set up."""
         raise NotImplementedError
 
     def setUp(self):
@@ -106,20 +107,20 @@ class Binding(testtools.TestCase):
         self.driver.shutdown()
 
     def restart(self) -> None:
-        """The process was stopped and started; the machine stayed up."""
+        """Stop the driver and make it anew, as when the process restarts and the machine stays up."""
         self.driver.shutdown()
         self.driver = self.new_driver()
         self.driver.setup()
 
     def kill(self, method: str, args: tuple, moment: float) -> None:
-        """A process in which the call ran was killed ``moment`` seconds after the call began."""
+        """Kill a process that runs the call, ``moment`` seconds after the call began."""
         victim = self.victim(method, args)
-        time.sleep(moment)      # sleeps: any moment of the call will do, none has a mark
+        time.sleep(moment)      # sleeps: any moment of the call will do, and no event marks it
         victim.kill()
         victim.wait(STUCK)
 
     def victim(self, method: str, args: tuple) -> forks.Process:
-        """Return a process of its own that has just begun the call."""
+        """Return a new process that has just begun the call."""
         told, tell = os.pipe()
         with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as err, open(told, 'rb') as out:
             pickle.dump((method, args), asked)
@@ -139,7 +140,7 @@ class Binding(testtools.TestCase):
             self.skipTest(f'{self.DRIVER} is no {ability.__name__}')
 
     def a_share(self, size: int = 1, **changes) -> kinds.Share:
-        """Return a share that is not on the backend yet, and will not be when the test ends."""
+        """Return a share that is not on the backend yet, and that is deleted at the end of the test."""
         ident = uuidutils.generate_uuid()
         share = kinds.Share(**{'id': ident, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
                                'project_id': 'a-project', 'pool': self.driver.report()[0].name,
@@ -157,7 +158,7 @@ class Binding(testtools.TestCase):
         return share
 
     def a_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
-        """Return a snapshot that was not taken yet, and will not be there when the test ends."""
+        """Return a snapshot that is not taken yet, and that is deleted at the end of the test."""
         snapshot = kinds.Snapshot(uuidutils.generate_uuid(), share, share.size)
         self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
         return snapshot
@@ -168,23 +169,23 @@ class Binding(testtools.TestCase):
         return dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
 
     def rules(self, rows: Iterable) -> list[kinds.AccessRule]:
-        """Return rules with ids of their own."""
+        """Return access rules with new ids."""
         return [kinds.AccessRule(uuidutils.generate_uuid(), *row) for row in rows]
 
     def assert_locations(self, locations) -> None:
-        """There are some, all different, in the order of the API: preferred, others, for administrators only."""
+        """Check that the locations are all different, and in the order of the API: preferred, others, administrators' only."""
         self.assertTrue(locations)
         ranks = [(location.is_admin_only, not location.preferred) for location in locations]
         self.assertEqual(sorted(ranks), ranks)
         self.assertEqual(len(locations), len({location.path for location in locations}))
 
     def ensured(self, share: kinds.Share, rules: Iterable = ()) -> kinds.EnsureResult:
-        """Return what the driver finds out about one share."""
+        """Return the driver's result of ensuring one share."""
         return self.driver.ensure_shares([kinds.EnsureTarget(share, tuple(self.rules(rules)))])[share.id]
 
 
 class Background(threading.Thread):
-    """Work beside the test, whose error is the test's."""
+    """Work in a thread beside the test, whose error is raised in the test."""
 
     def __init__(self, work, *args):
         super().__init__(daemon=True)
@@ -198,7 +199,7 @@ class Background(threading.Thread):
             self.error = error
 
     def ended(self):
-        """Return the answer once the work is done."""
+        """Wait for the end of the work, and return its answer."""
         self.join(STUCK)
         if self.is_alive():
             raise AssertionError(f'{self.work} is stuck')

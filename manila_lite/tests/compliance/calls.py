@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each call of ``cases.py``, made once, twice, across a restart, after a death, and beside a change of access."""
+"""Each call of ``cases.py``: once, twice, across a restart, after a killed process, and beside a change of access."""
 
 import testscenarios
 
@@ -7,7 +7,7 @@ from manila_lite.tests.compliance import base, cases
 
 
 class EveryCall(testscenarios.WithScenarios):
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in cases.CASES]
 
@@ -49,7 +49,7 @@ class EveryCall(testscenarios.WithScenarios):
 
 
 class BesideAccess(testscenarios.WithScenarios):
-    """``update_access`` may run beside any other call for the same share. For a class that is a ``base.Binding`` too."""
+    """``update_access`` may run beside any other call for the same share. Mixin for a ``base.Binding``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in cases.CASES if case.BESIDE]
     ROUNDS = 6
@@ -68,7 +68,7 @@ class BesideAccess(testscenarios.WithScenarios):
         changes = base.Background(self._change)
         answer = self.case.call()
         if self.case.METHOD == 'delete_share':
-            changes.join(base.STUCK)   # rules of a share that is gone may be refused in any way
+            changes.join(base.STUCK)   # rules of a deleted share may be refused in any way
         else:
             changes.ended()
             self.driver.update_access(self.case.share, self.rules(self.GOOD))

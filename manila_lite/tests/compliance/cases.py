@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call of the contract: what there is before it, and what must be true after it, however often it was made."""
+"""Every call of the contract: its preconditions, and what must be true after it, however often it was made."""
 
 import dataclasses
 from typing import Any, ClassVar
@@ -15,9 +15,9 @@ class Case:
 
     METHOD: ClassVar[str]
     ABILITY: ClassVar[type | None] = None
-    #: What every call ends with, if not with an answer.
+    #: Exception that every call ends with, if any.
     RAISES: ClassVar[type[Exception] | None] = None
-    #: Whether ``share`` is there before the call, so that its rules can change beside it.
+    #: Whether ``share`` exists before the call, so that its rules can change during the call.
     BESIDE: ClassVar[bool] = True
 
     args: tuple
@@ -30,7 +30,7 @@ class Case:
         raise NotImplementedError
 
     def call(self) -> Any:
-        """Return the answer of one call to the driver that the test has now."""
+        """Make the call to the driver that the test has now; return its answer."""
         method = getattr(self.test.driver, self.METHOD)
         if self.RAISES:
             self.test.assertRaises(self.RAISES, method, *self.args)
@@ -38,22 +38,22 @@ class Case:
         return method(*self.args)
 
     def lasting(self, answer: Any) -> Any:
-        """Return what of an answer a second call answers too: all but what it says of the past."""
+        """Return the part of an answer that a second call must repeat: all but reports about the past."""
         return answer
 
     def verify(self, answer: Any) -> None:
-        """What the contract promises is true; ``answer`` is that of the last call."""
+        """Check all that the contract promises; ``answer`` is that of the last call."""
         raise NotImplementedError
 
     def verify_kept(self) -> None:
-        """Rules and exports that are no business of the call are as before."""
+        """Check that rules and exports that the call must not touch are as before."""
 
 
 class _Keeps(Case):
-    """A call that leaves the rules and the exports of the share alone."""
+    """A call that leaves the rules and exports of the share alone."""
 
     SIZE = 1
-    #: The size that the share has after the call, if it is another one.
+    #: Size of the share after the call, if it changes.
     NEW_SIZE: int | None = None
 
     def arrange(self) -> None:
@@ -322,5 +322,5 @@ CASES = (CreateShare, DeleteShare, UpdateAccess, EnsureShares, ExtendShare, Shri
 
 
 def unknown() -> str:
-    """Return the id of something that no backend holds."""
+    """Return an id that no backend knows."""
     return uuidutils.generate_uuid()

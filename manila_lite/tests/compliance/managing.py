@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls by which what the backend has already becomes ours, and ours is left there."""
+"""Calls that manage and unmanage shares and snapshots."""
 
 import dataclasses
 from typing import Any
@@ -129,13 +129,13 @@ CASES = (ManageShare, UnmanageShare, ManageSnapshot, UnmanageSnapshot)
 
 
 class EveryManagingCall(calls.EveryCall):
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in CASES]
 
 
 class ManagingPromises:
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     def test_what_cannot_be_taken_over(self):
         self.needs(interface.ManagesShares)

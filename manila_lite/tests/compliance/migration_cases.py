@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call by which a driver takes over a share server: before, and however often it was made.
+"""Every call of a driver for the migration of a share server to it: preconditions and results, however often it is made.
 
-``server_cases.py`` has those about servers that stay; its rules hold here too.
+``server_cases.py`` has those about servers that stay; its rules apply here too.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from manila_lite.tests.compliance.server_cases import ServerCase
 
 
 class Started:
-    """The copy begins; of whatever moves."""
+    """Begin of the copy, of a share or of a share server."""
 
     def verify(self, answer: Any) -> None:
         self.test.assertIsNone(answer)
@@ -21,7 +21,7 @@ class Started:
 
 
 class Continued:
-    """The copy goes on until it is near."""
+    """The copy continues until it is near."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -36,7 +36,7 @@ class Continued:
 
 
 class Unreachable:
-    """The driver cannot reach the backend that something is to come from."""
+    """A source backend that the driver cannot reach."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -75,11 +75,11 @@ class Check(_Migration):
 
 
 class CheckUnknown(Unreachable, Check):
-    """The driver cannot reach that backend."""
+    """A source backend that the driver cannot reach."""
 
 
 class CheckHere(CheckUnknown):
-    """The server is here already."""
+    """The server is on this backend already."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -162,7 +162,7 @@ class Complete(Cancel):
             test.driver.delete_share(clone)
 
     def _source_goes(self) -> None:
-        """What the manager does there: whatever the server was told, and across a restart."""
+        """Delete the source as the manager does, and check that its server runs at no time."""
         test, migration = self.test, self.migration
         test.bother_origin(migration)
         test.assertEqual(set(), test.there('addresses', migration.source))
@@ -182,5 +182,5 @@ class CompleteInPlace(Complete):
 
 
 MIGRATION_CASES = (Start, Continue, Cancel, Complete, CompleteInPlace)
-#: Those that change nothing, whatever happens to them.
+#: Calls that change nothing, whatever their result.
 MIGRATION_QUESTIONS = (Check, CheckUnknown, CheckHere)

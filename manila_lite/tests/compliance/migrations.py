@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver takes over share servers. Mixed into a binding, there is a second backend of the same kind, to come from."""
+"""Migration of share servers to the driver. Mixed into a binding, it adds a second backend of the same kind, the source."""
 
 import contextlib
 import dataclasses
@@ -12,17 +12,17 @@ from manila_lite.drivers import load
 from manila_lite.tests import waiting
 from manila_lite.tests.compliance import base
 
-#: What the names of a driver's methods begin with, by what moves.
+#: Prefixes of the driver's methods, by type of migration.
 _CALLS = {kinds.ServerMigration: 'share_server_migration', kinds.ShareMigration: 'share_migration'}
 ORIGIN = 'origin'
 ORIGIN_HOST = f'here@{ORIGIN}'
 
 
 class Origin:
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``: a source backend."""
 
     def origin_options(self) -> dict[str, str]:
-        """Return the section of the backend to come from, as far as it differs."""
+        """Return the options of the source backend that differ."""
         return {}
 
     def setUp(self):
@@ -37,12 +37,12 @@ class Origin:
         self.origin.setup()
 
     def close_origin(self) -> None:
-        """Nothing is left of the backend to come from."""
+        """Shut the source backend down."""
         self.origin.shutdown()
 
     @contextlib.contextmanager
     def at_origin(self):
-        """What the test does, it does to the backend to come from."""
+        """Direct the calls of the test at the source backend."""
         here, self.driver = self.driver, self.origin
         try:
             yield
@@ -50,26 +50,26 @@ class Origin:
             self.driver = here
 
     def there(self, method: str, *args):
-        """Ask the test something about the backend to come from."""
+        """Call a method of the test for the source backend."""
         with self.at_origin():
             return getattr(self, method)(*args)
 
     def step(self, name: str, migration: kinds.ServerMigration | kinds.ShareMigration):
-        """Have the driver do a step of the migration."""
+        """Run one step of the migration at the driver."""
         return getattr(self.driver, f'{_CALLS[type(migration)]}_{name}')(migration)
 
     def call_off(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> None:
-        """The migration is over."""
+        """Cancel the migration unless it is complete."""
         with contextlib.suppress(errors.Final):     # it is complete
             self.step('cancel', migration)
 
     def near(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> bool:
-        """The copy got as near as it gets."""
+        """Wait until the copy is near."""
         return bool(waiting.until(lambda: self.step('continue', migration), 'the copy is near', base.STUCK, pause=0.05))
 
 
 class Migrates(Origin):
-    """For a class that is a ``base.Binding`` and ``servers.OnServers`` too."""
+    """Mixin for a ``base.Binding`` with ``servers.OnServers``."""
 
     def served(self, content: str, server: kinds.ShareServer) -> kinds.Share:
         """Return a share on a server, with content and rules."""
@@ -80,7 +80,7 @@ class Migrates(Origin):
         return share
 
     def a_migration(self, *, keeps_addresses: bool = False) -> kinds.ServerMigration:
-        """Return the migration of a server that runs, with two shares and a snapshot, and is used."""
+        """Return the migration of a share server that runs and is in use, with two shares and a snapshot."""
         with self.at_origin():
             source = self.made_server()
             one, two = (self.served(content, source) for content in ('first', 'second'))
@@ -98,15 +98,15 @@ class Migrates(Origin):
         return migration
 
     def bother_origin(self, migration: kinds.ServerMigration) -> None:
-        """The backend to come from does what backends do by themselves; nothing of that makes the server run there."""
+        """Do the periodic work of the source backend; none of it may start the server there."""
         self.origin.report()
 
     def left_of(self, migration: kinds.ServerMigration) -> list[str]:
-        """Return what either backend still has that was made for the migration only, as they themselves have it."""
+        """Return all that was made for the migration only and is left at either backend, as the backends report it."""
         raise NotImplementedError
 
     def assert_serves_there(self, migration: kinds.ServerMigration) -> None:
-        """The backend to come from serves as if nothing had happened."""
+        """Check that the source backend serves as if nothing had happened."""
         for share, content in zip(migration.shares, ('later', 'second'), strict=True):
             self.assertEqual(set(self.GOOD), self.there('in_force', share))
             self.assertEqual(content, self.there('read', share))

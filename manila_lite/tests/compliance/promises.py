@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not about one good call: unknown things, odd values, honest reports, many calls at once."""
+"""Promises beside single good calls: unknown ids, odd values, honest reports, many calls at once."""
 
 import dataclasses
 import os
@@ -14,7 +14,7 @@ _WILD = '"; } EXPORT { Path = "/"; } \'$(false)\' ../../\n\tö'
 
 
 class Promises:
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     def _unknown_share(self, **changes) -> kinds.Share:
         return self.a_share(**changes)
@@ -160,7 +160,7 @@ class Promises:
             true = interface.capabilities_of(self.driver)
             del true['driver_handles_share_servers']
             self.assertEqual(true, {flag: pool.capabilities.get(flag, False) for flag in true})
-            # The manager says it for those drivers that do not.
+            # The manager adds this capability for drivers that do not report it.
             self.assertIs(self.driver.HANDLES_SHARE_SERVERS,
                           pool.capabilities.get('driver_handles_share_servers', self.driver.HANDLES_SHARE_SERVERS))
             self.assertEqual(self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_')))

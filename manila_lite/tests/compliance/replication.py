@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver replicates: every call of that, and an active share at a second backend to follow."""
+"""Replication by a driver: every call, with an active replica at a second backend."""
 
 import dataclasses
 from typing import Any
@@ -13,10 +13,10 @@ from manila_lite.tests.compliance.cases import Case
 
 
 class Follows(migrations.Origin):
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     def a_replica(self, how: str = 'readable') -> kinds.Replica:
-        """Return a replica, which is not there yet, of a share that is used, with a snapshot."""
+        """Return a replica that is not made yet, of a share that is in use and has a snapshot."""
         with self.at_origin():
             active = self.a_share()
             self.driver.create_share(active)
@@ -31,11 +31,11 @@ class Follows(migrations.Origin):
         return replica
 
     def is_fenced(self, share: kinds.Share) -> bool:
-        """Say whether nobody can write to the share."""
+        """Say whether no client can write to the share."""
         return not self.in_force(share)
 
     def is_served_read_only(self, share: kinds.Share) -> None:
-        """All who are let in may read the share, and that is all."""
+        """Check that all clients of the rules can read the share, and do nothing else."""
         self.assertEqual({(kind, to, 'ro') for kind, to, _level in self.GOOD}, self.in_force(share))
 
 
@@ -49,7 +49,7 @@ class _Replication(Case):
         self.args = (self.replica,)
 
     def verify_kept(self) -> None:
-        """The active one serves as if nothing had happened."""
+        """Check that the active replica serves as if nothing had happened."""
         self.test.assertEqual(set(self.test.GOOD), self.test.there('in_force', self.replica.active))
         self.test.assertEqual('later', self.test.there('read', self.replica.active))
 
@@ -83,7 +83,7 @@ class Update(Create):
 
 
 class UpdateWithoutSnapshots(Update):
-    """The active one has the snapshot no more."""
+    """The active replica has lost the snapshot."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -95,7 +95,7 @@ class UpdateWithoutSnapshots(Update):
 
 
 class UpdateUnreachable(Update):
-    """The active one cannot be reached."""
+    """The active replica cannot be reached."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -108,7 +108,7 @@ class UpdateUnreachable(Update):
 
 
 class Demote(Update):
-    """It was the active one until now, and has its rules and words of its own."""
+    """A replica that was active until now, with rules and content of its own."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -117,7 +117,7 @@ class Demote(Update):
 
 
 class GiveUpSnapshots(Demote):
-    """As that; the share has its snapshot no more, or in name only."""
+    """The same after the share lost its snapshot, or has it in name only."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -128,7 +128,7 @@ class GiveUpSnapshots(Demote):
         self.has_no_snapshot()
 
     def has_no_snapshot(self) -> None:
-        """Nothing of the snapshot is here."""
+        """Check that the snapshot is gone from this backend."""
         taken = dataclasses.replace(self.replica.snapshots[0], share=self.replica.share)
         copy = self.test.a_share()
         self.test.addCleanup(self.test.driver_call, 'delete_share', copy)
@@ -139,7 +139,7 @@ class Promote(Update):
     METHOD, HOW = 'promote_replica', 'dr'
 
     def verify_kept(self) -> None:
-        """Nobody writes where the share was."""
+        """Check that the former active replica cannot be written to."""
         self.test.assertTrue(self.test.there('is_fenced', self.replica.active))
 
     def verify(self, answer: Any) -> None:
@@ -154,7 +154,7 @@ class Promote(Update):
 
 
 class PromoteUnreachable(Promote):
-    """Where the share was cannot be reached: what was brought over is there."""
+    """A former active replica that cannot be reached: the data that was copied is served."""
 
     def arrange(self) -> None:
         super().arrange()
@@ -162,7 +162,7 @@ class PromoteUnreachable(Promote):
         self.args = (dataclasses.replace(self.replica, active_host='here@nowhere'),)
 
     def verify_kept(self) -> None:
-        """Nothing can be said of it."""
+        """Check nothing: the former active replica cannot be reached."""
 
 
 class Delete(_Replication):
@@ -179,7 +179,7 @@ class Delete(_Replication):
 
 
 class DeleteGivenUp(GiveUpSnapshots):
-    """It was the active one until now; its snapshot goes with it."""
+    """A replica that was active until now; its snapshot is deleted with it."""
 
     METHOD = 'delete_replica'
 
@@ -190,17 +190,17 @@ class DeleteGivenUp(GiveUpSnapshots):
 
 
 class DeleteNothing(Delete):
-    """There is no such replica."""
+    """A replica that does not exist."""
 
     arrange = _Replication.arrange
 
 
-#: Every call around a replica.
+#: Every call about replicas.
 REPLICATION_CASES = (Create, CreateUnmounted, Update, UpdateWithoutSnapshots, UpdateUnreachable, Demote, GiveUpSnapshots,
                      Promote, PromoteUnreachable, Delete, DeleteGivenUp, DeleteNothing)
 
 
 class EveryReplicationCall(calls.EveryCall):
-    """For a class that is a ``base.Binding`` and ``Follows`` too."""
+    """Mixin for a ``base.Binding`` with ``Follows``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in REPLICATION_CASES]

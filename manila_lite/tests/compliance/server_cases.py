@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call about share servers: what there is before it, and what must be true after it, however often it was made.
+"""Every call about share servers: preconditions and results, however often it is made.
 
-``cases.py`` has those about shares; its rules hold here too.
+``cases.py`` has those about shares; its rules apply here too.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from manila_lite.tests.compliance.cases import Case
 
 
 class ServerCase(Case):
-    """Beside the server there is another one, and a share on it, which no call is to harm."""
+    """A call about share servers, beside another server with a share, which no call may harm."""
 
     ABILITY = interface.MakesServers
 
@@ -27,7 +27,7 @@ class ServerCase(Case):
 
     @property
     def new(self) -> set[str]:
-        """Addresses that the share's server has got by the call."""
+        """Return the addresses that the call has added to the share's server."""
         return set()
 
 
@@ -61,7 +61,7 @@ class TeardownServer(ServerCase):
 
 
 class EnsureServers(ServerCase):
-    """One server runs, one has an address that was given up, one was never heard of, one makes no sense."""
+    """One server runs, one has an address that was given up, one is unknown, one makes no sense."""
 
     METHOD = 'ensure_servers'
 
@@ -160,7 +160,7 @@ class UpdateSubnetMetadata(ServerCase):
 
 
 class _SecurityService(ServerCase):
-    """Of two servers that know their users by the same service one gets another."""
+    """Two servers use the same security service, and one of them gets another."""
 
     ABILITY = interface.UpdatesSecurityServices
 
@@ -217,7 +217,7 @@ class AddSecurityService(_SecurityService):
 
 
 class UnmanageServer(ServerCase):
-    """A server of ours is let go of."""
+    """A share server of ours is unmanaged."""
 
     METHOD = 'unmanage_server'
     ABILITY = interface.ManagesServers
@@ -236,7 +236,7 @@ class UnmanageServer(ServerCase):
 
 
 class ManageServer(UnmanageServer):
-    """A server that is not ours any more is ours again, under another id."""
+    """A share server that was unmanaged is managed again, with another id."""
 
     METHOD = 'manage_server'
 
@@ -286,5 +286,5 @@ class FindOurs(FindUnknown):
 
 SERVER_CASES = (SetupServer, TeardownServer, EnsureServers, UpdateNetwork, UpdateSubnetMetadata, UpdateSecurityService,
                 AddSecurityService, UnmanageServer, ManageServer)
-#: Those that change nothing, whatever happens to them.
+#: Calls that change nothing, whatever their result.
 QUESTIONS = (CheckUpdate, CheckDenied, UpdateDenied, CheckSecurityService, FindServer, FindUnknown, FindOurs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not about one good call to do with share servers: unknown ones, odd networks, many things at once."""
+"""Promises about share servers beside single good calls: unknown servers, odd networks, many calls at once."""
 
 import dataclasses
 import os
@@ -12,19 +12,19 @@ from manila_lite.tests.compliance import base, calls, migration_cases, server_ca
 
 
 class EveryServerCall(calls.EveryCall):
-    """For a class that is a ``base.Binding`` and ``servers.OnServers`` too."""
+    """Mixin for a ``base.Binding`` with ``servers.OnServers``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in server_cases.SERVER_CASES]
 
 
 class EveryMigrationCall(calls.EveryCall):
-    """For a class that is a ``base.Binding``, ``servers.OnServers`` and ``migrations.Migrates`` too."""
+    """Mixin for a ``base.Binding`` with ``servers.OnServers`` and ``migrations.Migrates``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in migration_cases.MIGRATION_CASES]
 
 
 class MigrationPromises:
-    """For a class that is a ``base.Binding``, ``servers.OnServers`` and ``migrations.Migrates`` too."""
+    """Mixin for a ``base.Binding`` with ``servers.OnServers`` and ``migrations.Migrates``."""
 
     def test_questions_change_nothing(self):
         for question in migration_cases.MIGRATION_QUESTIONS:
@@ -37,7 +37,7 @@ class MigrationPromises:
 
 
 class BesideServer(testscenarios.WithScenarios):
-    """A server's network changes while calls for its shares run."""
+    """The network of a share server changes while calls for its shares run."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in server_cases.SERVER_CASES
                  if case.METHOD in ('update_share_server_network_allocations', 'ensure_servers')]
@@ -62,7 +62,7 @@ class BesideServer(testscenarios.WithScenarios):
 
 
 class ServerPromises:
-    """For a class that is a ``base.Binding`` and ``servers.OnServers`` too."""
+    """Mixin for a ``base.Binding`` with ``servers.OnServers``."""
 
     def test_tearing_down_what_is_not_there_is_a_success(self):
         share = self.made_share(rules=self.GOOD)

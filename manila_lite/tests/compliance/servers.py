@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver makes share servers. Mixed into a binding, every share of any suite is on one with two subnets."""
+"""Share servers made by the driver. Mixed into a binding, it puts every share of any suite on one with two subnets."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import kinds
 
-#: Subnets by a short name, as a user would have made them: two families, and a third to add.
+#: Subnets by a short name, as a user would make them: two families, and a third to add.
 SUBNETS = {
     'four': {'cidr': '10.77.1.0/24', 'ip_version': 4, 'gateway': '10.77.1.1', 'network_type': 'vlan', 'segmentation_id': 101},
     'six': {'cidr': 'fd77:2::/64', 'ip_version': 6, 'gateway': 'fe80::1', 'network_type': 'vxlan', 'segmentation_id': 70002,
@@ -18,7 +18,7 @@ SUBNETS = {
 
 
 class OnServers:
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     SUBNETS = SUBNETS
 
@@ -31,7 +31,7 @@ class OnServers:
         self.server = self.made_server()
 
     def lose_power_only(self) -> None:
-        """A reboot, before anybody said which servers there are to be."""
+        """Simulate a reboot, before the driver is told which servers shall run."""
         super().lose_power()
 
     def lose_power(self) -> None:
@@ -39,15 +39,15 @@ class OnServers:
         self.driver.ensure_servers([self.server])
 
     def addresses(self, server: kinds.ShareServer) -> set[str]:
-        """Return the addresses at which the server answers now, as the backend itself has it; none if it does not run."""
+        """Return the addresses at which the server answers now, as the backend reports them; none if it does not run."""
         raise NotImplementedError
 
     def left_there(self, server: kinds.ShareServer) -> set[str]:
-        """Return the addresses of a server that we let go of, as the backend itself has it."""
+        """Return the addresses of an unmanaged server, as the backend reports them."""
         return self.addresses(server)
 
     def subnet(self, name: str, *, allocated: bool = True) -> kinds.ServerNetwork:
-        """Return a subnet with addresses for one more server, or as one that might be added."""
+        """Return a subnet with addresses for one more server, or without any, as a subnet to be added."""
         about = self.SUBNETS[name]
         network = kinds.ServerNetwork(f'subnet-{name}', **about)
         if not allocated:
@@ -63,7 +63,7 @@ class OnServers:
                                 mac_address=f'fa:16:3e:00:01:{self._hosts:02x}', **about)
 
     def a_server(self, *names: str, **changes) -> kinds.ShareServer:
-        """Return a server that was not set up yet, and will not be there when the test ends."""
+        """Return a server that is not set up yet, and that is torn down at the end of the test."""
         networks = tuple(map(self.subnet, names or ('four', 'six')))
         server = kinds.ShareServer(**{'id': uuidutils.generate_uuid(), 'networks': networks} | changes)
         self.addCleanup(self.driver_call, 'teardown_server', server)
@@ -75,27 +75,27 @@ class OnServers:
         return dataclasses.replace(server, details=dict(self.driver.setup_server(server)))
 
     def services(self, server: kinds.ShareServer) -> set[str]:
-        """Return the ids of the security services by which the server knows its users now, as the backend itself has it."""
+        """Return the ids of the security services that the server uses now, as the backend reports them."""
         raise NotImplementedError
 
     def service(self, kind: str = 'ldap') -> kinds.SecurityService:
-        """Return a security service that no server has heard of."""
+        """Return a security service that no server uses."""
         return kinds.SecurityService(uuidutils.generate_uuid(), kind, server='10.77.1.2', domain='example.org',
                                      user='admin', password='secret')
 
     def planned(self, server: kinds.ShareServer) -> set[str]:
-        """Return the addresses that a server is to have."""
+        """Return the addresses that a server shall have."""
         return {allocation.ip_address for allocation in server.allocations}
 
     def assert_serves(self, server: kinds.ShareServer, locations) -> None:
-        """The locations are those of the server: one for each address, in the order of the API, IPv4 before IPv6."""
+        """Check that the locations are the server's: one for each address, in the order of the API, IPv4 before IPv6."""
         self.assert_locations(locations)
         hosts = [_host(location.path) for location in locations]
         self.assertEqual([allocation.ip_address for allocation in server.allocations], hosts)
 
 
 def _host(path: str) -> str:
-    """Return the address in a path of either protocol."""
+    """Return the host in an NFS or CIFS path."""
     if path.startswith('\\\\'):
         return path[2:].partition('\\')[0]
     return path.partition('/shares/')[0].removesuffix(':').strip('[]')

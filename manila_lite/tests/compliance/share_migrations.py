@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver takes over single shares: every call of that, and a share at a second backend to come from."""
+"""Migration of single shares to the driver: every call, with a share at a second backend as the source."""
 
 import dataclasses
 from typing import Any
@@ -13,10 +13,10 @@ from manila_lite.tests.compliance.cases import Case
 
 
 class MovesShares(migrations.Origin):
-    """For a class that is a ``base.Binding`` too."""
+    """Mixin for a ``base.Binding``."""
 
     def a_move(self) -> kinds.ShareMigration:
-        """Return the migration of a share that is used, with a snapshot."""
+        """Return the migration of a share that is in use, with a snapshot."""
         with self.at_origin():
             source = self.a_share()
             self.driver.create_share(source)
@@ -33,7 +33,7 @@ class MovesShares(migrations.Origin):
         return migration
 
     def left_of(self, migration: kinds.ShareMigration) -> list[str]:
-        """Return what either backend still has that was made for the migration only, as they themselves have it."""
+        """Return all that was made for the migration only and is left at either backend, as the backends report it."""
         raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ class _Migration(Case):
         self.args = (self.migration,)
 
     def verify_kept(self) -> None:
-        """The backend to come from serves as if nothing had happened."""
+        """Check that the source backend serves as if nothing had happened."""
         self.test.assertEqual(set(self.test.GOOD), self.test.there('in_force', self.migration.source))
         self.test.assertEqual('later', self.test.there('read', self.migration.source))
 
@@ -64,7 +64,7 @@ class Check(_Migration):
 
 
 class CheckUnknown(migration_cases.Unreachable, Check):
-    """The driver cannot reach that backend."""
+    """A source backend that the driver cannot reach."""
 
 
 class Start(migration_cases.Started, _Migration):
@@ -97,7 +97,7 @@ class Complete(Cancel):
             self.test.write(self.migration.source, 'written late')
 
     def verify_kept(self) -> None:
-        """The source is the target now."""
+        """Check nothing: the target has replaced the source."""
 
     def verify(self, answer: Any) -> None:
         target, [snapshot] = self.migration.target, self.migration.snapshots
@@ -112,11 +112,11 @@ class Complete(Cancel):
         self.test.assertEqual('first', self.test.read(copy))
 
 
-#: Every call by which a share comes over.
+#: Every call of a share's migration.
 SHARE_MIGRATION_CASES = (Check, CheckUnknown, Start, Continue, Cancel, Complete)
 
 
 class EveryShareMigrationCall(calls.EveryCall):
-    """For a class that is a ``base.Binding`` and ``MovesShares`` too."""
+    """Mixin for a ``base.Binding`` with ``MovesShares``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in SHARE_MIGRATION_CASES]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The suite bites: each way of breaking the contract planted into the dummy is caught by the test that is for it."""
+"""Mistakes planted into the dummy driver: each violation of the contract is caught by the test that is for it."""
 
 import dataclasses
 
@@ -201,7 +201,7 @@ class PutsSharesAnywhere(DummyDriver):
         return share.server and share.server.id
 
 
-#: About share servers.
+#: Violations about share servers.
 SERVER_PLANTS = (
     (LeavesTheServerRunning, server_cases.TeardownServer, 'test_twice'),
     (LeavesTheServerRunning, None, 'test_tearing_down_what_is_not_there_is_a_success'),
@@ -247,7 +247,7 @@ class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
                   {'plant': plant, 'case': case, 'test': test}) for plant, case, test in PLANTS + SERVER_PLANTS]
 
     def _run(self, driver: type) -> testtools.TestResult:
-        """Return what the suite finds out about the dummy with its driver class replaced."""
+        """Return the results of the suite for the dummy driver with its class replaced."""
         about_servers = (self.plant, self.case, self.test) in SERVER_PLANTS
         suite, binding = ((server_promises.ServerPromises, DummyServersBinding) if about_servers
                           else (promises.Promises, DummyBinding))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dummy keeps the contract, also when it dies before or after the work of any call."""
+"""The dummy driver keeps the contract, even if it is killed before or after the work of any call."""
 
 import signal
 
@@ -133,7 +133,7 @@ class DummyServerPromisesTest(server_promises.ServerPromises, DummyServersBindin
 
 class DummyMigrationBinding(migrations.Migrates, DummyServersBinding):
     def left_of(self, migration):
-        return []       # it copies into the places where shares and snapshots are
+        return []       # it copies into the final places of shares and snapshots
 
 
 class DummyMigrationsTest(server_promises.EveryMigrationCall, DummyMigrationBinding):
@@ -151,7 +151,7 @@ class DummyServersWithMoreAddressesTest(server_promises.EveryServerCall, DummySe
 
 class DummyShareMigrationBinding(share_migrations.MovesShares, DummyBinding):
     def left_of(self, migration):
-        return []       # it copies into the places where shares and snapshots are
+        return []       # it copies into the final places of shares and snapshots
 
 
 class DummyShareMigrationsTest(share_migrations.EveryShareMigrationCall, DummyShareMigrationBinding):

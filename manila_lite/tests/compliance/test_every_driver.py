@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No driver of ours goes without the suite."""
+"""Every driver of ours runs every suite."""
 
 import importlib
 from importlib import metadata

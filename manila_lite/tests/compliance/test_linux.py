@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The linux driver keeps the contract: real storage and a real NFS server, in a network namespace of its own.
+"""The linux driver keeps the contract: real storage and a real NFS server, in a network namespace.
 
-Needs root and the packages of bindep.txt; without them every test is skipped, with what is missing as the reason.
+Needs root and the packages of bindep.txt; without them every test is skipped, and the reason names what is missing.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ from manila_lite.tests.compliance import (
 )
 
 _GIB = 1 << 30
-#: What of the options in Ganesha's list of clients says what a client may do.
+#: Bits of an entry in Ganesha's list of clients that say which access the client has.
 _LEVEL_BITS = 0x1e0
 _LEVELS = {0x1e0: 'rw', 0x0a0: 'ro'}
 
@@ -57,7 +57,7 @@ class LinuxBinding(base.Binding):
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
     def _sweep(self) -> None:
-        """Also what a broken driver mounted where it should not have is gone."""
+        """Unmount also what a broken driver mounted in a wrong place."""
         self.driver.teardown(remove_data=True)
         places = [line.split()[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
         for place in reversed(places):
@@ -97,7 +97,7 @@ class LinuxBinding(base.Binding):
         return self.driver._outlets.of('NFS')
 
     def in_force(self, share):
-        """What Ganesha says of the clients that it lets in now, not what is written anywhere."""
+        """Return the clients that Ganesha admits now, by its own account and not by a file."""
         outlet = self.outlet(share)
         nfs = outlet.server
         shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
@@ -109,18 +109,18 @@ class LinuxBinding(base.Binding):
                 for entry in clients}
 
     def in_force_of_snapshot(self, snapshot):
-        """It is exported as a share is, by its own id."""
+        """Return the rules of the snapshot's export, which is like a share's, with the snapshot's id."""
         return self.in_force(dataclasses.replace(snapshot.share, id=snapshot.id))
 
     def lose_power(self):
-        """A reboot, and one file of two that a disk check moved away."""
+        """Simulate a reboot, and a file that a disk check moved away."""
         self.driver.teardown()
         next(self.state_dir.glob('**/exports.d/*.conf')).unlink()
         self.restart()
 
 
 class LinuxCifsBinding(LinuxBinding):
-    """The same storage, and Samba."""
+    """The same storage, with Samba."""
 
     GOOD = (('user', 'alice', 'rw'), ('user', 'bobby', 'ro'))
     OTHER = (('user', 'carol', 'rw'), ('user', 'alice', 'ro'))
@@ -144,14 +144,14 @@ class LinuxCifsBinding(LinuxBinding):
         return self.driver._outlets.of('CIFS')
 
     def in_force(self, share):
-        """What smbd has read, if it runs."""
+        """Return the clients in smbd's configuration, if smbd runs."""
         server = self.outlet(share).server
         seen = server.exports.look([share.id])[share.id] if server.running else exports.Seen()
         return {('user', *client) for client in seen.clients}
 
 
 class LinuxCifsPromisesTest(promises.Promises, LinuxCifsBinding):
-    # Storage is the same as with NFS, where the others are tried.
+    # Storage is the same as with NFS, where the other tests run.
     test_deleting_what_is_not_there_is_a_success = test_share_that_is_not_there_cannot_be_resized = None
     test_share_that_is_not_there_has_no_snapshots = test_snapshot_that_is_not_there_cannot_be_cloned = None
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_pool_that_is_not_there = test_ensuring_nothing = None
@@ -161,7 +161,7 @@ class LinuxCifsPromisesTest(promises.Promises, LinuxCifsBinding):
 
 
 class LinuxCifsEveryCallTest(calls.EveryCall, LinuxCifsBinding):
-    # As above.
+    # Storage is the same as with NFS.
     MOMENTS = (0.03,)
     scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('UpdateAccess', 'DeleteShare')]
 
@@ -208,7 +208,7 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         return self.driver._servers.outlet(share.server.id, share.proto)
 
     def addresses(self, server):
-        """What the kernel says, if an NFS server is there to answer."""
+        """Return the addresses in the kernel, if an NFS server runs there."""
         try:
             outlet = self.driver._servers.outlet(server.id)
         except errors.Final:
@@ -221,7 +221,7 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
 
 
 class LinuxServersEveryServerCallTest(server_promises.EveryServerCall, LinuxServersBinding):
-    # One that would only skip would have set up a server first.
+    # The other cases would set up a server and then skip.
     scenarios = [row for row in server_promises.EveryServerCall.scenarios
                  if issubclass(LinuxDriver, row[1]['case_class'].ABILITY)]
 
@@ -235,18 +235,18 @@ class LinuxServerPromisesTest(server_promises.ServerPromises, LinuxServersBindin
 
 
 class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
-    # Storage is the same as without servers, where the others are tried.
+    # Storage is the same as without servers, where the other moments are tested.
     MOMENTS = (0.03,)
 
 
 class LinuxServersManagingTest(managing.EveryManagingCall, LinuxServersBinding):
-    # As above; snapshots know nothing of servers.
+    # The same; snapshots do not depend on servers.
     MOMENTS = (0.03,)
     scenarios = [row for row in managing.EveryManagingCall.scenarios if 'Share' in row[0]]
 
 
 class LinuxOrigin:
-    """The backend to come from, as a peer."""
+    """The source backend, as a peer."""
 
     MOMENTS = (0.4,)
 
@@ -277,14 +277,14 @@ class LinuxMigrationBinding(LinuxOrigin, migrations.Migrates, LinuxServersBindin
 
 
 class LinuxMigrationsTest(server_promises.EveryMigrationCall, LinuxMigrationBinding):
-    # The others are part of these: each sets up two backends and three servers.
+    # The other cases are part of these: each sets up two backends and three servers.
     scenarios = [row for row in server_promises.EveryMigrationCall.scenarios
                  if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')]
     test_once = test_again_after_a_restart = None
 
 
 class LinuxCifsMigrationTest(server_promises.EveryMigrationCall, LinuxMigrationBinding, LinuxCifsBinding):
-    # The data comes as with NFS; this is about what is served where.
+    # The data is copied as with NFS; this is about the exports afterwards.
     scenarios = [row for row in server_promises.EveryMigrationCall.scenarios if row[0] == 'CompleteInPlace']
     test_once = test_again_after_a_death = test_again_after_a_restart = None
 
@@ -311,7 +311,7 @@ class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrati
         self.assert_serves_there(migration)
 
     def test_what_came_over_is_thrown_away_if_the_source_was_called_back(self):
-        """A cut-over fails when all data is in its place; clients go on at the source; then it is completed."""
+        """A cut-over fails when all data is in its place. The source serves clients again, then the migration is completed."""
         migration = self.a_migration(keeps_addresses=True)
         self.driver.share_server_migration_start(migration)
         self.near(migration)
@@ -336,7 +336,7 @@ class LinuxShareMigrationBinding(LinuxOrigin, share_migrations.MovesShares, Linu
 
 
 class LinuxBackupsTest(backups.EveryBackupCall, backups.KeepsBackups, LinuxBinding):
-    # The others are part of these.
+    # The other cases are part of these.
     scenarios = [row for row in backups.EveryBackupCall.scenarios
                  if row[0] in ('CreateContinue', 'RestoreContinue', 'RestoreOfNothing', 'Delete')]
     MOMENTS = (0.05,)
@@ -357,7 +357,7 @@ class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
 
 
 class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBinding):
-    # The others are part of these: each sets up two backends.
+    # The other cases are part of these: each sets up two backends.
     scenarios = [row for row in replication.EveryReplicationCall.scenarios
                  if row[0] in ('Demote', 'Promote', 'GiveUpSnapshots', 'DeleteGivenUp')]
     test_once = test_again_after_a_restart = None
@@ -379,7 +379,7 @@ class LinuxReplicationPromisesTest(LinuxReplicationBinding):
 
 
 class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxShareMigrationBinding):
-    # The others are part of these: each sets up two backends.
+    # The other cases are part of these: each sets up two backends.
     scenarios = [row for row in share_migrations.EveryShareMigrationCall.scenarios if row[0] in ('Cancel', 'Complete')]
     test_once = test_again_after_a_restart = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that makes one driver call and is killed in the midst of it. Arguments: driver, config file, state dir."""
+"""A process that makes one driver call and is killed during it. Arguments: driver, config file, state dir."""
 
 import pickle
 import sys

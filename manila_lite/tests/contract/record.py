@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The versions of calls and fields, in one form from two sources: record.yaml and the contract."""
+"""Versions of calls and fields, in one form from two sources: record.yaml and the contract."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ import yaml
 from manila_lite.api import versions
 from manila_lite.api.contract import fields
 
-#: The names of something, and the versions at which it has each.
+#: Names of parts of a call, with the versions at which each exists.
 Lives = dict[str, set[int]]
 
 _ALWAYS = frozenset(versions.HISTORY)
@@ -30,7 +30,7 @@ class Call:
         self.experimental: set[int] = set()
 
     def lines(self) -> Iterator[str]:
-        """Yield all that is said of the call, for a person to compare."""
+        """Yield lines about the call, to be compared by people."""
         yield f'in {spans(self.lives)}'
         yield f'experimental in {spans(self.experimental)}'
         yield from sorted(f'called {name} in {spans(lives)}' for name, lives in self.names.items())
@@ -45,7 +45,7 @@ def spans(lives: set[int]) -> str:
     return ' '.join(f'{versions.show(low)}-{versions.show(high)}' for low, high in zip(first, last, strict=True)) or 'none'
 
 
-# What was written down ---------------------------------------------------------------------------
+# From record.yaml ----------------------------------------------------------------------------------
 
 def written() -> dict[str, Call]:
     """Read record.yaml. All values are text: a version is not a number (2.10 is not 2.1)."""
@@ -92,10 +92,10 @@ def _between(span: str) -> set[int]:
     return set(range(int(match[1]), int(match[2] or versions.MAX) + 1))
 
 
-# What the contract has ---------------------------------------------------------------------------
+# From the contract ---------------------------------------------------------------------------------
 
 def served(ops: Iterable[Any]) -> dict[str, Call]:
-    """Read the contract. Several rows for one call become one."""
+    """Read the contract. Several rows of one call become one."""
     calls: dict[str, Call] = {}
     for op in ops:
         call = calls.setdefault(_name(op.method, op.path, op.action), Call())
@@ -105,7 +105,7 @@ def served(ops: Iterable[Any]) -> dict[str, Call]:
     for call in calls.values():
         for found in call.parts.values():
             for name in [name for name in found if (whole := _whole(name)) and found[name] == found[whole]]:
-                del found[name]     # no older, no younger than the whole
+                del found[name]     # it has the same versions as the whole
     return calls
 
 
@@ -126,7 +126,7 @@ def _name(method: str, path: str, action: str | None) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return the field of the part ``a.b`` or of the value ``a=b``: ``a``."""
+    """Return ``a``, the field of a part ``a.b`` or of a value ``a=b``."""
     return re.split(r'[.=](?=[^.=]*$)', name)[0] if '.' in name or '=' in name else ''
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This tree passes every check: style, types, layers, and the scripts of tools/."""
+"""Checks of this tree: style, types, layers, and the scripts of tools/."""
 
 import pathlib
 import shutil
@@ -14,14 +14,14 @@ TOOLS = ROOT / 'tools'
 
 
 def command(name: str) -> str:
-    """The path of a command of this Python environment."""
+    """Return the path of a command of this Python environment."""
     found = shutil.which(name, path=sysconfig.get_path('scripts')) or shutil.which(name)
     assert found, f'{name} is not installed; tools/setup-env --tests installs it'
     return found
 
 
 class ChecksTest(testtools.TestCase):
-    """Each check is a test, so that it is counted with the others."""
+    """Each check as a test, so that it is counted with the others."""
 
     def _passes(self, *argv: object) -> None:
         done = subprocess.run([str(arg) for arg in argv], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,

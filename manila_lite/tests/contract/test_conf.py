@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options are documented and found by the sample generator, and a mistake in them is one clear line."""
+"""Options are documented and found by the sample generator, and a mistake in one is a clear line."""
 
 import importlib
 import pathlib
@@ -63,14 +63,14 @@ _GOOD = {'state_path': '{state}', 'auth_strategy': 'noauth', 'enabled_share_back
 
 
 def config(sections='', backend='driver = dummy', **options):
-    """Return a configuration that would work but for what is given; an option that is None is left out."""
+    """Return a configuration that works but for the given options; an option that is None is left out."""
     lines = [f'{name} = {value}' for name, value in {**_GOOD, **options}.items() if value is not None]
     return '\n'.join(['[DEFAULT]', *lines, sections, *(['[alpha]', backend] if backend is not None else []), ''])
 
 
 _PASSWORDS = '[api]\nhttp_basic_auth_user_file = {state}/'
 
-#: What is wrong: the file, and the words that the one line must have.
+#: Name of the mistake: the file, and the words that its line must have.
 MISTAKES = {
     'unknown driver': (config(backend='driver = nonsense'), ('driver', 'nonsense', 'dummy')),
     'no section': (config(backend=None), ('[alpha]', 'driver')),
@@ -102,7 +102,7 @@ MISTAKES = {
     'no file': (None, ('no_file.conf',)),
 }
 
-#: Tries each file in a child of its own; forking saves reading all modules anew.
+#: Tries each file in a forked child, which saves importing all modules anew.
 _SCRIPT = """
 import os, sys
 from manila_lite.cmd import all_in_one
@@ -120,7 +120,7 @@ for path in sys.argv[1:]:
 
 
 class Mistakes(testtools.TestCase):
-    """Each is said in one line on stderr that names the option, and the status is 1; nothing has started."""
+    """Each mistake is one line on stderr that names the option, with exit status 1, and nothing has started."""
 
     def setUp(self):
         super().setUp()
@@ -166,5 +166,5 @@ class Mistakes(testtools.TestCase):
 
 
 def is_log(line):
-    """Say whether a line is one of the log, which stderr holds as well."""
+    """Say whether a line is one of the log, which is on stderr as well."""
     return line[:4].isdigit() and line[4:5] == '-'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of the contract is complete: policed, documented, with a schema, one of its kind, and tried by a test."""
+"""Every row of the contract is complete: with a policy, documentation and a schema, unique, and tested."""
 
 import inspect
 import itertools
@@ -110,18 +110,18 @@ class Rows(testtools.TestCase):
 
 
 def compile_all(schemas):
-    """Compile each schema, and those that are alike at many versions once."""
+    """Compile each schema; equal ones of several versions are compiled once."""
     for schema in {json.dumps(schema): schema for schema in schemas}.values():
         fields.compiled(schema)
 
 
 def shape(path):
-    """Return a path with its parameters made alike."""
+    """Return a path with all parameters replaced by ``{}``."""
     return re.sub('{.*?}', '{}', path)
 
 
 class Tried(testtools.TestCase):
-    """A request of every call stands in gabbits/ or in a functional test."""
+    """Every call has a request in gabbits/ or in a functional test."""
 
     def test_each_call(self):
         requests = set(itertools.chain(gabbi_requests(), python_requests()))
@@ -145,7 +145,7 @@ def keys_of(data):
 
 
 def python_requests():
-    """Yield the same of calls such as ``ok('POST', f'/shares/{share["id"]}/action', ...)`` in Python tests."""
+    """Yield the same from calls such as ``ok('POST', f'/shares/{share["id"]}/action', ...)`` in Python tests."""
     for path in (TESTS / 'functional').glob('test_*.py'):
         text = path.read_text()
         for method, where in re.findall(r"'(GET|POST|PUT|DELETE)',\s*f?'(/[^']*)'", text):

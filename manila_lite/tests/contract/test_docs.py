@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents build without a warning, and their references have all that there is."""
+"""The documents build without a warning, and their references are complete."""
 
 import pathlib
 import re
@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 class Build(testtools.TestCase):
 
     def test_the_pages_build_without_a_warning(self):
-        """As ``tox -e docs`` does it, but for the HTML."""
+        """Build the pages as ``tox -e docs`` does, but as XML."""
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'xml', 'doc/source', folder],
                               cwd=ROOT, timeout=600, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor begins again is what the verbs need and what workers know."""
+"""Operations that the doctor begins again are those of the verbs, and workers know them."""
 
 import testtools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of .importlinter bite: each contract is shown a planted import."""
+"""Contracts of .importlinter: each catches a planted import."""
 
 import configparser
 import pathlib
@@ -12,7 +12,7 @@ import testtools
 
 from manila_lite.tests.contract.test_checks import ROOT
 
-# Contract, the file that breaks it, and the import.
+# Contract, file that violates it, import.
 PLANTS = (
     ('rooms', 'errors.py', 'from manila_lite import conf'),
     ('rooms', 'rpc/slip.py', 'from manila_lite.db import engine'),
@@ -53,7 +53,7 @@ class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
         self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         for module in MODULES:
             self._write(module, '')
-        # Something of its own for the planted cycle to close on.
+        # The planted cycle needs a module to close on.
         self._write('db/transitions.py', 'from manila_lite.db import engine\n')
         (self.root / '.importlinter').write_text((ROOT / '.importlinter').read_text())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that hang end, and are said to have failed: here small ones, which have a second each, in processes of their own."""
+"""Time limits of tests: tests that hang are ended and fail. Here they are small, with a second each, in processes."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from manila_lite.tests import limits
 
 _ROOT = Path(__file__).resolve().parents[3]
 
-#: The package of the small tests is loaded as ours is.
+#: The package of the small tests is loaded like ours.
 _PACKAGE = """
 import os
 from manila_lite.tests import limits
@@ -69,7 +69,7 @@ class SetsUp(testtools.TestCase):
         pass
 """
 
-#: A lock in C that is taken twice, while no other thread may run Python: no signal helps.
+#: Takes a lock in C twice, while no other thread can run Python: no signal helps.
 _STUCK = """
 import ctypes
 import testtools
@@ -130,7 +130,7 @@ class Case(testtools.TestCase):
 
 
 class Interrupted(Case):
-    """The main thread can be interrupted."""
+    """Tests whose main thread can be interrupted."""
 
     def test_it_fails_with_all_stacks(self):
         (self.place / 'small/test_waiting.py').write_text(_WAITING)
@@ -164,7 +164,7 @@ class Interrupted(Case):
 
 
 class Ended(Case):
-    """The main thread is never heard of again."""
+    """Tests whose main thread never returns."""
 
     def test_while_it_loads_the_tests(self):
         (self.place / 'small/test_gone.py').write_text('import os\n\nos._exit(0)\n')
@@ -198,7 +198,7 @@ class Ended(Case):
 class All(Case):
 
     def test_all_of_ours_end(self):
-        """Whatever stestr finds in our package is in a suite with limits."""
+        """Every test that stestr finds in our package is in a suite with limits."""
         script = """if True:
             import sys, unittest
             from manila_lite.tests import limits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call that changes anything says what resource locks mean for it, and users can read which calls are refused."""
+"""The table of resource locks: every call that changes something has a line, and users can read which calls are refused."""
 
 import collections
 import pathlib
@@ -13,7 +13,7 @@ _PAGE = pathlib.Path(__file__).parents[3] / 'doc/source/user/resource-locks.rst'
 
 class Table(testtools.TestCase):
     def test_every_call_has_its_line(self):
-        """And every line is of a call, and stands there once. A new call belongs into tests/security/locks.yaml."""
+        """Every changing call has one line, and every line has a call. Add new calls to tests/security/locks.yaml."""
         calls = {lock_table.label(op) for op in lock_table.CHANGING}
         self.assertEqual([], sorted(calls - set(lock_table.LINES)), 'calls without a line in tests/security/locks.yaml')
         self.assertEqual([], sorted(set(lock_table.LINES) - calls), 'lines in tests/security/locks.yaml that are of no call')

@@ -15,7 +15,7 @@ from manila_lite.api import versions
 from manila_lite.api.contract import OPS, openapi
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-#: Both ends, each side of the change of names, and some between.
+#: The first and the last, both sides of the change of names, and some between.
 TRIED = (versions.MIN, 6, versions.PLAIN_NAMES, 24, 45, 65, 82, versions.MAX)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests come in the order of a seed, and alone: here small ones, in processes of their own."""
+"""The order of tests by a seed, and classes that run alone: small tests, in processes."""
 
 import io
 import os
@@ -24,7 +24,7 @@ def load_tests(loader, tests, pattern):
     return limits.discovered(loader, os.path.dirname(__file__), pattern)
 """
 
-#: Each class says when it is set up and taken down.
+#: Each class prints when it is set up and taken down.
 _CLASSES = """
 import sys, testtools
 
@@ -45,7 +45,7 @@ class Two(Base): pass
 class Three(Base): pass
 """
 
-#: As gabbi's: what the suite does is around its tests, which are in order.
+#: Like gabbi's: a suite with work around its tests, which are in order.
 _WHOLE = """
 import sys, unittest
 
@@ -66,7 +66,7 @@ def load_tests(loader, tests, pattern):
     return unittest.TestSuite([Whole(loader.loadTestsFromTestCase(Requests))])
 """
 
-#: Passes only after the other.
+#: Passes only after the other class.
 _LEFT = """
 import testtools
 LEFT = []
@@ -82,7 +82,7 @@ class B(testtools.TestCase):
 
 
 def _tests(stream):
-    """Return the names and statuses of tests, as they ran."""
+    """Return the names and statuses of tests, in the order of their run."""
     found = []
     result = testtools.StreamToDict(found.append)
     result.startTestRun()
@@ -104,7 +104,7 @@ class Small(testtools.TestCase):
             (self.place / package / f'{name}.py').write_text(text)
 
     def run_tool(self, *words, root=_ROOT, **env):
-        # What loads tests and does not run them would count as a process that died.
+        # With UNDONE, a process that loads tests without running them would count as dead.
         mine = (order.SEED, limits.UNDONE, 'PYTHON', 'OS_TEST_TIMEOUT')
         clean = {name: value for name, value in os.environ.items() if name not in mine}
         return subprocess.run([sys.executable, *words], cwd=self.place, env=clean | {'PYTHONPATH': str(root)} | env,
@@ -118,7 +118,7 @@ class Shuffled(Small):
         self.plant('small', test_a=_CLASSES, test_b=_CLASSES, test_c=_WHOLE)
 
     def order(self, seed, *more):
-        """Return the names of tests in the order of a seed, and what was set up and taken down."""
+        """Return the names of tests in the order of a seed, and the lines of set-up and take-down."""
         done = self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *more, **{order.SEED: seed})
         tests = _tests(done.stdout)
         self.assertEqual({'success'}, {*tests.values()}, done.stderr)
@@ -161,7 +161,7 @@ class Shuffled(Small):
 
 
 class Alone(Small):
-    """``tools/alone.py`` of a tree like ours."""
+    """``tools/alone.py`` in a tree like ours."""
 
     def setUp(self):
         super().setUp()
@@ -200,7 +200,7 @@ class Alone(Small):
 
 class Dropped(testtools.TestCase):
     def test_what_a_class_does_without_is_there(self):
-        """A test that was renamed where it is written, and not where a class drops it, would run there after all."""
+        """Each test that a class drops by name exists: a test renamed only at its definition would run there after all."""
         texts = {path: path.read_text() for path in (_ROOT / 'manila_lite' / 'tests').rglob('*.py')}
         written = {name for text in texts.values() for name in re.findall(r'def (test_\w+)\(', text)}
         dropped = {(path.name, name) for path, text in texts.items()

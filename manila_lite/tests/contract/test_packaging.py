@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What setup.cfg and the requirements promise is there."""
+"""Entry points of setup.cfg can be loaded, and requirements have tested versions."""
 
 import configparser
 import importlib
@@ -15,7 +15,7 @@ from manila_lite.tests.contract.test_checks import ROOT
 
 
 def entry_points() -> list[tuple[str, str, str]]:
-    """Group, name and target of each line of setup.cfg's entry points."""
+    """Return group, name and target of each entry point in setup.cfg."""
     parser = configparser.ConfigParser(delimiters=('=',))
     parser.optionxform = str
     parser.read(ROOT / 'setup.cfg')
@@ -24,12 +24,12 @@ def entry_points() -> list[tuple[str, str, str]]:
 
 
 def requirements(*names: str) -> set[str]:
-    """Project names of requirement files, in the form in which they compare."""
+    """Return the project names in requirement files, in normalised form."""
     lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
     wanted = [re.match(r'[A-Za-z0-9._-]+', line) for line in lines if not line.startswith(('#', '-'))]
     return {re.sub(r'[-_.]+', '-', match.group(0)).lower() for match in wanted if match}
 
-#: Imports the quickstart where some modules are not installed.
+#: Imports the quickstart without some modules.
 _WITHOUT = """
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operations are shown to be at is what their plans do."""
+"""Phases of operations, as shown to users, match the steps of plans."""
 
 import testtools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call is policed before anything else is looked at, and nobody becomes what they are not."""
+"""Every call checks its policy rule first, and no role has the rights of another."""
 
 import os
 import pathlib
@@ -17,12 +17,12 @@ from manila_lite.tests.functional import base
 
 
 class Roles(base.ServiceTest):
-    """What rules say; what the API makes of them is in functional/test_roles.py."""
+    """The rules by themselves; functional/test_roles.py tests the API with them."""
 
     PARTS = ()
 
     def test_nothing_is_open_to_everybody(self):
-        """A caller without a useful role passes no rule of any call, but for those that are public by design."""
+        """A caller without a useful role passes no rule of any call, except those that are public by design."""
         context = self.service.context(roles=['none'])
         public = sorted({op.policy for op in OPS if context.can(op.policy)})
         self.assertEqual([], public)
@@ -66,7 +66,7 @@ class Rules(testtools.TestCase):
         self.assertEqual('!', found['default'])
 
     def test_the_sample_has_every_rule(self):
-        """The generated sample has every rule; a rule that the generator skips could not be found by operators."""
+        """The generated sample has every rule: operators could not find one that the generator skips."""
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'policy.yaml'
         done = subprocess.run([sys.executable, '-c', 'from oslo_policy.generator import generate_sample; generate_sample()',
                                '--namespace', 'manila_lite', '--output-file', str(target)],
@@ -98,7 +98,7 @@ class Rules(testtools.TestCase):
         def may():
             return bool(enforcer.enforce('share:get_all', {}, {'roles': ['member']}))
 
-        enforcer._look_at = now     # so it looks now
+        enforcer._look_at = now     # makes it look at the file now
         self.assertFalse(may())
         (state / 'policy.yaml').write_text('"share:get_all": "role:member"\n')
         os.utime(state / 'policy.yaml', (2e9, 2e9))

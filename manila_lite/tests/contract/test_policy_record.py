@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules and code name each other, and who passes each rule by default is as it is written down in policies.yaml."""
+"""Rules and code name each other, and the roles that pass each rule by default are those recorded in policies.yaml."""
 
 import ast
 import functools
@@ -18,7 +18,7 @@ from manila_lite.policies import base
 _CODE = pathlib.Path(manila_lite.__file__).parent
 _RECORD = pathlib.Path(__file__).parent / 'policies.yaml'
 _PERSONAS = {rule.name for rule in base.PERSONAS}
-#: What asks for a rule by its name.
+#: Names of functions that ask for a rule by its name.
 _ASKING = {'can', 'may'}
 
 
@@ -30,7 +30,7 @@ def modules():
 
 
 def names_in(path, tree):
-    """Yield the names of rules that a module mentions: constants of ``manila_lite.policies``, and what it asks for in words."""
+    """Yield the names of rules in a module: constants of ``manila_lite.policies``, and literal names in calls."""
     known, constants = {}, {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == 'manila_lite.policies':
@@ -63,7 +63,7 @@ class Names(testtools.TestCase):
         self.assertEqual(set(), used() - {rule.name for rule in policies.list_rules()})
 
     def test_every_rule_of_the_table_is_asked_for(self):
-        """An operator who changes it would wait for an effect in vain."""
+        """Every rule is used: an operator who changed an unused one would see no effect."""
         self.assertEqual(set(), {rule.name for rule in policies.list_rules()} - used() - _PERSONAS)
 
 
@@ -80,7 +80,7 @@ class Record(testtools.TestCase):
         self.assertEqual({}, {name: count for name, count in names.items() if count > 1})
 
     def test_what_roles_are_is_as_it_was(self):
-        """Every other rule is made of these."""
+        """The basic rules, of which every other rule is made, have not changed."""
         self.assertEqual({
             'context_is_admin': 'role:admin',
             'admin_api': 'rule:context_is_admin',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call of the contract is proved by a test, and the page that says by which is right."""
+"""Every call of the contract is proved by a test, and the page of proofs is right."""
 
 import testtools
 
@@ -20,6 +20,6 @@ class Proofs(testtools.TestCase):
                               if file and ':' not in file and not proofs.is_named_in(op, file)])
 
     def test_most_need_no_name(self):
-        """So that the table of names does not become the proof."""
+        """Most proofs are computed, so that the table of names does not become the proof."""
         computed = [op for op in OPS if ':' in (proofs.proof(op) or '')]
         self.assertLess(len(OPS) * 3 // 4, len(computed))

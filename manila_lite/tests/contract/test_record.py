@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came with which version is as it is written down in record.yaml, of every call, parameter and field."""
+"""Versions of every call, parameter and field are those recorded in record.yaml."""
 
 import testtools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/refusals.py knows every guard, and says which of them refused in no test."""
+"""tools/refusals.py finds every guard, and reports those that refused in no test."""
 
 import json
 import pathlib
@@ -15,21 +15,21 @@ ACTIONS = ROOT / 'manila_lite' / 'actions'
 
 
 class RefusalsTest(testtools.TestCase):
-    """Notes of tests that never ran."""
+    """Reports of the tool on made-up notes."""
 
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def told(self, *words):
-        """Return the exit code and the lines that the tool writes."""
+        """Return the exit code and the output lines of the tool."""
         done = subprocess.run([sys.executable, str(TOOL), *words, str(self.folder)], stdin=subprocess.DEVNULL, text=True,
                               capture_output=True, timeout=120, check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout.splitlines()
 
     def note(self, words, file='share_bin.py', test='a.b.c', status=403, code='share_has_backups', message='x'):
-        """A test reached the line with these words."""
+        """Write a note that a test reached the line with these words."""
         line = next(number for number, text in enumerate((ACTIONS / file).read_text().splitlines(), 1) if words in text)
         with (self.folder / 'notes').open('a') as stream:
             stream.write(json.dumps({'file': file, 'line': line, 'status': status, 'code': code, 'message': message,
@@ -74,7 +74,7 @@ class RefusalsTest(testtools.TestCase):
 
 
 class NotesTest(testtools.TestCase):
-    """A test that is refused something leaves a note."""
+    """A refused request in a test leaves a note."""
 
     def test_a_note_names_the_test_the_line_and_the_answer(self):
         folder = self.useFixture(fixtures.TempDir()).path

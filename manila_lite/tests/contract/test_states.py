@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of states are closed: nothing gets stuck, nothing is unreachable, each verb is used."""
+"""The tables of states are closed: no status is a dead end or unreachable, and each verb is used."""
 
 import pathlib
 import re
@@ -11,8 +11,8 @@ from manila_lite import states
 
 SOURCE = pathlib.Path(manila_lite.__file__).parent
 
-#: Statuses that clients of the API know and that a verb may start from, though nothing here leads to them:
-#: a database taken over from elsewhere may hold them, and an administrator must be able to delete such rows.
+#: Statuses that clients of the API know and that a verb may start from, though nothing here leads to them: a database
+#: taken over from elsewhere may hold them, and an administrator must be able to delete such rows.
 KNOWN_ONLY = {'share': {'creating_from_snapshot', 'inactive'}}
 
 
@@ -21,7 +21,7 @@ def ends(verb):
 
 
 def reachable(machine):
-    """Return every status that verbs and an administrator's reset lead to."""
+    """Return every status that verbs or an administrator's reset can set."""
     found = {*machine.resettable, *([machine.born] if machine.born else [])}
     while True:
         more = {status for verb in machine.verbs.values() if not verb.allowed or verb.allowed & found
@@ -40,8 +40,8 @@ class Tables(testtools.TestCase):
             self.assertEqual(noun, machine.noun)
 
     def test_a_transient_status_says_which_verb_runs(self):
-        """Where two verbs share one (delete and force_delete), they end alike: what is half done is the same. Unless it is
-        resumed: then its operation knows which of them it is.
+        """Two verbs with the same transient status (delete and force_delete) end alike, for their half-done work is the
+        same. An exception is a verb that is resumed: its operation tells which verb it is.
         """
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
@@ -56,7 +56,7 @@ class Tables(testtools.TestCase):
                 self.assertNotIn(verb.during, ends(verb), f'{machine.noun}: {verb.name}')
 
     def test_no_end_is_transient_but_by_another_verb(self):
-        """A status in which nothing runs is no other verb's during."""
+        """A status in which nothing runs is not the transient status of another verb."""
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
                 self.assertEqual(set(), ends(verb) & machine.transient, f'{machine.noun}: {verb.name}')
@@ -72,7 +72,7 @@ class Tables(testtools.TestCase):
         self.assertEqual(frozenset(), states.ACCESS.resettable)
 
     def test_the_owner_can_get_rid_of_what_rests(self):
-        """From every status in which nothing runs there is a verb that removes the row, or it takes none."""
+        """Every status in which nothing runs has a verb that removes the row, unless removing rows takes no verb."""
         for machine in states.MACHINES.values():
             if machine.born:
                 continue
@@ -82,7 +82,7 @@ class Tables(testtools.TestCase):
                 self.assertTrue(any(status in verb.allowed for verb in removing), f'{machine.noun}: {status}')
 
     def test_an_administrator_can_get_rid_of_all_but_what_goes_already(self):
-        """From any status, what removes the row starts, or runs already, or a reset makes it start."""
+        """From any status a verb that removes the row can start, or runs already, or can start after a reset."""
         for machine in states.MACHINES.values():
             removing = [verb for verb in machine.verbs.values() if verb.ok is None]
             for status in machine.statuses:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last lines of tools/test tell the truth, over all its runs."""
+"""The last lines of tools/test are right, over all its runs."""
 
 import io
 import re
@@ -20,7 +20,7 @@ TOOL = Path(__file__).resolve().parents[3] / 'tools' / 'tally.py'
 class TallyTest(testtools.TestCase):
 
     def stream(self, **tests):
-        """Return the path of results: name to status and reason."""
+        """Return the path of a file of results, made from name to status and reason."""
         out = io.BytesIO()
         result = testtools.ExtendedToStreamDecorator(subunit.StreamResultToBytes(out))
         result.startTestRun()
@@ -91,7 +91,7 @@ class TallyTest(testtools.TestCase):
                               '2 passed, 1 failed, 0 skipped']), self.tally(f':1:{first}:1:{bad}'))
         together = self.stream(**{f'm.C.test_{number:02}': ('addFailure', ' ') for number in range(29)})
         self.assertEqual(29, len(self.tally('--again', f':1:{together}')[1]))
-        # The second try never began, or did not try: nothing is mended by that.
+        # A second run that never began, or that skipped the test, mends nothing.
         self.assertEqual(1, self.tally(f':1:{first}:1:/dev/null')[0])
         skipped = self.stream(**{'b': ('addSkip', 'it is gone'), 'm.C.test': ('addSkip', 'it is gone')})
         self.assertEqual('1 passed, 2 failed, 1 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
@@ -145,7 +145,7 @@ class TallyTest(testtools.TestCase):
                          self.tally('--strict', f':0:{good}', 'mariadb:77:/dev/null'))
 
     def test_what_is_permitted_is_what_tests_say(self):
-        """Each row of the table is of a reason that a test gives, and reasons of missing things are not among them."""
+        """Each row of the table matches a reason that a test gives, and no reason of a missing program."""
         reasons = ['only MariaDB has columns that compare inexactly by default', 'the driver does not promise it',
                    'it is about SQLite, on which CI tries it', 'linux is no UpdatesSecurityServices',
                    'it is about a SQLite file that several hosts use, which CI tries on SQLite']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts of tools/ catch what they are for: each is shown a planted violation, and its repair."""
+"""The scripts of tools/ catch a planted violation each, and accept its repair."""
 
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
 
 
 class ToolCase(testtools.TestCase):
-    """Runs one script on a small tree of its own."""
+    """A test that runs one script on a small tree."""
 
     TOOL = ''
 

@@ -11,7 +11,7 @@ from manila_lite.api.contract import OPS
 
 
 def fields_of(op):
-    """Yield every field that a call names, in its body, query and view."""
+    """Yield every field in a call's query, body and view."""
     yield from op.query
     yield from op.body.fields if op.body else ()
     yield from getattr(getattr(op.view, 'view', None), 'fields', ())

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The crash matrix: every operation, at each place where something can die, with everything that can die.
+"""The crash matrix: every operation, killed or failed at each of its places, in every way.
 
-One deployment (API, scheduler, two backends, each a process of its own, on PostgreSQL and RabbitMQ of its own) serves
-many cells. Each cell is a project, so that its quota, resources and orders are its own.
+One deployment (API, scheduler and two backends in processes of their own, on private PostgreSQL and RabbitMQ) serves
+many cells. Each cell is a project, with its own quota, resources and orders.
 
 * ``places``: computed from the plans that scheduler and share manager register.
-* ``subjects``: how each kind of operation is brought about; a plan without one fails the tests.
-* ``victim``: the product's commands, which stop at ordered places: there they wait, to be killed.
-* ``faulty``: the dummy driver, which also answers what it must not.
-* ``matrix``: waves of cells; ``truth``: what must hold when all is quiet; ``page``: the table.
+* ``subjects``: requests for each kind of operation; a plan without one fails the tests.
+* ``victim``: the product's commands, which stop at ordered places, and wait there to be killed.
+* ``faulty``: the dummy driver, which also gives forbidden answers.
+* ``matrix``: waves of cells; ``truth``: invariants when all is quiet; ``page``: the table.
 * ``soak``: random kills under a mixed load.
 """

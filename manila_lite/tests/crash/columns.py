@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the table: what dies or fails, and how it is brought about. Each returns its stories with their ends."""
+"""Columns of the table: kinds of deaths and failures, and code that causes them. Each returns its stories with their ends."""
 
 import itertools
 import time
@@ -17,13 +17,13 @@ START = 'start of a backend'
 _MODES = {DROPPED: 'drop', DOUBLED: 'double'}
 
 
-#: Cells that wait side by side: with more, those that are struck last would be late for want of a processor alone.
+#: Cells that wait side by side: of more, the last to be struck would be late for want of a processor alone.
 _ABREAST = 90
 
 
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
            mend: Callable[[], None] = lambda: None) -> list[Story]:
-    """Bring the stories about, so many at a time, each lot followed by ``mend``; returns them with their ends."""
+    """Run the stories, so many at a time, with ``mend`` after each wave; return them with their ends."""
     found: list[Story] = []
     left = list(stories)
     while left:
@@ -37,29 +37,29 @@ def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[W
 
 
 def killed(deployment: Deployment, few: bool = False) -> list[Story]:
-    """The process that is at the place is killed."""
+    """Kill the process at the place."""
     def strike(wave: Wave) -> None:
-        # The API comes last: what it began goes on in the others, and may need what those held.
+        # The API comes last: others go on with its work, and may need locks of processes that are held.
         for role in reversed(ROLES):
             wave.kill(role)
-    # SQLite has one lock for all: who waits with it in hand would stop everybody.
+    # SQLite has one lock for all: a process that is held with it would stop all others.
     stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.place.locks]
     return _waves(deployment, some(stories, few), strike)
 
 
-#: Of so many places (or faults) of an operation one is tried, where ``few`` are wanted.
+#: With ``few``, one of so many places (or faults) of an operation is tested.
 _FEW = 6
 
 
 def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
-    """Yield the stories, or a few of each operation: not the same of each."""
+    """Yield the stories, or a few of each operation, at different places for each."""
     for number, (_, mine) in enumerate(itertools.groupby(stories, lambda story: story.subject.name)):
         every = list(mine)
         yield from every[number % min(_FEW, len(every))::_FEW] if few else every
 
 
 def cut(deployment: Deployment, few: bool = False) -> list[Story]:
-    """All connections to the database are cut while everything is at its place."""
+    """Cut all connections to the database while all cells are at their places."""
     if not deployment.servers.database:
         return []
 
@@ -71,7 +71,7 @@ def cut(deployment: Deployment, few: bool = False) -> list[Story]:
 
 
 def broker(deployment: Deployment, few: bool = False) -> list[Story]:
-    """The broker is killed while everything is at its place, and comes back only when all has ended."""
+    """Kill the broker while all cells are at their places, and start it again only when all have ended."""
     running = deployment.servers.broker
     if not running:
         return []
@@ -83,7 +83,7 @@ def broker(deployment: Deployment, few: bool = False) -> list[Story]:
 
 
 def messages(deployment: Deployment) -> list[Story]:
-    """Each message is lost once, and doubled once."""
+    """Lose each message once, and send each twice once."""
     if not deployment.servers.broker:
         return []
     return [story for column, role in _messages() for story in _messages_of(deployment, role, column)]
@@ -119,15 +119,15 @@ def _senders(role: str, column: str) -> Iterator[Story]:
                         orders={'faults': {subject.method: 'works, then refuses'}})
 
 
-#: What must become of a fault; of the others, nothing that hangs.
+#: Required ends of faults; for the others, an end of any kind.
 _ENDS = {'raises once': GOOD, 'raises always': BAD, 'refuses': BAD, 'works, then refuses': BAD,
          **dict.fromkeys(faulty.HANGS, GOOD)}
-#: After these all goes well; so it must when a driver undoes its work.
+#: After these all cells succeed; that is also required when a driver undoes its work.
 _HARMLESS = ('raises once', *faulty.HANGS)
 
 
 def driver(deployment: Deployment, few: bool = False) -> list[Story]:
-    """The driver raises, hangs and is killed, and answers in part or nonsense, in each method that operations call."""
+    """Let the driver raise, hang and be killed, or answer in part or nonsense, in each method that operations call."""
     return _waves(deployment, some(_driver_stories(), few), lambda wave: wave.kill('share'))
 
 
@@ -158,7 +158,7 @@ _START_FAULTS = ('raises once', 'answers in part', 'answers nothing', 'answers a
 
 
 def starts(deployment: Deployment) -> list[Story]:
-    """A backend lost its exports and its process; when it starts again, the driver fails in bringing back shares."""
+    """Kill a backend's process and delete its exports; at its next start, the driver fails to serve shares again."""
     wave = Wave(deployment, _start_stories())
     wave.prepare()
     for story in wave.stories:
@@ -201,7 +201,7 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
 
 
 def ensures(deployment: Deployment) -> list[Story]:
-    """A backend ensures its shares, and its process is killed, or the driver fails; one story after the other."""
+    """Let a backend ensure its shares, and kill its process, or let the driver fail; one story after the other."""
     wave = Wave(deployment, (story for story in _ensure_stories()
                              if deployment.servers.database or not (story.place and story.place.locks)))
     wave.prepare()
@@ -218,7 +218,7 @@ def _ensure_stories() -> Iterator[Story]:
     yield from at_places(KILLED, ALONE)
     for subject in ALONE:
         for fault in (*faulty.BEFORE, *faulty.AFTER, *faulty.HANGS):
-            end = GOOD if fault in faulty.AFTER else _ENDS.get(fault, ANY)       # those come once, and it is asked again
+            end = GOOD if fault in faulty.AFTER else _ENDS.get(fault, ANY)       # those come once, and the request is repeated
             yield _driver_story(subject, 'ensure_shares', fault, {}, end)
 
 
@@ -227,7 +227,7 @@ COLUMNS: dict[str, Callable[[Deployment], list[Story]]] = {
     'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures, 'cut': cut,
     'broker': broker}
 
-#: The stories that each tells, without running them.
+#: The stories of each column, without running them.
 _TOLD: dict[str, Callable[[], Iterator[Story]]] = {
     'killed': lambda: at_places(KILLED), 'cut': lambda: at_places(CUT), 'broker': lambda: at_places(BROKER),
     'messages': lambda: (story for column, role in _messages() for story in _senders(role, column)),
@@ -236,5 +236,5 @@ _TOLD: dict[str, Callable[[], Iterator[Story]]] = {
 
 
 def all_stories(*names: str) -> list[Story]:
-    """Return every story of these columns (all of them by default) as it is before it runs."""
+    """Return every story of these columns (all by default) as it is before it runs."""
     return [story for name in names or COLUMNS for story in _TOLD[name]()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""API, scheduler and share managers as processes of their own, on private servers: to be killed and started again."""
+"""API, scheduler and share managers in processes, on private servers, for tests that kill and restart them."""
 
 import contextlib
 import http.client
@@ -82,7 +82,7 @@ _PATIENCE = 60.0
 ROLES = ('api', 'scheduler', 'share')
 
 
-#: Database servers by name, and how all connections to the present database but ours are cut.
+#: Database servers by name, and queries for all connections to the present database but ours.
 DATABASES: dict[str, Any] = {'postgresql': databases.PostgreSQL, 'mariadb': databases.MariaDB}
 _CONNECTIONS = {
     'postgresql': 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
@@ -91,7 +91,7 @@ _CUT = {'postgresql': 'SELECT pg_terminate_backend({:d})', 'mysql': 'KILL CONNEC
 
 
 class Servers(fixtures.Fixture):
-    """A database server and RabbitMQ of our own, or SQLite and a broker that is not there where they are not installed."""
+    """A database server and RabbitMQ of our own; where they are not installed, SQLite and a broker that is away."""
 
     database: Any = None
     broker: Any = None
@@ -111,22 +111,22 @@ class Servers(fixtures.Fixture):
 
     @property
     def bus(self) -> str:
-        """The transport URL."""
+        """Return the transport URL."""
         return self.broker.url if self.broker else f'rabbit://nobody:nothing@127.0.0.1:{process.free_port()}/'
 
     @property
     def server(self) -> str | None:
-        """The URL of the database server, if it is one."""
+        """Return the URL of the database server, or None for SQLite."""
         return self.database.url if self.database else None
 
 
 class Deployment(fixtures.Fixture):
-    """Each of ``roles`` is a running command (``share1`` and ``share2`` are two of one); those that are ``victims`` obey
+    """Each of ``roles`` is a running command (``share1`` and ``share2`` run the same); with ``victims``, commands obey
     :class:`Orders`. A child that was killed is started again by its command, a command by ``start``.
     """
 
     BACKENDS = ('alpha', 'beta', 'gamma', 'delta')
-    #: Those that make share servers, and take each other's in.
+    #: Backends that make share servers, and migrate them to each other.
     SERVING = ('gamma', 'delta')
 
     def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
@@ -169,7 +169,7 @@ class Deployment(fixtures.Fixture):
     # Processes
 
     def start(self, role: str) -> None:
-        """The command of the role was started."""
+        """Start the command of the role."""
         command = role.rstrip('0123456789')
         words = ['manila_lite.tests.crash.victim:main', command] if self._victims else [f'manila_lite.cmd.{command}:main']
         with (self.state / f'{role}.log').open('ab') as log:
@@ -185,7 +185,7 @@ class Deployment(fixtures.Fixture):
             return []
 
     def kill(self, pid: int) -> None:
-        """The process, a child of one of ours, is no more."""
+        """Kill the process, a child of one of ours."""
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -193,23 +193,23 @@ class Deployment(fixtures.Fixture):
         self.eventually(lambda: not _lives(pid), f'the end of {pid}')
 
     def kill_all_of(self, role: str) -> None:
-        """The command and all its children are no more."""
+        """Kill the command and all its children."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.running[role].pid, signal.SIGKILL)
         self.running[role].wait()
 
     def cut(self) -> int:
-        """All connections to the database were cut by its server; returns how many."""
+        """Let the server cut all connections to the database; return their number."""
         kind = self.engine.dialect.name
         with self.engine.connect() as conn:
             victims = conn.exec_driver_sql(_CONNECTIONS[kind]).scalars().all()
             for ident in victims:
-                with contextlib.suppress(sa.exc.DBAPIError):        # it went by itself
+                with contextlib.suppress(sa.exc.DBAPIError):        # it closed by itself
                     conn.exec_driver_sql(_CUT[kind].format(ident))
         return len(victims)
 
     def end(self) -> None:
-        """Nothing runs any more."""
+        """Kill all processes."""
         for role in list(self.running):
             self.kill_all_of(role)
         self.engine.dispose()
@@ -218,7 +218,7 @@ class Deployment(fixtures.Fixture):
 
     def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2',
              timeout: float = 240) -> tuple[int, Any]:
-        """Send a request; returns (status, document).
+        """Send a request; return (status, document).
 
         :raises OSError: no answer came.
         """
@@ -238,16 +238,16 @@ class Deployment(fixtures.Fixture):
         return status, json.loads(text) if text[:1] in (b'{', b'[') else None
 
     def ok(self, method: str, path: str, body: Any = None, project: str = 'admin') -> Any:
-        """Send a request that must work; returns the document."""
+        """Send a request that must succeed; return the document."""
         status, document = self.call(method, path, body, project)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
         return document
 
     def eventually(self, ready: Callable[[], Any], what: str, patience: float = _PATIENCE) -> Any:
-        """Return what ``ready`` says as soon as it is true.
+        """Wait until ``ready`` returns something true; return it.
 
-        :raises AssertionError: it was not within ``patience`` seconds.
+        :raises AssertionError: it did not within ``patience`` seconds.
         """
         end = time.monotonic() + patience
         while True:
@@ -255,14 +255,14 @@ class Deployment(fixtures.Fixture):
                 if found := ready():
                     return found
             except (OSError, TypeError, sa.exc.OperationalError):
-                pass            # it is just starting, or was just killed
+                pass            # the service is just starting, or was just killed
             self.lives()
             if time.monotonic() > end:
                 raise AssertionError(f'not within {patience} s: {what}\n{self.tail()}')
             time.sleep(0.05)    # sleeps: between two looks; the commands are watched at each
 
     def lives(self) -> None:
-        """Every command runs.
+        """Check that every command runs.
 
         :raises AssertionError: one has ended.
         """

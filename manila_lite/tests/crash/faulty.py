@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dummy driver with faults for single projects: what it raises and answers is ordered, and its work is real."""
+"""The dummy driver with faults for single projects: errors and answers as ordered, around real work."""
 
 import functools
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.drivers.dummy.knobs import METHODS
 from manila_lite.tests.crash.orders import Orders
 
-#: Methods that operations call, or a start.
+#: Methods that operations call, or a start of the backend.
 FAULTY = sorted(method for method in METHODS - {'setup', 'report'} if hasattr(DummyDriver, method))
 
 
@@ -28,7 +28,7 @@ def _projects(args: tuple[Any, ...]) -> list[str]:
 
 
 def _half(answer: Any) -> Any:
-    """Return the answer with what is last in it left out."""
+    """Return the answer without its last item."""
     if isinstance(answer, dict):
         return dict(list(answer.items())[:-1])
     return answer[:-1] if isinstance(answer, list) else answer
@@ -44,13 +44,13 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-#: Faults that come before the work: name -> what happens.
+#: Faults before the work: name -> function.
 BEFORE: dict[str, Callable[[], None]] = {
     'raises once': lambda: _raise(RuntimeError('as ordered, once')),
     'raises always': lambda: _raise(RuntimeError('as ordered')),
     'refuses': lambda: _raise(errors.Final('The backend refuses, as ordered.')),
 }
-#: Those that come after it.
+#: Faults after the work.
 AFTER: dict[str, Callable[[Any], Any]] = {
     'works, then refuses': lambda answer: _raise(errors.Final('The backend refuses late, as ordered.')),
     'answers in part': _half,
@@ -63,7 +63,7 @@ HANGS = ('hangs, is killed', 'works, hangs, is killed')
 
 
 def place(method: str, fault: str) -> str:
-    """Return where a driver that hangs is to be found."""
+    """Return the place's name for a driver that hangs."""
     return f'driver {method}: {fault}'
 
 
@@ -89,7 +89,7 @@ def _faulty(method: str) -> Callable[..., Any]:
 
 
 class Faulty(DummyDriver):
-    """Does what the dummy does unless a project's orders name a fault for a method."""
+    """The dummy driver, except where a project's orders name a fault for a method."""
 
     def __init__(self, *args: Any):
         super().__init__(*args)

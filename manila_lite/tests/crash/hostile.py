@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on the HTTP server while a soak loads and kills, and what then must be true of answers and memory."""
+"""Attacks on the HTTP server during a soak with load and kills, and requirements for answers and memory."""
 
 import dataclasses
 import multiprocessing
@@ -13,17 +13,17 @@ import psutil
 from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.security import crowds
 
-#: How many clients of each kind: together more than both API processes may have connections.
+#: Number of clients of each kind: together more than the connections of both API processes.
 NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'unread answers': 50}
-#: Seconds in which /healthcheck is answered; between questions; and that the API may need to come back when it was killed.
+#: Seconds for an answer of /healthcheck; between requests; and for the API to come back after a kill.
 SECOND, _PAUSE, BACK = 1.0, 0.1, 30.0
-#: How much more memory a role's processes may have at the end than after a quarter of the time: times, and bytes.
+#: Limit of a role's memory at the end, compared with the second quarter of the time: factor, and bytes more.
 _TIMES, _BYTES = 1.25, 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """A question for the health: when, its status (0: no answer), and seconds."""
+    """A request for the health: its time, status (0: no answer), and seconds."""
 
     began: float
     status: int
@@ -31,15 +31,15 @@ class Asked:
 
     @property
     def ended(self) -> float:
-        """When it was over."""
+        """Return the time of its end."""
         return self.began + self.seconds
 
 
 def unexcused(asked: Sequence[Asked], kills: Sequence[tuple[float, float]]) -> list[Asked]:
-    """Return the questions that had no answer in time. ``kills``: when an API process was killed, from and to.
+    """Return the requests without an answer in time. ``kills``: begin and end of each kill of an API process.
 
-    One under way at a kill does not count, and none without an answer between a kill and the next answer, if that comes soon:
-    perhaps nobody listens there.
+    A request in progress at a kill does not count. Nor does one without an answer between a kill and the next answer,
+    if that comes soon: perhaps no process listens then.
     """
     found, answered = [], 0.0
     for one in asked:
@@ -55,7 +55,7 @@ def unexcused(asked: Sequence[Asked], kills: Sequence[tuple[float, float]]) -> l
 
 
 def _besiege(port: int, end: Any) -> None:
-    """In a process of its own: all crowds come, until told that it is enough; then says how many came."""
+    """Run all crowds until told to stop, in a process of its own; then send the numbers of their connections."""
     mine = [crowds.Crowd(port, kind, number, pause=1.0) for kind, number in NUMBERS.items()]
     for crowd in mine:
         crowd.start()
@@ -66,7 +66,7 @@ def _besiege(port: int, end: Any) -> None:
 
 
 def _watch(port: int, end: Any) -> None:
-    """In a process of its own: the health is asked for, until told that it is enough; then says what the answers were."""
+    """Ask for the health until told to stop, in a process of its own; then send the answers."""
     asked = []
     while not end.poll(_PAUSE):
         began = time.monotonic()
@@ -75,7 +75,7 @@ def _watch(port: int, end: Any) -> None:
 
 
 class _Apart:
-    """``work(port, end of a pipe)`` in a process of its own, so that it waits for the server and for nothing here."""
+    """``work(port, end of a pipe)`` in a process of its own, so that it waits for the server alone."""
 
     def __init__(self, work: Callable[[int, Any], None], port: int):
         context = multiprocessing.get_context('spawn')
@@ -84,7 +84,7 @@ class _Apart:
         self._process.start()
 
     def stop(self) -> Any:
-        """It has ended; returns what it says."""
+        """End the work; return its result."""
         self._end.send('enough')
         said = self._end.recv()
         self._process.join()
@@ -92,7 +92,7 @@ class _Apart:
 
 
 class Siege:
-    """All attacks, a watch on /healthcheck and on memory; from entering to leaving."""
+    """All attacks, with a watch on /healthcheck and on memory, for the time of the context."""
 
     def __init__(self, deployment: Deployment):
         self._deployment = deployment
@@ -118,7 +118,7 @@ class Siege:
                 figures.append(sum(map(_resident, self._deployment.children(role))))
 
     def problems(self, kills: Sequence[tuple[float, float]]) -> Iterator[str]:
-        """Yield each, as a line."""
+        """Yield each problem, as a line."""
         for one in unexcused(self.asked, kills):
             yield f'/healthcheck: {one.status or "no answer"} after {one.seconds:.2f} s'
         for role, (warm, end) in self._quarters().items():
@@ -126,7 +126,7 @@ class Siege:
                 yield f'memory of {role}: from {warm >> 20} to {end >> 20} MiB'
 
     def _quarters(self) -> dict[str, tuple[int, int]]:
-        """Return the most memory that the processes of each role had in the second quarter, and in the last one."""
+        """Return the most memory of each role's processes in the second quarter, and in the last one."""
         found = {}
         for role, figures in self.memory.items():
             quarter = len(figures) // 4
@@ -135,7 +135,7 @@ class Siege:
         return found
 
     def summary(self) -> str:
-        """Return what was done, in a few lines."""
+        """Return a summary in a few lines."""
         good = sorted(one.seconds for one in self.asked if one.status == 200) or [0.0]
         memory = ', '.join(f'{role} {warm >> 20} to {end >> 20} MiB' for role, (warm, end) in self._quarters().items())
         crowd = ', '.join(f'{kind} {made}' for kind, made in self.made.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that do a little of everything, each in a project of its own, whatever becomes of the service meanwhile."""
+"""Clients that send all kinds of requests, each in a project of its own, and bear any failure of the service."""
 
 import collections
 import random
@@ -8,14 +8,14 @@ from typing import Any
 
 from manila_lite.tests.crash.deployment import Deployment
 
-#: Most shares, and snapshots of a project; GiB.
+#: Limits of a project: shares, snapshots, and GiB.
 _SHARES, _SNAPSHOTS, _SIZE = 8, 4, 6
-#: Answers that a client must live with: not in that state, gone meanwhile, just unavailable.
+#: Statuses that a client must accept: wrong state, deleted meanwhile, unavailable.
 _EXPECTED = frozenset({400, 403, 404, 409, 413, 503})
 
 
 class Client:
-    """Asks for something at random until ``ended``; remembers what it was promised and what it asked to be deleted."""
+    """A client that sends random requests until ``ended``. It remembers resources that it was promised, and that it deleted."""
 
     def __init__(self, deployment: Deployment, project: str, seed: int, ended: threading.Event):
         self.deployment = deployment
@@ -29,11 +29,11 @@ class Client:
         self._thread = threading.Thread(target=self._run, name=project, daemon=True)
 
     def start(self) -> None:
-        """It asks from now on."""
+        """Start the requests."""
         self._thread.start()
 
     def join(self) -> None:
-        """It asks no more."""
+        """Wait for the end of the requests."""
         self._thread.join()
 
     def _run(self) -> None:

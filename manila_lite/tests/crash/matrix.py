@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waves of cells: all of a column wait at their places, something dies, and each must come to a good end."""
+"""Waves of cells: all cells of a column wait at their places, a process dies, and each cell must come to a good end."""
 
 import concurrent.futures
 import dataclasses
@@ -12,22 +12,22 @@ from manila_lite.tests.crash import places, truth
 from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
 
-#: Seconds after which nothing more may move: what is not at its end then is stuck, however slow the machine is.
+#: Seconds without a change after which a story is stuck, however slow the machine is.
 PATIENCE = 30.0
-#: Seconds after which it is stuck although it moves: it goes in circles.
+#: Seconds after which it is stuck although it changes: it goes in circles.
 AT_MOST = 120.0
-#: Seconds within which a story must come to its place, before anything is struck, or longer while anything of its wave
-#: moves: how busy the machine is.
+#: Seconds for a story to come to its place before the strike, or longer while any story of its wave changes: the
+#: machine may be busy.
 _ON_THE_WAY = 120.0
 _numbers = itertools.count(1)
 
-#: How a story must end: as asked for; not so, and its owner was told; or in any state that is an end.
+#: Required ends of a story: success; failure, with a message to its owner; or any settled state.
 GOOD, BAD, ANY = 'good', 'bad', 'any'
 
 
 @dataclasses.dataclass
 class Story:
-    """One cell of the table: what is asked for, where it is when what happens, and how it ended."""
+    """A cell of the table: the request, the place and kind of the failure, and the end."""
 
     subject: Subject
     where: str
@@ -51,7 +51,7 @@ class Story:
 
     @property
     def role(self) -> str:
-        """Where it is held: the role of the process."""
+        """Return the role of the process that it is held in."""
         return self.place.role if self.place else ''
 
     def title(self) -> str:
@@ -79,37 +79,37 @@ def _refusal(subject: Subject, way: Any, place: places.Place) -> dict[str, Any]:
 
 
 class Wave:
-    """Stories that go on side by side in one deployment."""
+    """Stories that run side by side in one deployment."""
 
     def __init__(self, deployment: Deployment, stories: Iterable[Story]):
         self.deployment = deployment
         self.orders = deployment.orders
         self.stories = list(stories)
-        #: And those that could not even be prepared.
+        #: All stories, also those whose preparation failed.
         self.everyone = self.stories
-        #: Those that waited for what another held, who was held himself.
+        #: Stories that waited for locks of another story that was held.
         self._behind: list[Story] = []
         self._cells = {story.project: Cell(deployment, story.project) for story in self.stories}
         self._clients = concurrent.futures.ThreadPoolExecutor(len(self.stories) or 1)
         self._start = 0.0
 
     def run(self, strike: Callable[['Wave'], None]) -> list[Story]:
-        """Everything is prepared and asked for, then ``strike`` happens; returns the stories with their ends."""
+        """Prepare and begin all stories, then call ``strike``; return the stories with their ends."""
         self.prepare()
         self.ask()
         strike(self)
         self.judge(self.stories)
         self._clients.shutdown()
-        # One that ended badly counts, wherever it was held.
+        # A story that ended badly counts, wherever it was held.
         self._behind = [story for story in self._behind if not story.problems]
         return [story for story in self.everyone if not any(story is late for late in self._behind)]
 
     def once_more(self) -> list[Story]:
-        """Return, as they were before they ran, the stories that could not come to their places for other stories."""
+        """Return copies, as before their run, of the stories that other stories kept from their places."""
         return [dataclasses.replace(story, state='', seconds=0.0, problems=[]) for story in self._behind]
 
     def prepare(self) -> None:
-        """What must be there before is there; stories of which it is not are out."""
+        """Make the resources that stories need; drop stories for which that fails."""
         with concurrent.futures.ThreadPoolExecutor(8) as hands:
             there = list(hands.map(self._prepared, self.stories))
         self.stories = [story for story, ready in zip(self.stories, there, strict=True) if ready]
@@ -127,7 +127,7 @@ class Wave:
         return not story.state
 
     def ask(self) -> None:
-        """Everything was asked for and is where it should be held. Those that hold locks come last, one by one."""
+        """Begin all stories, and wait until each is at its place. Those that hold locks come last, one by one."""
         self.begin_now()
         locking = [story for story in self.stories if story.place and story.place.locks]
         for story in self.stories:
@@ -142,8 +142,8 @@ class Wave:
         story.begun = self._clients.submit(story.subject.begin, self._cells[story.project])
 
     def _held(self, stories: Iterable[Story], *, behind: bool = False) -> None:
-        """Each story that is to be held is at its place, or it is said of it that it never came there. One that may be
-        ``behind`` others, who hold locks, is not waited for so long, and is to be told once more.
+        """Wait until each story that shall be held is at its place, and note a problem of those that are not. Stories
+        ``behind`` others that hold locks have less time, and run once more.
         """
         waiting = [story for story in stories if story.held]
         began = time.monotonic()
@@ -157,16 +157,16 @@ class Wave:
             if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
                 break
             self.deployment.lives()
-            time.sleep(0.3)    # sleeps: between two looks; the end moves while something happens
+            time.sleep(0.3)    # sleeps: between two looks; the end moves with each change
         for story in waiting:
             if behind:
                 self._behind.append(story)
             else:
                 story.problems.append(f'stuck: it never came to its place; {before[story.project]}')
-            self.orders.release(story.project)      # if it still comes, it must not stay there, with locks in its hands
+            self.orders.release(story.project)      # it may still come, and must not be held then with its locks
 
     def kill(self, role: str) -> None:
-        """The processes of the role in which stories are held are killed, and these stories are judged."""
+        """Kill the processes of the role that hold stories, and judge these stories."""
         mine = [story for story in self.stories if story.held and story.role == role]
         self.begin_now()
         for pid in {self.orders.holder(story.project) for story in mine} - {None}:
@@ -174,11 +174,11 @@ class Wave:
         self.judge(mine)
 
     def begin_now(self) -> None:
-        """The time that things take is counted from here."""
+        """Count the time of stories from here."""
         self._start = time.monotonic()
 
     def tell(self, story: Story) -> None:
-        """One story is told by itself: it is asked for, the process is killed in which it is held, and its end is known."""
+        """Run one story alone: begin it, kill the process that holds it, and judge its end."""
         self.begin_now()
         self._begin(story)
         self._held([story])
@@ -188,13 +188,13 @@ class Wave:
         self.judge([story])
 
     def release(self) -> None:
-        """Everything that is held goes on."""
+        """Release all stories that are held."""
         self.begin_now()
         for story in self.stories:
             self.orders.release(story.project)
 
     def judge(self, stories: Iterable[Story]) -> None:
-        """The end of each story is known."""
+        """Wait for the end of each story, and judge it."""
         left = {story.project: story for story in stories if not story.state}
         everyone = list(left.values())
         for story in everyone:
@@ -205,7 +205,7 @@ class Wave:
         self._look(everyone, stuck=set(left))
 
     def _settled(self, left: dict[str, Story]) -> None:
-        """Stories that are at their end have left ``left``. Others get time for as long as any of them moves."""
+        """Remove stories that have ended from ``left``. The others get more time for as long as any of them changes."""
         end = time.monotonic() + PATIENCE
         before: dict[str, list[str]] = {}
         while left and time.monotonic() < min(end, self._start + AT_MOST):
@@ -215,10 +215,10 @@ class Wave:
                 end, before = time.monotonic() + PATIENCE, now
             for project in [project for project, unsettled in now.items() if not unsettled]:
                 left.pop(project).seconds = time.monotonic() - self._start
-            time.sleep(0.1)    # sleeps: between two looks; the end moves while something happens
+            time.sleep(0.1)    # sleeps: between two looks; the end moves with each change
 
     def _again(self, stories: list[Story]) -> None:
-        """A client that got no answer, and sees that nothing was begun, asks once more."""
+        """Repeat requests of clients that got no answer, and for which no work was begun."""
         found = truth.read(self.deployment.engine)
         for story in stories:
             if story.begun is None or not story.begun.exception():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test orders its victims to do, project by project, in files that outlive any of them."""
+"""Orders of a test to its victims, by project, in files that outlive all processes."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _LOOK = 0.05
 
 
 class Orders:
-    """Below ``root``: the orders of each project, and marks of what was reached.
+    """Below ``root``: the orders of each project, and marks of places that were reached.
 
     Orders are ``hold`` (a place), ``fail`` (a place whose step is refused) and ``faults`` (driver method to fault).
     """
@@ -23,39 +23,39 @@ class Orders:
 
     @classmethod
     def given(cls) -> 'Orders':
-        """Return those of the environment."""
+        """Return the orders that the environment names."""
         return cls(Path(os.environ[VARIABLE]))
 
     def prepare(self) -> None:
-        """Nothing is ordered."""
+        """Make the directories, without orders."""
         for name in ('orders', 'held', 'released', 'used', 'wakes', 'workers', 'defer'):
             (self.root / name).mkdir(parents=True, exist_ok=True)
 
     # The test's side
 
     def give(self, project: str, **orders: Any) -> None:
-        """The project's orders are these, from now on."""
+        """Replace the project's orders."""
         draft = self.root / f'.{project}'
         draft.write_text(json.dumps(orders))
         draft.replace(self.root / 'orders' / project)
 
     def holder(self, project: str) -> int | None:
-        """Return the pid of the process that is at the project's place, or nothing while none is."""
+        """Return the pid of the process that is at the project's place, or None."""
         try:
             return int((self.root / 'held' / project).read_text() or 0) or None
         except FileNotFoundError:
             return None
 
     def release(self, project: str) -> None:
-        """Whoever waits at the place goes on."""
+        """Release the process that waits at the place."""
         (self.root / 'released' / project).touch()
 
     def defer(self, project: str) -> None:
-        """What the project deletes goes unseen, as if all deletion was deferred."""
+        """Defer all deletions of the project."""
         (self.root / 'defer' / project).touch()
 
     def wakes(self, role: str, mode: str) -> None:
-        """Processes of the role send each wake-up as the mode says: '' once, 'drop' never, 'double' twice."""
+        """Let processes of the role send each wake-up so: '' once, 'drop' never, 'double' twice."""
         (self.root / 'wakes' / role).write_text(mode)
 
     def touched(self, role: str) -> int:
@@ -72,11 +72,11 @@ class Orders:
     # The victim's side
 
     def works_here(self, backend: str) -> None:
-        """This process serves the backend."""
+        """Record that this process serves the backend."""
         (self.root / 'workers' / backend).write_text(str(os.getpid()))
 
     def defers(self, project: str | None) -> bool:
-        """Say whether what the project deletes goes unseen."""
+        """Say whether deletions of the project are deferred."""
         return (self.root / 'defer' / (project or '-')).exists()
 
     def of(self, project: str | None) -> dict[str, Any]:
@@ -95,17 +95,17 @@ class Orders:
         return True
 
     def reach(self, project: str | None, place: str) -> None:
-        """If the project's orders say so: wait here, the first time, to be killed or released."""
+        """Wait here to be killed or released, the first time, if the project's orders name this place."""
         if not project or self.of(project).get('hold') != place or not self.once(project, 'hold'):
             return
         draft = self.root / f'.held-{project}'
         draft.write_text(str(os.getpid()))
         draft.replace(self.root / 'held' / project)
         while not (self.root / 'released' / project).exists():
-            time.sleep(_LOOK)    # sleeps: until who held it releases or kills it; it has no end of its own
+            time.sleep(_LOOK)    # sleeps: until the test releases or kills it
 
     def copies(self, role: str) -> int:
-        """Return how often a wake-up is to be sent."""
+        """Return how often to send a wake-up."""
         try:
             mode = (self.root / 'wakes' / role).read_text()
         except FileNotFoundError:

@@ -44,7 +44,7 @@ not of a clean run of all of them. The places are computed from the plans that a
 its command; it is brought to its place by a wrapper in the tests, and the product knows nothing of it.
 """.replace('\\\n', '', 1)
 
-#: Title -> the columns of its table, in order, and what stands before it.
+#: Title -> the columns of its table, in order; and the text before it.
 TABLES = {
     'At each place': (columns.KILLED, columns.CUT, columns.BROKER),
     'Messages': (columns.DROPPED, columns.DOUBLED),
@@ -60,12 +60,12 @@ _TOLD = {
 
 
 def table_of(story: Story) -> str:
-    """Return the title of the table that the story's cell is in."""
+    """Return the title of the table with the story's cell."""
     return next((title for title, names in TABLES.items() if story.column in names), 'Drivers')
 
 
 def rows_of(stories: Iterable[Story]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and rows of a table with all these stories in it."""
+    """Return the heads and rows of a table with all these stories."""
     heads: dict[str, None] = {}
     cells: dict[tuple[str, str], dict[str, str]] = collections.defaultdict(dict)
     for story in stories:
@@ -80,7 +80,7 @@ def _cell(story: Story) -> str:
 
 
 def totals(stories: Sequence[Story]) -> str:
-    """Return one line of all."""
+    """Return one line about all stories."""
     found = collections.Counter(mark for story in stories for mark in {what.partition(':')[0] for what in story.problems})
     slowest = max((story.seconds for story in stories), default=0.0)
     return f'{len(stories)} cells: ' + ', '.join(f'{found[name]} {name}' for name in truth.CLASSES) + (
@@ -117,7 +117,7 @@ def page(stories: Sequence[Story]) -> str:
 
 
 def run(names: Iterable[str], database: str) -> tuple[list[Story], bool]:
-    """Run these columns in one deployment, and say how far it is. Returns their stories, and whether all could be run."""
+    """Run these columns in one deployment, and print the progress. Return their stories, and whether all could be run."""
     stories: list[Story] = []
     complete = True
     with Servers(database) as servers, Deployment(servers) as deployment:
@@ -135,7 +135,7 @@ def run(names: Iterable[str], database: str) -> tuple[list[Story], bool]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the command; 1 if anything was stuck, lost or wrong."""
+    """Run the command; 1 if any story was stuck, lost or wrong."""
     parser = argparse.ArgumentParser(prog='tools/crash-matrix', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='only killed processes; the page stays as it is')
     parser.add_argument('--database', choices=DATABASES, default='postgresql', help='the page is made on the first')

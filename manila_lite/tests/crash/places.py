@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every place of an operation's way at which a process can die, computed from its plan."""
+"""Places of an operation where a process can die, computed from its plan."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ FAILED = 'failure written, not committed'
 ENDED = 'all committed'
 COMMITTED = 'committed, not told'
 UNCOMMITTED = 'written, not committed'
-#: Not a place: the step that is refused by order.
+#: No place: a step that is refused by order.
 FAILS = 'refuse'
 
-#: What holds locks of the database while a process is there.
+#: Places where a process holds locks of the database.
 _LOCKING = (DONE, FAILED, UNCOMMITTED)
 
 #: Role -> its plans by kind, as registered in the code.
@@ -37,18 +37,18 @@ def name(role: str, kind: str, what: str, step: int | None = None) -> str:
 
 
 def committed(role: str) -> str:
-    """Return the place after a commit, before anybody is told of it."""
+    """Return the place after a commit, before any wake-up."""
     return f'{role}: {COMMITTED}'
 
 
 def uncommitted(role: str) -> str:
-    """Return the place where all is written and nothing committed."""
+    """Return the place where all is written and nothing is committed."""
     return f'{role}: {UNCOMMITTED}'
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A place in a process of ``role``; to come there, the step ``refused`` must be refused, if there is one."""
+    """A place in a process of ``role``; to come there, the step ``refused`` must be refused, if given."""
 
     role: str
     what: str
@@ -62,12 +62,12 @@ class Place:
 
 
 def of_api() -> list[Place]:
-    """Return the places in the process that takes the request."""
+    """Return the places in the process that handles the request."""
     return [Place('api', UNCOMMITTED, uncommitted('api')), Place('api', COMMITTED, committed('api'))]
 
 
 def of_plan(role: str, kind: str, *, passed_on: bool = False, passed_back: bool = False) -> Iterator[Place]:
-    """Yield the places of a plan. It may end by being passed on to another process, when it worked or when it did not."""
+    """Yield the places of a plan. The operation may be passed on to another process, after success or after failure."""
     plan = PLANS[role][kind]
 
     def at(what: str, step: int | None = None, refused: int | None = None) -> Place:

@@ -18,20 +18,20 @@ from manila_lite.tests.crash.load import Client
 
 ROLES = ('api', 'scheduler', 'share1', 'share2')
 _CLIENTS = 8
-#: Seconds between kills, at random between these; until all must be quiet at the end; between lines of progress.
+#: Seconds between kills, random in this range; until all must be quiet at the end; between lines of progress.
 _KILL_EVERY, _QUIET, _LINE = (1.5, 4.0), 60.0, 5.0
 _BAR = 30
 
 
 class Killer:
-    """Kills, and starts again what does not start by itself. To be used from one thread that lives on: servers of
-    the tests end with the thread that started them.
+    """Random kills, with a new start of all that does not restart by itself. To be used from one thread that lives on:
+    servers of the tests end with the thread that started them.
     """
 
     def __init__(self, deployment: Deployment, seed: int):
         self.deployment = deployment
         self.counts: collections.Counter[str] = collections.Counter()
-        #: When an API process was killed: from and to.
+        #: Begin and end of each kill of an API process.
         self.api_kills: list[tuple[float, float]] = []
         self._random = random.Random(seed)
         self._deaths: list[tuple[str, Callable[[], None]]] = [
@@ -45,7 +45,7 @@ class Killer:
         return self._random.uniform(*_KILL_EVERY)
 
     def kill(self) -> str:
-        """Something was killed; returns what."""
+        """Kill a random part of the deployment; return its name."""
         name, death = self._random.choice(self._deaths)
         began = time.monotonic()
         death()
@@ -81,7 +81,7 @@ class Progress:
         self._start = self._said = time.monotonic()
 
     def show(self, killed: str) -> None:
-        """How far it is can be seen."""
+        """Show the progress."""
         now = time.monotonic()
         done = min(1.0, (now - self._start) / self._seconds)
         asked = sum(sum(client.counts.values()) for client in self._clients)
@@ -95,10 +95,10 @@ class Progress:
 
 
 class Soak:
-    """One run."""
+    """One soak."""
 
     def __init__(self, deployment: Deployment, seconds: float, seed: int, *, hostile: bool = False):
-        """``hostile``: strangers try to stop the API all the while."""
+        """``hostile``: hostile clients attack the API all the time."""
         self.deployment = deployment
         self.siege = Siege(deployment) if hostile else None
         self.seconds = seconds
@@ -107,7 +107,7 @@ class Soak:
         self.killer = Killer(deployment, seed)
 
     def run(self) -> list[str]:
-        """Load and kill, wait for quiet; returns every problem, each a line."""
+        """Load and kill, wait for quiet; return every problem as a line."""
         progress = Progress(self.seconds, self.clients, self.killer)
         for client in self.clients:
             client.start()
@@ -125,7 +125,7 @@ class Soak:
         return [*self._unsettled(), *self.check(), *besieged]
 
     def _unsettled(self) -> Iterator[str]:
-        """Wait until all is quiet; yield what is not."""
+        """Wait until all is quiet; yield resources that are not settled."""
         left: list[str] = []
 
         def quiet() -> bool:
@@ -136,7 +136,7 @@ class Soak:
         yield from (f'stuck: {what}' for what in left)
 
     def check(self) -> Iterator[str]:
-        """Yield whatever is not as it should be when all is quiet."""
+        """Yield all violations of the required state when all is quiet."""
         deployment = self.deployment
         deployment.eventually(lambda: deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API')
         found = truth.read(deployment.engine)
@@ -152,7 +152,7 @@ class Soak:
             yield from (f'wrong: {what}' for what in client.refused)
 
     def summary(self) -> str:
-        """Return what was done, in a few lines."""
+        """Return a summary in a few lines."""
         answers: collections.Counter[str] = collections.Counter()
         for client in self.clients:
             answers.update(client.counts)
@@ -167,12 +167,12 @@ class Soak:
 
 
 def deployment_of(servers: Servers) -> Deployment:
-    """Return what a soak runs on: two API workers, a scheduler, and two managers for the same two backends."""
+    """Return the deployment of a soak: two API workers, a scheduler, and two managers for the same two backends."""
     return Deployment(servers, roles=ROLES, victims=False, api_workers=2, hands=16, lease=6, knobs='*:delay=0.1')
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the command; 0 if all ended clean."""
+    """Run the command; 0 without any problem."""
     parser = argparse.ArgumentParser(prog='tools/soak', description=__doc__)
     parser.add_argument('--minutes', type=float, default=10.0)
     parser.add_argument('--seed', type=int, default=random.randrange(10000), help='of what is asked for and what is killed')

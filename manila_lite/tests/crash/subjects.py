@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each kind of operation is brought about. A plan that no subject covers fails the tests: add its row here."""
+"""Requests for each kind of operation. A plan that no subject covers fails the tests: add its row here."""
 
 import contextlib
 import dataclasses
@@ -16,17 +16,17 @@ from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
 from manila_lite.tests import waiting
 from manila_lite.tests.crash import places
 
-#: What an operator does when a server's task state is this; and when nothing is left to do.
+#: Next action of an operator by the task state of a migration; none is left for others.
 _NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete'}
-#: Seconds for which an operator minds a migration: also while hundreds of others are brought to their places.
+#: Seconds for which an operator attends to a migration, with hundreds of other stories on their way to their places.
 _OPERATOR = 300.0
-#: What is answered to what cannot be.
+#: Status of a refusal because of the state.
 _CONFLICT = 409
 _MOVES_NO_MORE = ('migration_success', 'migration_error', 'migration_cancelled')
 
 
 class Cell:
-    """One resource's story: a project of its own, in which something is asked for while something dies."""
+    """The story of one resource, in a project of its own: a request during which a process dies."""
 
     def __init__(self, deployment: Any, project: str):
         self.deployment = deployment
@@ -35,105 +35,105 @@ class Cell:
         self.group_type = self.group = self.replica = self.backup = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request that must work."""
+        """Send a request that must succeed."""
         return self.deployment.ok(method, path, body, self.project)
 
     def settled(self, table: str, status: str = 'available') -> None:
-        """All resources of the project of that kind have this status."""
+        """Wait until all resources of that kind in the project have this status."""
         path, key = f'/{table}s/detail', f'{table}s'.replace('-', '_')
         self.deployment.eventually(
             lambda: {row['status'] for row in self.ok('GET', path)[key]} == {status},
             f'{table} of {self.project} is {status}')
 
     def make_share(self, **more: Any) -> str:
-        """A share was asked for."""
+        """Request a share; return its id."""
         return self.ok('POST', '/shares', {'share': {'size': 2, 'share_proto': 'NFS', **more}})['share']['id']
 
     def with_share(self) -> None:
-        """There is a share of 2 GiB."""
+        """Make a share of 2 GiB."""
         self.share = self.make_share()
         self.settled('share')
 
     def with_snapshot(self) -> None:
-        """There is a share with a snapshot."""
+        """Make a share with a snapshot."""
         self.with_share()
         self.take()
         self.settled('snapshot')
 
     def with_rule(self) -> None:
-        """There is a share with a rule in force."""
+        """Make a share with an active rule."""
         self.with_share()
         self.grant()
         self.deployment.eventually(
             lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule')
 
     def with_group_type(self) -> None:
-        """There is a share group type."""
+        """Make a share group type."""
         self.group_type = self.ok('POST', '/share-group-types', {'share_group_type': {
             'name': self.project, 'share_types': ['default']}})['share_group_type']['id']
 
     def make_group(self) -> None:
-        """A group was asked for."""
+        """Request a share group."""
         self.group = self.ok('POST', '/share-groups', {'share_group': {
             'share_group_type_id': self.group_type}})['share_group']['id']
 
     def with_group(self) -> None:
-        """There is a share group."""
+        """Make a share group."""
         self.with_group_type()
         self.make_group()
         self.settled('share-group')
 
     def with_grouped_share(self) -> None:
-        """There is a group with a share in it."""
+        """Make a share group with a share."""
         self.with_group()
         self.share = self.make_share(share_group_id=self.group)
         self.settled('share')
 
     def take_of_group(self) -> None:
-        """A group snapshot was asked for."""
+        """Request a group snapshot."""
         self.snapshot = self.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
             'share_group_id': self.group}})['share_group_snapshot']['id']
 
     def with_group_snapshot(self) -> None:
-        """There is a snapshot of a group with a share in it."""
+        """Make a snapshot of a group with a share."""
         self.with_grouped_share()
         self.take_of_group()
         self.settled('share-group-snapshot')
 
     def back_up(self) -> None:
-        """A backup of the share was asked for."""
+        """Request a backup of the share."""
         self.backup = self.ok('POST', '/share-backups', {'share_backup': {'share_id': self.share}})['share_backup']['id']
 
     def with_backup(self) -> None:
-        """There is a share with a backup."""
+        """Make a share with a backup."""
         self.with_share()
         self.back_up()
         self.settled('share-backup')
 
     def restore_backup(self) -> None:
-        """It was asked that the share be what the backup is."""
+        """Request a restore of the backup."""
         self.ok('POST', f'/share-backups/{self.backup}/action', {'restore': None})
 
     def with_replicable_share(self) -> None:
-        """There is a share that can have replicas, which clients mount."""
+        """Make a share that can have replicas and that clients mount."""
         self.deployment.ok('POST', '/types', {'share_type': {'name': f'replicable-{self.project}', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'replication_type': 'readable'}}}, self.project)
         self.share = self.make_share(share_type=f'replicable-{self.project}')
         self.settled('share')
 
     def make_replica(self) -> None:
-        """A replica was asked for."""
+        """Request a replica."""
         self.replica = self.ok('POST', '/share-replicas', {'share_replica': {'share_id': self.share}})['share_replica']['id']
 
     def with_replica(self) -> None:
-        """There is a share with a replica that holds what it holds."""
+        """Make a share with a replica that is in sync."""
         self.with_replicable_share()
         self.make_replica()
         self.deployment.eventually(
             lambda: self.ok('GET', f'/share-replicas/{self.replica}')['share_replica']['replica_state'] == 'in_sync', 'replica')
 
     def with_replica_of_nothing(self) -> None:
-        """There is a replica in error that no backend has."""
+        """Make a replica in error that no backend has."""
         self.with_replicable_share()
         self.replica = f'{self.project}-replica'
         with self.deployment.engine.begin() as conn:
@@ -148,11 +148,11 @@ class Cell:
                 created_at=timeutils.utcnow(), expires_at=timeutils.utcnow() + datetime.timedelta(days=1)))
 
     def act_on_replica(self, action: str) -> Any:
-        """Something was asked of the replica."""
+        """Request an action on the replica."""
         return self.ok('POST', f'/share-replicas/{self.replica}/action', {action: None})
 
     def without_backend(self) -> None:
-        """There is a share in error that no backend has."""
+        """Make a share in error that no backend has."""
         with self.deployment.engine.begin() as conn:
             kind = conn.execute(sa.select(models.share_types.c.id)).scalar()
             self.share = f'{self.project:-<36}'
@@ -165,7 +165,7 @@ class Cell:
                 detail_id='002', message_level='ERROR', text='', expires_at=timeutils.utcnow() + datetime.timedelta(days=1)))
 
     def with_snapshot_of_nothing(self) -> None:
-        """There is a snapshot in error of a share that no backend has: a later one may have lost its place."""
+        """Make a snapshot in error of a share that no backend has."""
         self.without_backend()
         self.snapshot = self.share
         with self.deployment.engine.begin() as conn:
@@ -174,16 +174,16 @@ class Cell:
                 share_proto='NFS'))
 
     def with_network(self) -> None:
-        """There is a share network with one subnet, on the backend that makes share servers."""
+        """Make a share network with one subnet, for the backends that make share servers."""
         self.network = self.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
 
     def make_served_share(self) -> str:
-        """A share in the network was asked for."""
+        """Request a share in the network; return its id."""
         return self.make_share(share_type='served', share_network_id=self.network)
 
     def with_server(self) -> None:
-        """There is a share on a share server."""
+        """Make a share on a share server."""
         self.with_network()
         self.share = self.make_served_share()
         self.settled('share')
@@ -192,33 +192,33 @@ class Cell:
         self.away = next(f'test@{name}' for name in self.deployment.SERVING if f'test@{name}' != server['host'])
 
     def with_idle_server(self) -> None:
-        """There is a share server without shares."""
+        """Make a share server without shares."""
         self.with_server()
         self.ok('DELETE', f'/shares/{self.share}')
         self.deployment.eventually(lambda: not self.ok('GET', '/shares')['shares'], 'the share is gone')
 
     def add_subnet(self) -> None:
-        """Another subnet was asked for."""
+        """Request another subnet."""
         self.ok('POST', f'/share-networks/{self.network}/subnets', {'share-network-subnet': {
             'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})
 
     def with_security_service(self) -> None:
-        """There is a share on a share server, and a security service that its network does not use."""
+        """Make a share on a share server, and a security service that its network does not use."""
         self.with_server()
         self.service = self.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
 
     def use_security_service(self) -> None:
-        """The network was asked to use it."""
+        """Request that the network use the security service."""
         self.ok('POST', f'/share-networks/{self.network}/action', {
             'add_security_service': {'security_service_id': self.service}})
 
     def change_metadata(self) -> None:
-        """The subnet was asked to have metadata that means something to drivers."""
+        """Request metadata for the subnet that have a meaning for drivers."""
         [subnet] = self.ok('GET', f'/share-networks/{self.network}/subnets')['share_network_subnets']
         self.ok('POST', f'/share-networks/{self.network}/subnets/{subnet["id"]}/metadata', {'metadata': {'quality': 'good'}})
 
     def with_foreign_server(self) -> None:
-        """There is a share network, and its backend has a server that is not ours, with an address of its own."""
+        """Make a share network, and at its backend an unmanaged server with an address."""
         self.with_network()
         number = int(self.project[1:])
         self.server = f'nas-{self.project}'
@@ -228,53 +228,53 @@ class Cell:
                 self.server, {'lan': [f'10.16.{128 + number // 250}.{number % 250 + 1}']}, ours=False))
 
     def manage(self) -> None:
-        """That server was asked for."""
+        """Request to manage that server."""
         self.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@gamma', 'share_network_id': self.network, 'identifier': self.server}})
 
     def unmanage(self) -> None:
-        """It was asked to let go of the server."""
+        """Request to unmanage the server."""
         self.ok('POST', f'/share-servers/{self.server}/action', {'unmanage': {}})
 
     def with_foreign_share(self) -> None:
-        """A backend has a share that is not ours."""
+        """Make an unmanaged share at a backend."""
         store = Store(self.deployment.state / 'alpha')
         with store.locked():
             store.shares.put(ShareRecord(f'nas-{self.project}', 'pool1', 2, 'NFS', f'nas-{self.project}', ours=False))
 
     def manage_share(self) -> None:
-        """That share was asked for."""
+        """Request to manage that share."""
         self.ok('POST', '/shares/manage', {'share': {'service_host': 'test@alpha#pool1', 'protocol': 'NFS',
                                                      'export_path': f'10.0.0.1:/shares/nas-{self.project}'}})
 
     def with_foreign_snapshot(self) -> None:
-        """There is a share, and its backend has a snapshot of it that is not ours."""
+        """Make a share, and at its backend an unmanaged snapshot of it."""
         self.with_snapshot()
         self.away = self.ok('GET', f'/snapshots/{self.snapshot}')['snapshot']['provider_location']
         self.unmanage_snapshot()
         self.deployment.eventually(lambda: not self.ok('GET', '/snapshots')['snapshots'], 'the snapshot is gone')
 
     def manage_snapshot(self) -> None:
-        """That snapshot was asked for."""
+        """Request to manage that snapshot."""
         self.ok('POST', '/snapshots/manage', {'snapshot': {'share_id': self.share, 'provider_location': self.away}})
 
     def unmanage_snapshot(self) -> None:
-        """It was asked to let go of the snapshot."""
+        """Request to unmanage the snapshot."""
         self.ok('POST', f'/snapshots/{self.snapshot}/action', {'unmanage': None})
 
     def ask_to_move(self) -> None:
-        """It was asked whether the server could move to another backend."""
+        """Request a check of the server's migration to another backend."""
         self.ok('POST', f'/share-servers/{self.server}/action', {'migration_check': self._move()})
 
     def ask_to_move_share(self) -> None:
-        """It was asked for a move that no backend here can do; the answer is that."""
+        """Request a migration that no backend here can do, and check that it is refused."""
         status, document = self.deployment.call('POST', f'/shares/{self.share}/action', {
             'migration_start': {**self._move_share(), 'nondisruptive': True}}, self.project)[:2]
         if status != _CONFLICT:
             raise AssertionError(f'{status} {document}')
 
     def _move_share(self) -> dict[str, Any]:
-        """Return what is wanted of a migration of the share: away from here, to the other backend without share servers."""
+        """Return the parameters of the share's migration to the other backend without share servers."""
         here = self.ok('GET', f'/shares/{self.share}')['share']['host']
         away = next(name for name in self.deployment.BACKENDS
                     if name not in self.deployment.SERVING and f'@{name}#' not in here)
@@ -282,29 +282,29 @@ class Cell:
                 'preserve_metadata': True}
 
     def move_share(self) -> None:
-        """The share has moved to the other backend, or could not; whoever does not answer is asked again."""
+        """Migrate the share to the other backend, as far as that succeeds; repeat requests without an answer."""
         self._minded(models.shares, f'/shares/{self.share}/action', self.share, self._move_share)
 
     def _move(self) -> dict[str, Any]:
-        """Return what is wanted of a migration: away from here, to the other backend that makes share servers."""
+        """Return the parameters of the server's migration to the other backend that makes share servers."""
         return {'host': self.away, 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True}
 
     def move(self) -> None:
-        """The server has moved to the other backend, or could not; whoever does not answer is asked again."""
+        """Migrate the server to the other backend, as far as that succeeds; repeat requests without an answer."""
         self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server, self._move)
 
     def _minded(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> None:
-        """What moves was minded by its operator until nothing was left to do."""
+        """Do an operator's work for the migration until none is left."""
         end = time.monotonic() + _OPERATOR
         while time.monotonic() < end:
-            # Whoever should have answered may just have been killed.
+            # The process that should have answered may just have been killed.
             with contextlib.suppress(OSError, sa.exc.OperationalError):
                 if self._moved(table, path, ident, wanted):
                     return
             time.sleep(0.3)    # sleeps: an operator looks now and then, and gives up in silence
 
     def _moved(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> bool:
-        """The next thing to do for that was done; says whether none is left."""
+        """Do the next action for the migration; say whether none is left."""
         with self.deployment.engine.connect() as conn:
             found = conn.execute(sa.select(table.c.task_state).where(table.c.id == ident)).first()
         if found is None or found.task_state in _MOVES_NO_MORE:
@@ -314,11 +314,11 @@ class Cell:
         return False
 
     def act(self, action: str, body: Any) -> Any:
-        """The action was asked for on the share."""
+        """Request the action on the share."""
         return self.ok('POST', f'/shares/{self.share}/action', {action: body})
 
     def ensure(self) -> None:
-        """It was asked that all shares of the share's backend be ensured; one that is at it already is asked again."""
+        """Request to ensure all shares of the share's backend, and repeat that while another request is in progress."""
         host = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
 
         def begun() -> bool:
@@ -329,32 +329,32 @@ class Cell:
         waiting.until(begun, f'{host} is ensured', _OPERATOR, pause=0.1)
 
     def take(self) -> None:
-        """A snapshot was asked for."""
+        """Request a snapshot."""
         self.snapshot = self.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share}})['snapshot']['id']
 
     def delete_unseen(self, path: str) -> None:
-        """It was asked that something be deleted, where deletion is deferred."""
+        """Request a deletion, where deletion is deferred."""
         self.deployment.orders.defer(self.project)
         self.ok('DELETE', path)
 
     def grant(self) -> None:
-        """A rule was asked for."""
+        """Request an access rule."""
         self.rule = self.act('allow_access', {
             'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})['access']['id']
 
     def let_mount(self) -> None:
-        """A rule for the snapshot was asked for."""
+        """Request an access rule for the snapshot."""
         self.ok('POST', f'/snapshots/{self.snapshot}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': '10.0.0.1'}})
 
 
 def _nothing(cell: Cell) -> None:
-    """Nothing needs to be there."""
+    """Make nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """A plan that the operation goes through, in a process of ``role``."""
+    """A plan of the operation, in a process of ``role``."""
 
     role: str
     kind: str
@@ -362,17 +362,17 @@ class Way:
     passed_back: bool = False
 
     def places(self) -> Iterator[places.Place]:
-        """Yield where it can die there."""
+        """Yield the places where the process can die."""
         return places.of_plan(self.role, self.kind, passed_on=self.passed_on, passed_back=self.passed_back)
 
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One kind of operation as a user knows it: it leaves a ``noun`` in the state ``good``, of ``size`` GiB if that matters.
+    """One kind of operation as users know it: it leaves a ``noun`` in the state ``good``, of ``size`` GiB if given.
 
-    ``makes``: the resource is new. ``asks``: the request is answered only when backends were asked, and before that
-    nothing is begun. ``method``: what the driver is called for, in step ``method_step``. ``tells`` off: that it failed is
-    the answer, and no message repeats it. ``also``: other methods that it calls on the way.
+    ``makes``: the resource is new. ``asks``: the request is answered after the backends were asked, and no work begins
+    before. ``method``: the driver's method, called in step ``method_step``. ``tells`` off: a failure is the answer, and
+    no message repeats it. ``also``: other methods that are called.
     """
 
     name: str
@@ -398,7 +398,7 @@ def _here(kind: str) -> tuple[Way, ...]:
     return (Way('share', kind),)
 
 
-#: Those whose end holds what others need (a pool's row) come last.
+#: Subjects whose end holds what others need (a pool's row) come last.
 SUBJECTS = (
     Subject('create a share', _nothing, Cell.make_share, _CREATE, 'share', 'available', 'create_share', makes=True, size=2),
     Subject('create a share from a snapshot', Cell.with_snapshot, lambda cell: cell.make_share(snapshot_id=cell.snapshot),
@@ -435,7 +435,7 @@ SUBJECTS = (
     Subject('bring a replica up to date', Cell.with_replica, lambda cell: cell.act_on_replica('resync'),
             _here('replica.update'), 'replica', 'available', 'update_replica'),
     Subject('tell a replica of rules', Cell.with_replica, Cell.grant, _here('replica.access'), 'rule', 'active', makes=True),
-    # The one that was active takes its place: the replica is one no more.
+    # The former active instance takes its place: the replica is no replica any more.
     Subject('promote a replica', Cell.with_replica, lambda cell: cell.act_on_replica('promote'), _here('replica.promote'),
             'replica', 'gone', 'promote_replica', method_step=1),
     Subject('delete a replica', Cell.with_replica, lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
@@ -505,8 +505,8 @@ SUBJECTS = (
 )
 
 
-#: What takes a whole backend, and so comes one after the other, while nothing else is under way. A run that is refused
-#: before it came to any share is told to nobody.
+#: Operations on a whole backend, which run one after the other, and beside no other. If one is refused before it came
+#: to any share, no user is told.
 ALONE = (
     Subject('ensure a backend', Cell.with_rule, Cell.ensure, _here('service.ensure'), 'share', 'available', size=2,
             tells=False),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells of the matrix, and that none is missing.
+"""Cells of the matrix, and a check that none is missing.
 
-To be quick, every sixth place of each operation is tried, and every sixth fault of its driver: all of them with
-``MANILA_LITE_TEST_MATRIX=all``, and by ``tools/crash-matrix``, whose page must tell of a clean run.
+To be quick, every sixth place of each operation is tested, and every sixth fault of its driver: all of them with
+``MANILA_LITE_TEST_MATRIX=all``, and by ``tools/crash-matrix``, whose page must show a clean run.
 """
 
 import functools
@@ -22,7 +22,7 @@ if os.environ.get('MANILA_LITE_TEST_MATRIX') != 'all':
 
 
 class Complete(testtools.TestCase):
-    """The table has all that the code has."""
+    """The table covers all the code."""
 
     def test_every_plan_has_its_rows(self):
         registered = {(role, kind) for role, plans in places.PLANS.items() for kind in plans}
@@ -37,7 +37,7 @@ class Complete(testtools.TestCase):
                         self.assertIn(places.name(way.role, way.kind, what, step), keys)
 
     def test_the_page_is_not_stale(self):
-        """Each row of the tables is on the page, under its operation, and the page is of a clean run."""
+        """Each row of the tables is on the page, under its operation, and the page shows a clean run."""
         text = page.PAGE.read_text()
         missing = {f'{story.subject.name}, {story.where}' for story in columns.all_stories()
                    if f'   * - {story.subject.name}\n     - {story.where}\n' not in text}
@@ -47,7 +47,7 @@ class Complete(testtools.TestCase):
 
 
 class _Cells(testtools.TestCase):
-    """One deployment for the columns of a class. A column runs once, and each operation has a test to itself in it."""
+    """One deployment for the columns of a class. A column runs once, and each operation has a test in it."""
 
     NAMES: ClassVar[tuple[str, ...]] = ()
 
@@ -95,7 +95,7 @@ def _cells(cls):
 
 @_cells
 class Death(_Cells):
-    """Processes are killed, the database is cut off and the broker killed at every place."""
+    """Processes are killed, connections to the database are cut and the broker is killed, at every place."""
 
     NAMES = ('killed', 'cut', 'broker')
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short soak: the command, on what is there."""
+"""A short soak by its command, on the installed servers."""
 
 import testtools
 
@@ -22,7 +22,7 @@ class Soak(testtools.TestCase):
 
 
 class Excuses(testtools.TestCase):
-    """What of /healthcheck counts in a hostile soak."""
+    """Failures of /healthcheck that count in a hostile soak."""
 
     def test_what_was_slow_or_refused_is_excused_by_a_kill_near_it(self):
         kills = [(10.0, 10.5)]

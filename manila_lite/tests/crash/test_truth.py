@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the matrix and the soak look for is found when it is there."""
+"""The checks of the matrix and of the soak find planted problems."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ from manila_lite.tests.crash import truth
 
 
 class Truth(testtools.TestCase):
-    """Rows and records are planted; nothing is at work on them."""
+    """Rows and records are planted; no process works on them."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold when all is quiet: nothing transient, nothing open, no orphan, quota as counted, failures told.
+"""Invariants when all is quiet: nothing transient, nothing open, no orphan, quota as counted, failures reported to owners.
 
 Each problem is a line that begins with one of ``CLASSES``.
 """
@@ -15,15 +15,16 @@ from manila_lite import states
 from manila_lite.db import models
 from manila_lite.drivers.dummy.store import Store
 
-#: What a problem can be: not at its end in time; asked for or made, and not there; at a backend, and nobody knows of it;
-#: quota usage that is not what there is; a failure without a message; another end or value than it should be.
+#: Kinds of problems: not ended in time; requested or made, and missing; at a backend without a row; wrong quota usage;
+#: a failure without a message; another end or value than required.
 CLASSES = ('stuck', 'lost', 'orphan', 'quota', 'untold', 'wrong')
 #: Statuses of a share that is served: the backend must have it.
 _SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error', 'backup_restoring_error'})
-#: States that tell of a failure.
+#: States of failure.
 FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error', 'manage_error',
                       'unmanage_error', 'backup_restoring_error'})
-#: Task states of servers in error that may hold copies: the cut-over failed, or the source was not let go of after it.
+#: Task states of servers in error that may have copies: the cut-over failed, or the source could not be cleaned up
+#: after it.
 _HALF_MOVED = ('migration_error', 'migration_success')
 _QUEUED = frozenset({'queued_to_apply', 'queued_to_update', 'queued_to_deny'})
 
@@ -33,17 +34,17 @@ class Rows:
     """The rows of one project."""
 
     shares: list[Any] = dataclasses.field(default_factory=list)
-    #: Second instances of shares: where one goes to, or what it left.
+    #: Second instances of shares: targets or sources of migrations.
     places: list[Any] = dataclasses.field(default_factory=list)
-    #: Replicas that are not the active ones of their shares.
+    #: Replicas other than the active ones of their shares.
     replicas: list[Any] = dataclasses.field(default_factory=list)
     snapshots: list[Any] = dataclasses.field(default_factory=list)
     rules: list[Any] = dataclasses.field(default_factory=list)
-    #: Who may mount snapshots.
+    #: Access rules of snapshots.
     snapshot_rules: list[Any] = dataclasses.field(default_factory=list)
     groups: list[Any] = dataclasses.field(default_factory=list)
     group_snapshots: list[Any] = dataclasses.field(default_factory=list)
-    #: What group snapshots have of shares, with the status of the group snapshot.
+    #: Members of group snapshots, with the status of the group snapshot.
     members: list[Any] = dataclasses.field(default_factory=list)
     backups: list[Any] = dataclasses.field(default_factory=list)
     networks: list[Any] = dataclasses.field(default_factory=list)
@@ -57,7 +58,7 @@ class Rows:
         return {row.id: row.state if noun.endswith('rule') else row.status for row in getattr(self, f'{noun}s')}
 
     def unsettled(self) -> Iterator[str]:
-        """Yield what is not at its end."""
+        """Yield the resources and operations that are not settled."""
         for noun, machine in (('share', states.SHARE), ('place', states.SHARE), ('replica', states.SHARE),
                               ('snapshot', states.SNAPSHOT),
                               ('rule', states.ACCESS), ('snapshot_rule', states.SNAPSHOT_ACCESS),
@@ -78,12 +79,12 @@ class Rows:
                        f'owner {op.owner}, at {op.topic} {op.host}, error {op.error}')
 
     def half_moved(self) -> set[str]:
-        """Return the backends on which copies may be: of a cut-over that failed, or that the source could not let go of."""
+        """Return the backends that may have copies: of a cut-over that failed, or that the source could not remove."""
         return {_home(row.host) for row in self.servers if row.status == 'error' and row.task_state in _HALF_MOVED} | {
             _home(row.host) for row in self.places if row.status in FAILURES}
 
     def usage(self) -> dict[str, int]:
-        """Return what the project uses, counted here."""
+        """Return the project's usage, counted from its rows."""
         shares, snapshots = ([row for row in rows if not row.is_going] for rows in (self.shares, self.snapshots))
         by_id = {row.id: row for row in shares if row.replication_type}
         sizes = [row.size for row in by_id.values()] + [by_id[row.share_id].size for row in self.replicas]
@@ -96,7 +97,7 @@ class Rows:
 
 
 _members, _group_snapshots = models.share_group_snapshot_members, models.share_group_snapshots
-#: What is read as it stands, each row with its project.
+#: Tables that are read without further work, each row with its project.
 _PLAIN = {
     'operations': sa.select(models.operations), 'messages': sa.select(models.messages),
     'snapshots': sa.select(models.snapshots),
@@ -109,7 +110,7 @@ _PLAIN = {
 
 
 def read(engine: sa.Engine) -> dict[str, Rows]:
-    """Return everything in the database by project, as of one moment."""
+    """Return all rows of the database by project, as of one moment."""
     found: dict[str, Rows] = collections.defaultdict(Rows)
     shares, instances, rules = models.shares, models.share_instances, models.access_rules
     level = 'SERIALIZABLE' if engine.dialect.name == 'sqlite' else 'REPEATABLE READ'
@@ -148,7 +149,7 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
 
 
 class Backends:
-    """What the dummies hold on disk, all backends together."""
+    """The content of all dummy backends together, on disk."""
 
     def __init__(self, state: Any, names: tuple[str, ...]):
         self.stores = {name: Store(state / name) for name in names}
@@ -161,11 +162,11 @@ class Backends:
                 for kind, found in ((store.shares, self.shares), (store.snapshots, self.snapshots),
                                     (store.servers, self.servers), (store.backups, self.backups)):
                     for record in kind.all():
-                        if getattr(record, 'ours', True):       # others are to stay
+                        if getattr(record, 'ours', True):       # unmanaged ones must stay
                             found[record.id][name] = record
 
     def differences(self, rows: Rows) -> Iterator[str]:
-        """Yield where backends and the project's rows differ."""
+        """Yield the differences between backends and the project's rows."""
         rules: dict[str, set[str]] = collections.defaultdict(set)
         for rule in rows.rules:
             if rule.state == 'active':
@@ -250,7 +251,7 @@ class Backends:
             yield f'wrong: share {share.id} lets in whom no rule names'
 
     def orphans(self, found: dict[str, Rows]) -> Iterator[tuple[str, str]]:
-        """Yield (project, what) for everything that a backend holds and no row tells of."""
+        """Yield (project, problem) for each resource that a backend has without a row."""
         known = {share.instance_id for rows in found.values() for share in rows.shares}
         known |= {place.id for rows in found.values() for place in (*rows.places, *rows.replicas)}
         known |= {snapshot.id for rows in found.values() for snapshot in rows.snapshots}
@@ -270,7 +271,7 @@ def _home(host: str | None) -> str:
 
 
 def quota(deployment: Any, project: str, rows: Rows) -> Iterator[str]:
-    """Yield where the quota's usage is not what the rows come to."""
+    """Yield the differences between quota usage and the rows."""
     document = deployment.ok('GET', f'/quota-sets/{project}/detail')['quota_set']
     for name, truth in rows.usage().items():
         said = document[name]['in_use'] + document[name]['reserved']
@@ -279,7 +280,7 @@ def quota(deployment: Any, project: str, rows: Rows) -> Iterator[str]:
 
 
 def untold(rows: Rows) -> Iterator[str]:
-    """Yield failures that the owner was not told of."""
+    """Yield failures without a message to the owner."""
     told = {row.resource_id for row in rows.messages}
     for noun in ('share', 'replica', 'snapshot', 'group', 'group_snapshot', 'backup'):
         for ident, state in rows.of(noun).items():

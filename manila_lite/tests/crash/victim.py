@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command of the product that stops where a test says: python -m manila_lite.tests.crash.victim ROLE OPTION...
+"""A command of the product that stops at ordered places: python -m manila_lite.tests.crash.victim ROLE OPTION...
 
-The product has no hooks for this: what is wrapped here is wrapped in this process.
+The product has no hooks for this: the wrappers are made in this process.
 """
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
@@ -101,7 +101,7 @@ def _wrap_begin(orders: Orders, role: str) -> None:
             return wake
         return call
 
-    # Modules beside the first that begin operations for others have a name of their own for it.
+    # Other modules that begin operations have imported the function by name.
     for module, name in ((operations, 'begin'), (removal, 'begin'), (ensuring, 'begin'), (operations, 'begin_once'),
                          (replicating, 'begin_once'), (snapshot_serving, 'begin_once')):
         setattr(module, name, wrapped(getattr(module, name)))
@@ -121,7 +121,7 @@ def _wrap_way_out(orders: Orders) -> None:
 def main() -> int:
     """Run the command of a role, wrapped."""
     _, role, *options = sys.argv
-    # Whatever becomes of the test, nothing of it is left behind.
+    # The kernel kills this process when its parent ends in any way.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == 1:
         return 1

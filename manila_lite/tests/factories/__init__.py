@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only way for tests to make rows without the API: many at once."""
+"""Factories of rows: the only way for tests to make rows without the API, many at once."""

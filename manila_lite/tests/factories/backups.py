@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups, available as if a backend had made them."""
+"""Backups in bulk, available as if a backend had made them."""
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows as a database has them that has seen much: orphans, doubles, odd texts, values that mean nothing.
+"""Rows like those of an old database: orphans, duplicates, odd texts, meaningless values.
 
-Made from the tables as they are found, so that a new revision needs no new code here.
+Made from the tables as they are, so that a new revision needs no new code here.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ _OFF = {'sqlite': 'PRAGMA foreign_keys = OFF', 'postgresql': 'SET session_replic
 _ON = {'sqlite': 'PRAGMA foreign_keys = ON', 'postgresql': 'SET session_replication_role = DEFAULT',
        'mysql': 'SET SESSION foreign_key_checks = 1'}
 
-#: How a row is: which texts stand in its columns. Keys differ by case and blanks only, if the database lets them.
+#: Kinds of rows, with the text in their columns. Keys differ only by case and blanks, if the database permits it.
 TEXTS = {
     'plain': 'row {}',
     'upper': 'ROW {}',
@@ -34,7 +34,7 @@ Rows = dict[str, list[dict[str, Any]]]       # by table
 
 @contextlib.contextmanager
 def unguarded(engine: sa.Engine) -> Iterator[Connection]:
-    """Foreign keys may point nowhere, on this connection."""
+    """Yield a connection without checks of foreign keys."""
     with engine.connect() as conn:
         _say(conn, _OFF)
         try:
@@ -46,7 +46,7 @@ def unguarded(engine: sa.Engine) -> Iterator[Connection]:
 
 
 def _say(conn: Connection, words: dict[str, str]) -> None:
-    """Outside of a transaction of SQLAlchemy's: SQLite would not listen in one."""
+    """Run a statement outside of a transaction of SQLAlchemy's: SQLite would ignore it in one."""
     conn.connection.cursor().execute(words[conn.dialect.name])
     conn.connection.commit()
 
@@ -65,7 +65,7 @@ def _is_key(column: sa.Column) -> bool:
 
 
 def _value(column: sa.Column, kind: str, number: int) -> Any:
-    """Keys tell rows apart by their number; what is no key is the same in every row of a kind."""
+    """Return a value of a column: keys tell rows apart by their number; others are the same in every row of a kind."""
     key = _is_key(column)
     told = number if key else 0
     if isinstance(column.type, sa.String):
@@ -84,8 +84,8 @@ def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
 
 
 def pollute(engine: sa.Engine, copies: int, first: int = 0) -> None:
-    """Each table has ``copies`` more rows of each kind, all of them orphans, save those that its keys refuse. ``first``: what
-    tells them apart from those of an earlier time.
+    """Add ``copies`` rows of each kind to each table, all of them orphans, except those that its keys refuse.
+    ``first``: the number of the first row, to tell rows of several calls apart.
     """
     with unguarded(engine) as conn:
         for table in _tables(engine):
@@ -97,7 +97,7 @@ def pollute(engine: sa.Engine, copies: int, first: int = 0) -> None:
 
 
 def _taken(conn: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> bool:
-    """The rows are in the table, or none of them is because its keys refuse one."""
+    """Insert the rows, or none of them if a key refuses one; say whether they are in the table."""
     with contextlib.suppress(exception.DBDuplicateEntry), conn.begin_nested():
         conn.execute(table.insert(), rows)
         return True

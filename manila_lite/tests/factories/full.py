@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of every table, with a value in each column, that keep all rules which databases keep.
+"""Rows of every table, with a value in each column, that violate no constraint of databases.
 
 Made from the models, so that a new table needs no new code here.
 """
@@ -11,15 +11,15 @@ import sqlalchemy as sa
 from manila_lite.db import models
 from manila_lite.db.models.base import Json
 
-#: Such that they are easily lost: microseconds, bits, signs, blanks, quotes, characters of four bytes.
+#: Values that are easily damaged: microseconds, bits, signs, blanks, quotes, characters of four bytes.
 _DAY = datetime.datetime.fromisoformat('2001-12-31 23:59:59.999999')
 _ODD = ' r\u00f6w {} \U0001f4a9 \'"\\%_$ '
 _JSON = {'b': [1, 2.5, None, True], 'a': {'\u00e4': 1 << 60, '': ' \U0001f4a9\n'}}
 
 
 def make(conn, count, first=0):
-    """Each table has ``count`` more rows, numbered from ``first``. Those that point to their own table point to the last,
-    which not all databases take without being told (``dirty.unguarded``).
+    """Add ``count`` rows to each table, numbered from ``first``. Rows that refer to their own table refer to the last
+    one, which some databases accept only without checks (``dirty.unguarded``).
     """
     for table in models.metadata.sorted_tables:
         rows = [{column.name: _value(column, number) for column in table.columns} for number in range(first, first + count)]
@@ -30,7 +30,7 @@ def make(conn, count, first=0):
 
 
 def _value(column, number):
-    """A value that tells rows apart, and is that of the row pointed to where the column points."""
+    """Return a value that tells rows apart, or the value in the row that a foreign key refers to."""
     for key in column.foreign_keys:
         return _value(key.column, number)
     kind = column.type

@@ -7,7 +7,7 @@ from manila_lite.db import models
 
 
 def make(conn, shares, *, type_id, project='p', host='test@alpha#pool1'):
-    """An available group for each of these shares (ids), and two snapshots of it. Returns the ids of the groups."""
+    """Make an available group for each of these shares (ids), and two snapshots of it. Return the ids of the groups."""
     now, kind = timeutils.utcnow(), uuidutils.generate_uuid()
     own = {'project_id': project, 'user_id': 'u', 'name': 'n', 'status': 'available', 'created_at': now}
     groups = {share: uuidutils.generate_uuid() for share in shares}

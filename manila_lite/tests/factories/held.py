@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares in bulk that a dummy backend really holds: in its store and in the database alike."""
+"""Shares in bulk that a dummy backend really has: in its store and in the database alike."""
 
 import dataclasses
 import json
@@ -12,8 +12,8 @@ from manila_lite.drivers.dummy.store import ShareRecord
 
 
 def make(services, driver, count, *, type_id=None, project='p', pool='pool1'):
-    """``count`` available shares exist on the backend of the driver, with the export locations that it gives them and one
-    rule each. Returns their ids with those of their instances. The store must be prepared; nothing of it may be in use.
+    """Make ``count`` available shares on the backend of the driver, with its export locations and one rule each. Return
+    their ids with those of their instances. The store must be prepared, and not in use.
     """
     ids = [(uuidutils.generate_uuid(), uuidutils.generate_uuid()) for _ in range(count)]
     exports, rules = [], []

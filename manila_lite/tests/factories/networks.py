@@ -5,7 +5,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
 
-#: Networks as an operator would describe them: two that everybody may use, one that is only one project's.
+#: Networks as an operator would describe them: two for all projects, one for a single project.
 FILE = """
 networks:
   - id: blue
@@ -27,7 +27,7 @@ networks:
 
 
 def make(conn, count, *, project='p', zone_id=None, host='test@alpha'):
-    """``count`` networks exist, each with two subnets, a security service, and a server in both subnets.
+    """Make ``count`` share networks, each with two subnets, a security service, and a server in both subnets.
 
     Returns the ids of network, subnets, service and server of each.
     """

@@ -8,7 +8,7 @@ from manila_lite.db import models, transitions
 
 
 def replicable(conn, share_ids, kind='dr'):
-    """The shares could have replicas, and each is its own active one. Returns the ids of these."""
+    """Make the shares replicable, each with itself as the active replica. Return the ids of these instances."""
     shares, instances = models.shares, models.share_instances
     conn.execute(shares.update().where(shares.c.id.in_(share_ids)).values(replication_type=kind))
     found = list(conn.execute(sa.select(instances.c.id).where(instances.c.share_id.in_(share_ids))).scalars())

@@ -7,8 +7,8 @@ from manila_lite.db import models
 
 
 def make(conn, count, *, type_id, zone_id=None, project='p', host='test@alpha#pool1'):
-    """``count`` available shares exist, each with two pairs of metadata, two exports, two rules, a snapshot, a message and
-    an operation that is done.
+    """Make ``count`` available shares, each with two pairs of metadata, two exports, two rules, a snapshot, a message
+    and an operation that is done.
     """
     ids = [(uuidutils.generate_uuid(), uuidutils.generate_uuid()) for _ in range(count)]
     now = timeutils.utcnow()

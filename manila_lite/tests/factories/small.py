@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is small in bulk: QoS types with specs, and who may mount one share and one snapshot of it."""
+"""Small rows in bulk: QoS types with specs, and access rules of one share and of one snapshot of it."""
 
 from oslo_utils import timeutils, uuidutils
 
@@ -7,7 +7,7 @@ from manila_lite.db import models
 
 
 def qos_types(conn, count):
-    """``count`` QoS types exist, each with two specs."""
+    """Make ``count`` QoS types, each with two specs."""
     idents = [uuidutils.generate_uuid() for _ in range(count)]
     now = timeutils.utcnow()
     conn.execute(models.qos_types.insert(), [{'id': ident, 'name': ident, 'created_at': now} for ident in idents])
@@ -16,7 +16,9 @@ def qos_types(conn, count):
 
 
 def readers(conn, share, snapshot, count, first=0):
-    """``count`` addresses may mount the two, and the snapshot has as many places to do it; ``first`` tells rounds apart."""
+    """Add ``count`` read-only rules to the share and to its snapshot, and as many export locations to the snapshot.
+    ``first`` tells rounds apart.
+    """
     now = timeutils.utcnow()
     rules = [{'access_type': 'ip', 'access_to': f'10.{number >> 8}.{number & 255}.1', 'state': 'active', 'created_at': now}
              for number in range(first, first + count)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functional tests share: a running service for the class, and short ways to call its API."""
+"""Base class of functional tests: a running service for the class, and shortcuts to its API."""
 
 import json
 
@@ -11,7 +11,7 @@ LATEST = '2.99'
 
 
 def eventually(test, what, patience=30):
-    """``test()`` holds within ``patience`` seconds; ``what`` says what is wrong if it does not."""
+    """Wait until ``test()`` holds, at most ``patience`` seconds; ``what`` is the message of the failure."""
     waiting.until(test, what, patience)
 
 
@@ -37,14 +37,14 @@ class Api:
             answer.headers
 
     def ok(self, method, path, body=None, **more):
-        """Send a request that must work; returns the document."""
+        """Send a request that must succeed; return the document."""
         status, document, _ = self.call(method, path, body, **more)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return document
 
     def wait(self, path, key, until, patience=30, field='status'):
-        """Poll a resource until its status is one of ``until``; ``'gone'`` means 404. Returns the resource."""
+        """Poll a resource until its status is one of ``until``; ``'gone'`` means 404. Return the resource."""
         wanted = {until} if isinstance(until, str) else set(until)
         seen = []
 
@@ -56,18 +56,18 @@ class Api:
         return seen[1]
 
     def share(self, *, wait='available', **values):
-        """Create a share and wait for it. Returns it."""
+        """Create a share and wait for it; return the share."""
         body = {'share': {'size': 1, 'share_proto': 'NFS', **values}}
         share = self.ok('POST', '/shares', body)['share']
         return self.wait(f'/shares/{share["id"]}', 'share', wait) if wait else share
 
     def action(self, share_id, name, body=None, **more):
-        """Send an action of a share. Returns (status, document, headers)."""
+        """Send a share action. Return (status, document, headers)."""
         return self.call('POST', f'/shares/{share_id}/action', {name: body}, **more)
 
 
 class ServiceTest(testtools.TestCase):
-    """Tests that talk to one running service; it is made for the class."""
+    """Base class of tests that talk to one running service, which is made for the class."""
 
     BACKENDS: dict | None = None
     EXTRA = ''
@@ -82,5 +82,5 @@ class ServiceTest(testtools.TestCase):
         cls.admin = Api(cls.service.app)
 
     def caller(self, project='p', user='u', roles='member,reader', version=LATEST):
-        """Return a caller of a project."""
+        """Return a caller in a project."""
         return Api(self.service.app, user, project, roles, version)

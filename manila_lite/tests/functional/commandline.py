@@ -9,13 +9,14 @@ from manila_lite.tests import forks
 
 
 class Calls:
-    """For a test with ``url``, where the API is."""
+    """Mixin that runs ``openstack`` commands in a test with ``url``, the address of the API."""
 
     def env(self, **more):
         clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
         return clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': f'{self.url}/identity',
                         'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2',
-                        # There is no Neutron, but the client wants to find an API there, whichever; it asks for nothing more.
+                        # There is no Neutron. The client only wants to find an API under this name and sends no
+                        # request to it.
                         'OS_NETWORK_ENDPOINT_OVERRIDE': self.url, **more}
 
     def run_cli(self, *words, env=None, fails=False):
@@ -28,7 +29,7 @@ class Calls:
 
 
 class OverHttp(Calls):
-    """For a ``base.ServiceTest``: its API also answers at ``url``."""
+    """Mixin for a ``base.ServiceTest``: its API also answers over HTTP at ``url``."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the YAML files of requests can ask for with ``fixtures:``."""
+"""Fixtures that the YAML files of requests can name under ``fixtures:``."""
 
 import functools
 import tempfile
@@ -16,41 +16,41 @@ _running = []
 
 
 def application():
-    """Return an application that is that of the service which runs for the present file."""
+    """Return an application that forwards to the service of the present YAML file."""
     def ask_the_present_one(environ, start_response):
         return _running[-1].wsgi(environ, start_response)
     return ask_the_present_one
 
 
 class Service(fixture.GabbiFixture):
-    """API, scheduler and one dummy backend."""
+    """A service with API, scheduler and one dummy backend."""
 
     MAKE = fixtures.Service
 
     def start_fixture(self):
-        """The service runs."""
+        """Start the service."""
         service = self.MAKE()
         service.setUp()
-        service.conf.set_override('allowed_hosts', ['*'], 'api')       # gabbi calls each file's service by a name of its own
+        service.conf.set_override('allowed_hosts', ['*'], 'api')       # gabbi gives each file's service another host name
         service.wsgi = app.make(service.services)
         _running.append(service)
 
     def stop_fixture(self):
-        """The service has stopped."""
+        """Stop the service."""
         _running.pop().cleanUp()
 
 
 class TwoBackends(Service):
-    """API, scheduler and two dummy backends, alpha and beta."""
+    """A service with API, scheduler and two dummy backends, alpha and beta."""
 
     MAKE = functools.partial(fixtures.Service, {'alpha': '', 'beta': ''})
 
 
 class Networks(Service):
-    """The API with the networks of a file, the zones here and there, and a share server of the project "served"."""
+    """An API with the networks of a file, the zones "here" and "there", and a share server of the project "served"."""
 
     def start_fixture(self):
-        """The service runs."""
+        """Start the service and create the zones and the share server."""
         self._folder = tempfile.TemporaryDirectory()
         file = Path(self._folder.name) / 'networks.yaml'
         file.write_text(networks.FILE)
@@ -62,6 +62,6 @@ class Networks(Service):
             networks.make(conn, 1, project='served')
 
     def stop_fixture(self):
-        """The service has stopped."""
+        """Stop the service and remove the file of networks."""
         super().stop_fixture()
         self._folder.cleanup()

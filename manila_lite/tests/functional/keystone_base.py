@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests with a real Keystone share: one for all classes of a process, and an API that asks it who calls."""
+"""Base of tests with a real Keystone: one server per process, and an API that validates tokens with it."""
 
 import atexit
 import functools
@@ -13,7 +13,7 @@ from manila_lite.tests.functional import base, commandline
 from manila_lite.tests.services.daemon import Broken, Missing
 from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
 
-#: Nobody else asks this Keystone, and tokens that were taken back are to be known at once.
+#: The cache time is short so that revoked tokens are noticed at once; these tests are the only clients of this Keystone.
 _CONFIG = """auth_strategy = keystone
 [keystone_authtoken]
 www_authenticate_uri = {url}
@@ -33,7 +33,7 @@ token_cache_time = 1
 def keystone():
     """Return the Keystone of this process.
 
-    :raises unittest.SkipTest: it does not start; says why.
+    :raises unittest.SkipTest: Keystone does not start; gives the reason.
     """
     server = Keystone()
     try:
@@ -48,12 +48,12 @@ def keystone():
 
 
 def forget(group):
-    """The options of a login are known no more; some must be given, which the next service in this process would not."""
+    """Unregister the options of a login: some are required, and the next service in this process does not set them."""
     cfg.CONF.unregister_opts(loading.get_auth_plugin_conf_options('password'), group=group)
 
 
 class KeystoneTest(commandline.OverHttp, base.ServiceTest):
-    """A service that answers at ``url``, as Keystone's catalog says. Skipped, with the reason, where there is no Keystone."""
+    """A service in Keystone's catalog, which answers at ``url``. Skipped, with the reason, without Keystone."""
 
     MORE = ''
 
@@ -68,7 +68,7 @@ class KeystoneTest(commandline.OverHttp, base.ServiceTest):
 
     @classmethod
     def config(cls):
-        """Return the lines with which the API asks this Keystone."""
+        """Return the configuration that makes the API use this Keystone."""
         return _CONFIG.format(url=cls.keystone.url, password=cls.keystone.password)
 
     @classmethod
@@ -83,13 +83,13 @@ class KeystoneTest(commandline.OverHttp, base.ServiceTest):
 
     @classmethod
     def bearer(cls, token, version=base.LATEST):
-        """Return a caller that sends this as its token."""
+        """Return a caller that sends the given token."""
         caller = base.Api(cls.service.app, version=version)
         caller.token = token
         return caller
 
     def sdk(self, user, project, **more):
-        """Return what openstacksdk has of our API, found in the catalog."""
+        """Return openstacksdk's proxy of our API, found in the catalog."""
         return self.keystone.connect(user, project, shared_file_system_default_microversion='2.82', **more).shared_file_system
 
     def env_of(self, user, project):

@@ -15,7 +15,7 @@ from manila_lite.tests.services import places
 
 
 def run(config, module, *words):
-    """Run a command; returns its exit status, what it printed, and what it complained of."""
+    """Run a command; return its exit status, its output and its error output."""
     done = forks.run(f'manila_lite.cmd.{module}:main', f'--config-file={config}', *words)
     if 'Traceback' in done.stderr:
         raise AssertionError(done.stderr)
@@ -23,7 +23,7 @@ def run(config, module, *words):
 
 
 class AloneTest(testtools.TestCase):
-    """Commands on a database of their own, without a service. A subclass writes what is at ``config``: ``configure``."""
+    """Commands on a database of their own, without a service. A subclass writes the file ``config`` in ``configure``."""
 
     def setUp(self):
         super().setUp()
@@ -34,35 +34,35 @@ class AloneTest(testtools.TestCase):
 
 
 class ManageTest(base.ServiceTest):
-    """Commands on the database of a running service."""
+    """Base class of tests of commands on the database of a running service."""
 
     def setUp(self):
         super().setUp()
         for file in self.service.state.glob('*.sqlite*'):
-            file.chmod(0o600)       # as a service makes it; of others a command would tell
+            file.chmod(0o600)       # the mode that a service gives it; the commands warn about another
 
     def manage(self, *words, status=0):
-        """Run a command that ends with this status; returns what it printed and what it complained of."""
+        """Run a command that must end with this exit status; return its output and its error output."""
         got, out, err = run(self.service.state / 'manila_lite.conf', 'manage', *words)
         self.assertEqual(status, got, out + err)
         return out, err
 
     def listed(self, *words, status=0):
-        """As ``manage``, with JSON; returns the rows."""
+        """Run a command with ``--format json``; return the rows."""
         return json.loads(self.manage(*words, '--format', 'json', status=status)[0])
 
     def write(self, table, ident, **values):
-        """A row is as no writer of the product would leave it."""
+        """Change a row to values that the product itself would not write."""
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(table.update().where(table.c.id == ident).values(**values))
 
     def add(self, table, **values):
-        """A row is there that the product would not have made."""
+        """Insert a row that the product itself would not create."""
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(table.insert().values(**values))
 
     def drop(self, table, *where):
-        """Rows are gone, and nothing that belongs to them."""
+        """Delete rows, and nothing that belongs to them."""
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(table.delete().where(*where))
 
@@ -73,7 +73,7 @@ class ManageTest(base.ServiceTest):
             return conn.execute(table.select().where(table.c.share_id == share_id)).one().id
 
     def put(self, share, status, **values):
-        """A share is in a status as if something had begun there."""
+        """Set the status of a share, and other values, as if an operation had begun."""
         self.write(models.share_instances, self.instance(share['id']), status=status,
                    **{key: values.pop(key) for key in ('launched_at', 'host') if key in values})
         if values:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests with a real Neutron share: one of their own for the class, networks in it, and who has ports there.
+"""Base of tests with a real Neutron: a server for the class, networks in it, and a check of its ports.
 
-Rule: after each test every port of a share server is the address of one that is there, and the other way round.
+Rule: after each test every port of a share server is an address of an existing share server, and vice versa.
 """
 
 import unittest
@@ -17,7 +17,7 @@ from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Broken, Missing
 from manila_lite.tests.services.neutron import Neutron
 
-#: Seconds; Neutron is slow on a busy machine, and what could not be asked is asked again after five.
+#: Seconds; Neutron is slow on a busy machine, and a failed request is repeated after five.
 PATIENCE = 90
 
 _CONFIG = """
@@ -32,7 +32,7 @@ share_networks = -1
 
 
 class NeutronTest(base.ServiceTest):
-    """A service whose networks are a Neutron's. Skipped, with the reason, where that does not start."""
+    """A service whose networks are in Neutron. Skipped, with the reason, where Neutron does not start."""
 
     @classmethod
     def setUpClass(cls):
@@ -56,7 +56,7 @@ class NeutronTest(base.ServiceTest):
         self.user = self.caller(self.project)
 
     def set_option(self, name, value, group='neutron'):
-        """The option is set until the test ends."""
+        """Set an option until the test ends."""
         self.service.conf.set_override(name, value, group)
         self.addCleanup(self.service.conf.clear_override, name, group)
 
@@ -67,16 +67,16 @@ class NeutronTest(base.ServiceTest):
     # Networks
 
     def net(self, **more):
-        """A network of Neutron; by default the project's."""
+        """Create a network in Neutron; by default it belongs to the project."""
         return self.neutron.create_network(**{'project_id': self.project, **more})
 
     def subnet(self, net, cidr, **more):
-        """A subnet of the network."""
+        """Create a subnet of the network."""
         return self.neutron.create_subnet(network_id=net.id, project_id=net.project_id, cidr=cidr,
                                           ip_version=6 if ':' in cidr else 4, **more)
 
     def small(self, net, count):
-        """A subnet with so many addresses."""
+        """Create a subnet with ``count`` addresses."""
         return self.subnet(net, '10.5.0.0/28', allocation_pools=[{'start': '10.5.0.2', 'end': f'10.5.0.{count + 1}'}])
 
     def share_network(self, net, subnet, caller=None):
@@ -94,7 +94,7 @@ class NeutronTest(base.ServiceTest):
         return ident
 
     def add(self, ident, net, subnet):
-        """The share network has one more subnet."""
+        """Add a subnet to the share network."""
         self.user.ok('POST', f'/share-networks/{ident}/subnets', {'share-network-subnet': {
             'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})
 
@@ -109,11 +109,11 @@ class NeutronTest(base.ServiceTest):
             return list(conn.execute(sa.select(table)))
 
     def no_port_is_nobodys(self):
-        """The ports of share servers in Neutron and the addresses in the database are the same."""
+        """Check that the ports of share servers in Neutron and the allocations in the database are the same."""
         base.eventually(lambda: not self._difference(), f'not the same in Neutron and here: {self._difference()}', PATIENCE)
 
     def _difference(self):
         here = {(row.port_id, row.share_server_id, row.ip_address) for row in self.rows(models.network_allocations)}
         there = {(port.id, port.device_id, fixed['ip_address']) for port in self.ports() for fixed in port.fixed_ips}
-        # A port may have more addresses than the one that it was made for.
+        # A port may have more addresses than its allocation.
         return ({ident for ident, _, _ in there} - {ident for ident, _, _ in here}) | (here - there)

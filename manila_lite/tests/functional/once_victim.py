@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API process that dies while it answers: ``once_victim CONFIG PLACE HEADERS BODY``. It posts to /v2/shares itself."""
+"""API process that dies while it answers.
+
+Usage: ``once_victim CONFIG PLACE HEADERS BODY``. The process sends the POST to /v2/shares itself.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ from manila_lite.cmd import setup
 
 
 def main():
-    """It is dead. An exit status of 0 says that it came past its place."""
+    """Send the request and die at ``PLACE``. An exit status of 0 means that the process survived."""
     config, place, headers, body = sys.argv[1:]
     services = setup.services(setup.configure([f'--config-file={config}']))
     client = webtest.TestApp(app.make(services))
@@ -27,7 +30,7 @@ def _die(*_):
 
 
 def _in_work(services):
-    """The key is claimed, and the share is half there."""
+    """Die when the key is claimed and the share is inserted in part."""
     def saw(conn, cursor, statement, *_):
         if statement.startswith('INSERT INTO shares '):
             _die()
@@ -35,7 +38,7 @@ def _in_work(services):
 
 
 def _before_commit(services):
-    """Share and answer are there, for this transaction."""
+    """Die before the commit: the share and the answer are in the open transaction."""
     kept = []
 
     def saw(conn, cursor, statement, *_):
@@ -45,7 +48,7 @@ def _before_commit(services):
 
 
 def _after_commit(services):
-    """Share and answer are there; nobody has heard of them."""
+    """Die after the commit, before the workers are told of the share."""
     services.bus.wake = _die
 
 

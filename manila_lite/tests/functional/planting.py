@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every place of a body in which a text may stand, as its schema has it: in fields, in lists, in maps, and in these again."""
+"""Find every place of a body in which its schema allows a text: in fields, lists, maps and nested ones."""
 
 import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: A key where any will do.
+#: The key that is used in maps with arbitrary keys.
 _ANY = 'key'
 
 
 def places(schema: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
-    """Yield the paths of all texts that a document of the schema may have, from the outermost key on."""
+    """Yield the paths of all texts that a document of the schema may have, starting at the outermost key."""
     kinds = schema.get('type', ())
     kinds = {kinds} if isinstance(kinds, str) else {*kinds}
     if 'string' in kinds and 'enum' not in schema:
@@ -25,7 +25,7 @@ def _below(schema: Mapping[str, Any]) -> dict[str | int, Any]:
 
 
 def planted(document: Any, path: tuple[str | int, ...], value: Any) -> Any:
-    """Return the document with this value at the path, and with what it takes to get there."""
+    """Return the document with this value at the path; missing levels are added."""
     if not path:
         return value
     key, *more = path

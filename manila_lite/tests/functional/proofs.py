@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which test proves which call of the contract: computed from the files of requests, and for the rest named here.
+"""Tell which test proves which call of the contract: computed from the files of requests, the others named here.
 
-A request proves a call if the call is what it asks for, and it must be answered with success. What takes a backend's work to
-show is in a module of tests, which must name the call.
+A request proves a call if it makes that call and must be answered with success. A call that needs the work of a
+backend is proved by a module of tests, which must name the call.
 """
 
 import dataclasses
@@ -18,12 +18,12 @@ from manila_lite.api.contract.op import Op
 
 _HERE = Path(__file__).parent
 _METHODS = ('GET', 'POST', 'PUT', 'DELETE')
-#: What stands for the id that an earlier request was answered with.
+#: Placeholders for an id from the answer to an earlier request.
 _EARLIER = re.compile(r"\$HISTORY\['[^']*'\]\.\$RESPONSE\['.*?'\]|\$RESPONSE\['.*?'\]|\$HISTORY\['[^']*'\]\.\$HEADERS\['.*?'\]")
 
-#: How the line of a call begins (method, path, action), and the module of functional tests that has it.
+#: By the beginning of the line of a call (method, path, action): the functional tests that prove the call.
 NAMED = (
-    ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),      # there are none: it is not found
+    ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),      # there are no extensions: the answer is 404
     ('DELETE /share-servers/{share_server_id}', 'test_share_servers.py'),
     ('GET /shares/{share_id}/migration-progress', 'test_share_migration.py'),
     ('POST /share-networks/{share_network_id}/action add_security_service_check', 'test_security_services_in_use.py'),
@@ -40,7 +40,7 @@ NAMED = (
 
 @dataclasses.dataclass(frozen=True)
 class _Sent:
-    """One request of a file that must be answered with success."""
+    """A request of a file that must be answered with success."""
 
     file: str
     name: str
@@ -50,7 +50,7 @@ class _Sent:
 
 
 def label(op: Op) -> str:
-    """Return the line of a call."""
+    """Return the line of a call: method, path and action."""
     return f'{op.method} {op.path} {op.action or ""}'.strip()
 
 
@@ -80,7 +80,7 @@ def _fits(op: Op, sent: _Sent) -> bool:
 
 
 def proof(op: Op) -> str | None:
-    """Return the file with the test that proves the call, and of a file of requests the request; nothing if there is none."""
+    """Return the file that proves the call, with the name of the request in a file of requests; None if there is none."""
     for sent in _requests():
         if _fits(op, sent):
             return f'{sent.file}: {sent.name}'
@@ -88,6 +88,6 @@ def proof(op: Op) -> str | None:
 
 
 def is_named_in(op: Op, file: str) -> bool:
-    """Say whether a file names the call: its action, or else what comes last in its path."""
+    """Say whether a file names the call: its action, or else the last word of its path."""
     word = op.action or re.sub(r'/?\{\w+\}', '', op.path).rpartition('/')[2]
     return word in (_HERE / file).read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For tests of what is refused: rows in whatever status it takes, with nobody there who would work on them."""
+"""Base of tests of refused requests: rows in any status, and no worker that would change them."""
 
 import contextlib
 import datetime
@@ -22,7 +22,7 @@ NOWHERE = '00000000-0000-4000-8000-000000000000'
 
 
 class Api(base.Api):
-    """Calls experiments, too."""
+    """Calls the API with the header for experimental features."""
 
     def call(self, method, path, body=None, *, headers=None, **more):
         """Send one request."""
@@ -30,7 +30,7 @@ class Api(base.Api):
 
 
 class Refusing(base.ServiceTest):
-    """The API alone: what is asked of it stays as it is, and nothing of a test depends on how fast something is."""
+    """The API alone: resources keep their status, and no test depends on timing."""
 
     PARTS = ()
 
@@ -40,7 +40,7 @@ class Refusing(base.ServiceTest):
         cls.admin = Api(cls.service.app)
 
     def caller(self, project='p', user='u', roles='member,reader', version=base.LATEST):
-        """Return a caller of a project."""
+        """Return a caller in a project."""
         return Api(self.service.app, user, project, roles, version)
 
     def setUp(self):
@@ -48,35 +48,35 @@ class Refusing(base.ServiceTest):
         self.user = self.caller('p')
 
     def put(self, table, ident, **values):
-        """The row has these values."""
+        """Set columns of a row."""
         with self.service.services.db.writer() as conn:
             self.assertEqual(1, conn.execute(table.update().where(table.c.id == ident).values(**values)).rowcount)
 
     def share_is(self, ident, **values):
-        """The share's instance has these values."""
+        """Set columns of the share's instances."""
         table = models.share_instances
         with self.service.services.db.writer() as conn:
             conn.execute(table.update().where(table.c.share_id == ident).values(**values))
 
     def share(self, owner=None, status='available', host=HOST, **wanted):
-        """Return the id of a share that stands at a backend."""
+        """Return the id of a share on a backend."""
         made = (owner or self.user).ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', **wanted}})['share']
         self.share_is(made['id'], status=status, host=host)
         return made['id']
 
     def snapshot(self, share, status='available', **wanted):
-        """Return the id of a snapshot of it."""
+        """Return the id of a snapshot of the share."""
         made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share, **wanted}})['snapshot']['id']
         self.put(models.snapshots, made, status=status)
         return made
 
     def backup(self, share):
-        """Return the id of a backup of it."""
+        """Return the id of a backup of the share."""
         with self.service.services.db.writer() as conn:
             return backups.of(conn, [share])[0]
 
     def rule(self, share, state='active', to='10.0.0.1', **wanted):
-        """Return the id of an access rule of it."""
+        """Return the id of an access rule of the share."""
         status, said, _ = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': to, **wanted})
         self.assertEqual(200, status, said)
         self.put(models.access_rules, said['access']['id'], state=state)
@@ -88,14 +88,14 @@ class Refusing(base.ServiceTest):
         return self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})['share_type']['id']
 
     def insert(self, table, **values):
-        """Return the id of a new row."""
+        """Insert a row; return its id."""
         values = {'id': uuidutils.generate_uuid(), **values}
         with self.service.services.db.writer() as conn:
             conn.execute(table.insert(), [values])
         return values['id']
 
     def aside(self, share, **values):
-        """Return the id of a second instance of the share: a replica, or what a migration made or left."""
+        """Return the id of a second instance of the share: a replica, or one that a migration made or left."""
         table = models.share_instances
         with self.service.services.db.reader() as conn:
             row = conn.execute(table.select().where(table.c.share_id == share)).mappings().one()
@@ -103,33 +103,33 @@ class Refusing(base.ServiceTest):
                            is_aside=True)
 
     def moving(self, share):
-        """The share is on its way to another backend."""
+        """Insert an open migration of the share to another backend."""
         self.insert(models.operations, kind='share.migrate', resource_type='share', resource_id=share, topic='scheduler',
                     lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
 
     def all_done(self):
-        """Everything that was asked for is made, and nothing is under way."""
+        """Delete all operations, as if the work were done."""
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.delete())
 
     def long_ago(self):
-        """Return a time before anything was made."""
+        """Return a time before any row of the test was made."""
         return timeutils.utcnow() - datetime.timedelta(days=1)
 
     def now(self):
-        """Return the time."""
+        """Return the present time."""
         return timeutils.utcnow()
 
     def option(self, name, value, group=None):
-        """The option has this value until the test ends."""
+        """Set an option until the test ends."""
         self.service.conf.set_override(name, value, group)
         self.addCleanup(self.service.conf.clear_override, name, group)
 
     @contextlib.contextmanager
     def meanwhile(self, when, change, *, every=False):
-        """Somebody else's ``change`` comes just before the first statement (``every``: each) that looks like ``when``.
+        """Run ``change``, as if by another request, just before the first statement (``every``: each) that matches ``when``.
 
-        It comes in the request's own transaction, and is taken back with it.
+        The change is made in the request's own transaction and rolled back with it.
         """
         came = []
 
@@ -147,17 +147,18 @@ class Refusing(base.ServiceTest):
         self.assertNotEqual([], came, 'it never came')
 
     def no(self, status, code, words, path, body=None, caller=None, method=None):
-        """The request (with a body a POST, else a DELETE) is refused with this status, this code and these words."""
+        """Check that a request (a POST with a body, else a DELETE) is refused with this status, code and message."""
         found, document, _ = (caller or self.user).call(method or ('POST' if body else 'DELETE'), path, body)
         fault = next(iter(document.values())) if found >= 400 and document else {}
         self.assertEqual((status, code), (found, fault.get('reason')), document)
         self.assertIn(words, fault['message'])
 
     def wrong(self, caller, calls, ids, statuses, put):
-        """Return what is not refused as it must be, when each call is made in each status that it does not start from.
+        """Make each call in each status that it may not start from; return the calls without the expected refusal.
 
-        ``calls``: by name the path and body of a POST (no body: DELETE), the statuses that it starts from, the answer's status
-        and code, and words; {names} in all of these are of ``ids``, {status} is the present one. ``put`` sets that.
+        ``calls``: by name the path and body of a POST (no body: DELETE), the statuses that the call may start from,
+        the expected HTTP status and code, and words of the message. {names} are replaced from ``ids``, {status} by
+        the present status. ``put`` sets the status.
         """
         found = []
         for name, (path, body, right, *expected, words) in calls.items():
@@ -172,12 +173,12 @@ class Refusing(base.ServiceTest):
 
 
 class WithBackends(Refusing):
-    """Rows of backends and pools, with no process behind them, that count as up for as long as a test takes."""
+    """Rows of backends and pools without a process. They count as up for the length of a test."""
 
     EXTRA = 'service_down_time = 86400\n'
-    #: Backends, by host, and whether each is up.
+    #: By backend host: whether the backend is up.
     UP = {}
-    #: By pool its size in GiB and its capabilities.
+    #: By pool: its size in GiB and its capabilities.
     POOLS = {}
 
     @classmethod
@@ -195,7 +196,7 @@ class WithBackends(Refusing):
 
 
 def _filled(body, ids):
-    """Return the body with ids in the place of their names."""
+    """Return the body with the names replaced by ids."""
     if isinstance(body, dict):
         return {key: _filled(value, ids) for key, value in body.items()}
     return body.format(**ids) if isinstance(body, str) else body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For tests of what is not moved to another backend."""
+"""Base of tests of migrations that are refused."""
 
 from oslo_utils import timeutils
 
@@ -13,7 +13,7 @@ WANTED = {'host': TO, 'writable': False, 'nondisruptive': False, 'preserve_snaps
 
 
 class Moving(refused.Refusing):
-    """Two backends that seem to be there for as long as it takes; nobody answers for them."""
+    """Two backends that count as up although no process answers for them."""
 
     EXTRA = 'service_down_time = 86400\n[api]\nmigration_check_timeout = 1\n'
 
@@ -36,20 +36,20 @@ class Moving(refused.Refusing):
             conn.execute(table.update().where(table.c.host == 'test@beta').values(**values))
 
     def network(self, project='p'):
-        """Return the id of a network, with two subnets here, and of a server in it."""
+        """Return the ids of a share network with two subnets in the zone "here", and of a share server in it."""
         with self.service.services.db.writer() as conn:
             [(network, *_, server)] = networks.make(conn, 1, project=project, zone_id=self.zones['here'])
         return network, server
 
     def served(self, **values):
-        """Return the ids of a share, of its network and of its server."""
+        """Return the ids of a share, of its share network and of its share server."""
         self.kind = self.type(self.getUniqueString(), driver_handles_share_servers='True')
         network, server = self.network()
         share = self.share(share_type=self.kind, share_network_id=network)
         self.share_is(share, share_server_id=server, **values)
         return share, network, server
 
-    def broken_off(self, ident, kind, target):
-        """The cut-over of a migration failed."""
+    def broken_off(self, ident, kind, target, state='failed', *, cut=True):
+        """Insert a migration whose cut-over failed, or that ended in another way."""
         self.insert(models.operations, kind=kind, resource_type='x', resource_id=ident, topic='scheduler', lane='work',
-                    state='failed', data={'cut': True, 'target': target}, next_run_at=timeutils.utcnow())
+                    state=state, data={'cut': cut, 'target': target}, next_run_at=timeutils.utcnow())

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database that does not commit everything."""
+"""Database that refuses some commits."""
 
 import contextlib
 
 
 class Refusing:
-    """The database ``db``, but ``times`` transactions that end with ``when(conn)`` true are refused, and leave nothing."""
+    """Wrapper of the database ``db``: rolls back ``times`` transactions for which ``when(conn)`` is true, with an error."""
 
     def __init__(self, db, when, times=1):
         self._db = db

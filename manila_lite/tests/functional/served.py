@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests share that are about share servers in use: a backend that makes them, networks, shares in them."""
+"""Base of tests of share servers in use: a backend that makes share servers, networks, and shares in them."""
 
 from oslo_utils import uuidutils
 
@@ -9,7 +9,7 @@ from manila_lite.tests.functional import base
 
 
 class ServedTest(base.ServiceTest):
-    """The networks of ``factories/networks.py``; each test has a user of a project of its own."""
+    """The networks of ``factories/networks.py``; each test has a user in a project of its own."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'}
 
@@ -27,16 +27,16 @@ class ServedTest(base.ServiceTest):
         self.user = self.caller(uuidutils.generate_uuid())
 
     def network(self, subnet='blue-v4'):
-        """A share network of the user with one subnet. Returns its id."""
+        """Create a share network of the user with one subnet; return its id."""
         return self.user.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}})['share_network']['id']
 
     def share(self, network, **more):
-        """A share in the network. Returns it."""
+        """Create a share in the network; return the share."""
         return self.user.share(share_type='served', share_network_id=network, **more)
 
     def servers(self, network):
-        """Return the rows of the network's servers."""
+        """Return the rows of the network's share servers."""
         with self.service.services.db.reader() as conn:
             return share_servers.list_servers(conn, {'share_network_id': network})
 
@@ -45,26 +45,26 @@ class ServedTest(base.ServiceTest):
         return self.user.ok('GET', f'/share-networks/{network}')['share_network']
 
     def settled(self, network):
-        """The network is active again."""
+        """Wait until the network is active again."""
         self.user.wait(f'/share-networks/{network}', 'share_network', 'active')
 
     def act(self, network, action, body, caller=None, **more):
-        """Send an action of the network. Returns (status, document)."""
+        """Send an action on the network. Return (status, document)."""
         return (caller or self.user).call('POST', f'/share-networks/{network}/action', {action: body}, **more)[:2]
 
     def fault(self, text, backend='alpha'):
-        """The backend has this fault until the test ends."""
+        """Give the backend this fault until the test ends."""
         self.service.knob(backend, text)
         self.addCleanup(self.service.knob, backend, '')
 
     def calls(self, method, backend='alpha'):
-        """Return the ids that calls of the driver's method were about, oldest first."""
+        """Return the ids that the driver's method was called with, oldest first."""
         return [ident for _, ident in self.service.managers[backend].driver.store.calls(method)]
 
     def record(self, server_id, backend='alpha'):
-        """Return what the backend knows of a server."""
+        """Return the backend's record of a share server."""
         return self.service.managers[backend].driver.store.servers.get(server_id)
 
     def messages(self, resource_id):
-        """Return what the user was told about the resource."""
+        """Return the user messages about the resource."""
         return self.user.ok('GET', f'/messages?resource_id={resource_id}')['messages']

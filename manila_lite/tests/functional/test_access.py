@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access rules all the way to the backend: many in one call, none lost, each with its end."""
+"""Access rules from the API to the backend: many in one call, none lost, each with a final state."""
 
 import concurrent.futures
 import time
@@ -14,14 +14,14 @@ from manila_lite.tests.functional import base
 
 
 class Access(base.ServiceTest):
-    """One dummy backend with a healthy start in every test."""
+    """One dummy backend without faults at the start of every test."""
 
     BACKENDS = {'alpha': 'dummy_admin_export_ip = 10.9.9.9'}
 
     def setUp(self):
         super().setUp()
         self.knobs()
-        # What the test before left to be done would meet a fault that is there once.
+        # Work left by the test before would use up a fault that occurs only once.
         waiting.until(lambda: not self.under_way(), self.under_way)
         self.user = self.caller()
         self.share = self.user.share()['id']
@@ -31,7 +31,7 @@ class Access(base.ServiceTest):
         (self.service.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
 
     def under_way(self):
-        """Return the kinds of operations that are not over."""
+        """Return the kinds of open operations."""
         with self.service.services.db.reader() as conn:
             return list(figures.open_operations(conn, ()))
 
@@ -40,11 +40,11 @@ class Access(base.ServiceTest):
         return self.service.managers['alpha'].driver
 
     def in_force(self):
-        """Return what the backend grants: addresses and levels."""
+        """Return the (address, level) pairs that the backend grants."""
         return sorted((to, level) for _type, to, level in self.driver.store.share(self.instance).rules.values())
 
     def calls(self):
-        """Return how often the backend was told of this share's rules."""
+        """Return the number of calls of the backend about this share's rules."""
         return len([ids for _, ids in self.driver.store.calls('update_access') if ids == self.instance])
 
     def allow(self, to, level='rw', kind='ip', **more):
@@ -126,7 +126,7 @@ class Access(base.ServiceTest):
         self.assertEqual(1, len(rules))
 
     def knows(self, *types):
-        """The backend knows rules of these types only."""
+        """Make the backend support rules of these types only."""
         self.service.conf.set_override('dummy_access_types', types, group='alpha')
         self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
 
@@ -268,14 +268,14 @@ class Access(base.ServiceTest):
         self.knobs('update_access:fail@once', 'delete_share:hang')
         self.allow('10.0.0.1')
         self.user.ok('DELETE', f'/shares/{self.share}')
-        time.sleep(1.5)     # sleeps: the next try for the rule is to come while the backend is at it, and tells nobody
+        time.sleep(1.5)     # sleeps: the next try for the rule must come during the deletion, and leaves no trace
         self.knobs()
         self.user.wait(f'/shares/{self.share}', 'share', 'gone')
         waiting.until(lambda: not self.is_open(), 'the operation ends', pause=0.1)
         self.assertEqual([], self.messages())
 
     def syncs(self):
-        """Return the operations that told the backend of the share's rules."""
+        """Return the operations that sent the share's rules to the backend."""
         with self.service.services.db.reader() as conn:
             return rows.of(conn, self.share, 'access.sync')
 

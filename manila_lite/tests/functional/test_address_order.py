@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses are given back only after whoever has them let go: nobody else gets one that is still in use."""
+"""Order of releases: an address is given back only after the backend has released it, so that no address is used twice."""
 
 import types
 
@@ -19,7 +19,7 @@ _BACKEND = ('driver_handles_share_servers = true\nbackend_availability_zone = he
 
 
 class Order(served.ServedTest):
-    """Backends that do not let go of a share server: it keeps its addresses, and is in error."""
+    """Backends that fail to remove a share server: the server keeps its addresses and goes to error."""
 
     BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
 
@@ -28,7 +28,7 @@ class Order(served.ServedTest):
             return sorted(row.ip_address for row in allocations.of_server(conn, server_id))
 
     def server_of(self, network):
-        """A server with a share on alpha."""
+        """Create a share on alpha; return the share and the id of its share server."""
         share = self.admin.share(share_type='served', share_network_id=network,
                                  scheduler_hints={'only_host': 'test@alpha#pool1'})
         return share, self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
@@ -81,7 +81,7 @@ class Order(served.ServedTest):
 class Plugin(NetworkTest):
 
     def test_a_plugin_that_did_not_take_them_back_is_asked_again(self):
-        """Their rows stay: without them nobody would know of what the plugin still keeps."""
+        """Check that allocations stay after a failure: otherwise nothing would show the addresses that the plugin holds."""
         network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id='blue-v4')
         server = uuidutils.generate_uuid()
         with self.db.writer() as conn:

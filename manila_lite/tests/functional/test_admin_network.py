@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers with addresses in a network of administrators: so many in each subnet, and so many there, once."""
+"""Share servers with additional addresses in an administrators' network: number, export locations, release."""
 
 import sqlalchemy as sa
 
@@ -22,7 +22,7 @@ networks:
 
 
 class AdminNetwork(served.ServedTest):
-    """The networks of administrators are in a file of their own; users know nothing of them."""
+    """The administrators' networks are in a file of their own; users cannot see them."""
 
     BACKENDS = {'alpha': f'{_BACKEND}admin_network_config_group = administrators\nadmin_subnet_id = wide\n',
                 'beta': f'{_BACKEND}admin_network_config_group = administrators\nadmin_subnet_id = tiny\n'
@@ -43,7 +43,7 @@ class AdminNetwork(served.ServedTest):
         return self.user.share(share_type=kind, share_network_id=network, **more)
 
     def addresses(self, server_id):
-        """Return how many addresses the server has by subnet of the plugin, as the database has it."""
+        """Return the number of the server's allocations in the database, by subnet of the network plugin."""
         table = models.network_allocations
         with self.service.services.db.reader() as conn:
             return dict(conn.execute(sa.select(table.c.neutron_subnet_id, sa.func.count())
@@ -104,7 +104,7 @@ class AdminNetwork(served.ServedTest):
         self.assertEqual((True, before), (self.record(server.id).running, self.record(server.id).addresses))
 
     def test_not_enough_for_administrators(self):
-        """The server is not made, and keeps none of the addresses that it got."""
+        """Check that the server is not created and keeps none of its addresses."""
         network = self.network()
         share = self.share(network, kind='small', wait='error')
         [server] = self.servers(network)
@@ -119,7 +119,7 @@ class AdminNetwork(served.ServedTest):
         self.assertEqual(400, status, document)
 
     def refused(self, group, option, value, *words):
-        """With this option the backends are refused at start; the message has these words."""
+        """Check that the service refuses to start with this option, with a message that has these words."""
         self.service.conf.set_override(option, value, group)
         try:
             said = str(self.assertRaises(errors.BadConfig, service.check, self.service.conf))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""doc/source/admin/backup.rst: a backup that was made while the service worked is put back, and what it says comes true."""
+"""doc/source/admin/backup.rst: restore a backup that was made while the service ran, and check the page's claims."""
 
 import contextlib
 import re
@@ -41,7 +41,7 @@ class Backup(testtools.TestCase):
         return {rule['access_to']: rule['state'] for rule in found}
 
     def back_up(self):
-        """What ``sqlite3 FILE ".backup COPY"`` does."""
+        """Copy the database as ``sqlite3 FILE ".backup COPY"`` does."""
         with contextlib.closing(sqlite3.connect(self.database)) as source, \
                 contextlib.closing(sqlite3.connect(self.lite.state / 'copy')) as copy:
             source.backup(copy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks run, so that they cannot rot. How fast anything is here says nothing, and is not looked at."""
+"""Benchmarks: run them, so that they keep working. The measured times are not checked."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ from manila_lite.tests.functional.linux import base
 
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
 
-#: Those that take a second or two; all others start processes, which other tests show to work.
+#: Benchmarks of a second or two; the others start processes, which other tests cover.
 CHEAP = ('pecan_memo', 'lists', 'scheduler', 'ensure')
 
 

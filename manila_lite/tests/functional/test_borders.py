@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions that only one request in many meets: each was once taken out of the code, and nothing noticed."""
+"""Conditions that few requests meet. The removal of each one went unnoticed by all other tests."""
 
 import datetime
 
@@ -11,7 +11,7 @@ from manila_lite.tests.functional.base import ServiceTest
 
 
 class BordersTest(ServiceTest):
-    """Short ways to shares with snapshots, and to transfers."""
+    """Base class with shortcuts to snapshots and transfers."""
 
     def snapshot(self, caller, share):
         made = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
@@ -44,7 +44,7 @@ class Snapshots(BordersTest):
         caller = self.caller('back')
         share = caller.share()
         older, latest = self.snapshot(caller, share), self.snapshot(caller, share)
-        # So that no clock has to tell one from the other.
+        # The times must differ, whatever the resolution of the clock.
         with self.service.services.db.writer() as conn:
             table = models.snapshots
             conn.execute(table.update().where(table.c.id == older['id']).values(
@@ -70,7 +70,7 @@ class Snapshots(BordersTest):
 
 
 class Transfers(BordersTest):
-    """Nobody looks for transfers whose time is over: an hour is longer than any test."""
+    """Expired transfers are not collected during a test: the interval is an hour."""
 
     EXTRA = 'check_for_expired_transfers = 3600\n'
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The broker may go, return and fall silent: requests are accepted all the same, and carried out."""
+"""Broker that stops, returns or hangs: requests are still accepted and executed."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ from manila_lite.tests import fixtures
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import broker, daemon, hearing, places
 
-#: Seconds between polls: nobody waits for the first, everybody for the second.
+#: Poll intervals in seconds: one that finds work soon, and one that no test waits for.
 SOON, NEVER = 0.2, 3600.0
 
-#: A silent broker is not given up while a test runs.
+#: Keeps a silent broker's connection for the length of a test.
 _EXTRA = """
 [oslo_messaging_rabbit]
 heartbeat_timeout_threshold = 600
@@ -22,7 +22,7 @@ heartbeat_timeout_threshold = 600
 
 
 class Broker(testtools.TestCase):
-    """A RabbitMQ of our own, which every test leaves running."""
+    """A RabbitMQ of the test class, which every test leaves running."""
 
     @classmethod
     def setUpClass(cls):
@@ -42,7 +42,7 @@ class Broker(testtools.TestCase):
         self.api = base.Api(self.service.app)
 
     def poll(self, seconds):
-        """Work that nobody hears of is found that late."""
+        """Set the poll interval, within which lost wake-ups are made up for."""
         self.service.conf.set_override('poll_interval', seconds, 'operations')
         for part in (self.service.scheduler, *self.service.managers.values()):
             part.worker.runner.wake()
@@ -54,7 +54,7 @@ class Broker(testtools.TestCase):
         self.api.wait(f'/shares/{share}', 'share', 'available', patience=patience)
 
     def wake_ups_arrive(self, patience=150):
-        """A share is made though nobody polls. A wake-up that is sent before all are connected again may be lost."""
+        """Wait until a share is created without polling. A wake-up that is sent before all have reconnected may be lost."""
         self.poll(NEVER)
         end = time.monotonic() + patience
         while True:
@@ -87,7 +87,7 @@ class Broker(testtools.TestCase):
 
     def test_the_broker_falls_silent(self):
         self.serve(_EXTRA)
-        self.available(self.create())           # everything is connected
+        self.available(self.create())           # so that everything is connected
         self.poll(SOON)
         self.broker.pause()
         try:
@@ -100,7 +100,7 @@ class Broker(testtools.TestCase):
         self.wake_ups_arrive()
 
     def answered(self, call, patience=60):
-        """The call returns while the broker says nothing."""
+        """Check that the call returns while the broker is silent."""
         thread = threading.Thread(target=call, daemon=True)
         thread.start()
         thread.join(patience)

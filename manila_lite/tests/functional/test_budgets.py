@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many SQL statements a request costs, whatever the number of rows."""
+"""Number of SQL statements per request, whatever the number of rows."""
 
 import contextlib
 import threading
@@ -13,7 +13,7 @@ from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
 API_STATEMENTS, API_TRANSACTIONS = 10, 1
-#: With a look at what has changed of the pools, which under load is much rarer than decisions.
+#: Includes a look at changed pools, which is much rarer than decisions under load.
 WORKER_STATEMENTS = 24
 LIST_STATEMENTS = 6
 
@@ -39,25 +39,25 @@ LISTS = [
     ('/qos-types', 'qos_types'), ('/qos-types?name~=-&sort_key=name', 'qos_types'),
     ('/snapshot-instances', 'snapshot_instances'), ('/snapshot-instances/detail', 'snapshot_instances'),
 ]
-#: As above, of what grows in one share or snapshot, whose id goes in.
+#: As above, for lists that grow within one share or snapshot; its id is filled in.
 OF_ONE = [
     ('/share-access-rules?share_id={share}', 'access_list'), ('/snapshots/{snapshot}/access-list', 'snapshot_access_list'),
     ('/snapshots/{snapshot}/export-locations', 'share_snapshot_export_locations'),
     ('/snapshot-instances/{snapshot}/export-locations', 'share_snapshot_export_locations'),
 ]
-#: Versions that show the most and the oldest.
+#: The oldest version, one in the middle, and the newest, with the most fields.
 VERSIONS = ['2.0', '2.40', '2.99']
 
 
 class Counter:
-    """Statements, with BEGIN, COMMIT and savepoints counted apart."""
+    """Counter of statements; BEGIN, COMMIT and savepoints are counted apart."""
 
     def __init__(self):
         self.statements = []
         self.transactions = []
 
     def saw(self, conn, cursor, statement, *args):
-        """Count one statement, and say by whose thread."""
+        """Count one statement, with the name of its thread."""
         if statement.startswith('BEGIN'):
             self.transactions.append(threading.current_thread().name)
         else:
@@ -66,7 +66,7 @@ class Counter:
 
 @contextlib.contextmanager
 def counting(engine):
-    """What the engine is told meanwhile is counted."""
+    """Count the engine's statements inside the block."""
     counter = Counter()
     sa.event.listen(engine, 'before_cursor_execute', counter.saw)
     try:
@@ -76,21 +76,21 @@ def counting(engine):
 
 
 class Budgets(base.ServiceTest):
-    """The budgets of the project's goals."""
+    """The project's budgets of statements."""
 
     def counting(self):
         return counting(self.service.services.db.engine)
 
     def test_create_share(self):
         caller = self.caller('budget')
-        caller.share(name='warm')       # the first of a project makes its quota lock
+        caller.share(name='warm')       # the first share of a project creates its quota lock
         body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'x', 'metadata': {'a': 'b'}}}
         with self.counting() as counter:
             share = caller.ok('POST', '/shares', body)['share']
             mine = [text for name, text in counter.statements if name == 'MainThread']
             caller_path = f'/shares/{share["id"]}'
             begun = counter.transactions.count('MainThread')
-            caller.wait(caller_path, 'share', 'available', patience=60)     # what that costs is not counted
+            caller.wait(caller_path, 'share', 'available', patience=60)     # statements of this wait are not counted
         workers = [text for name, text in counter.statements if name.startswith(('scheduler-', 'share-'))]
         self.assertLessEqual(len(mine), API_STATEMENTS, mine)
         self.assertLessEqual(begun, API_TRANSACTIONS)
@@ -131,7 +131,7 @@ class Budgets(base.ServiceTest):
         with self.counting() as counter:
             status, document, _ = caller.call('GET', path, headers={versions.EXPERIMENTAL_HEADER: 'true'})
         if status == 404:
-            return      # not at this version
+            return      # not in this version
         self.assertEqual(200, status, document)
         self.assertTrue(document[key], path)
         mine = [text for name, text in counter.statements if name == 'MainThread']

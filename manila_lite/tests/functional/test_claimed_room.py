@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room that was promised on a pool is free again once it is not needed, also before the next report counts afresh."""
+"""Claimed capacity of a pool is free again once it is not needed, even before the next report."""
 
 import sqlalchemy as sa
 
@@ -14,7 +14,7 @@ _MOVE = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
 
 
 class Room(base.ServiceTest):
-    """While a test counts, no backend can report: what a pool has promised is what was claimed and given back."""
+    """No backend reports while a test counts: the promised capacity is exactly the capacity claimed and given back."""
 
     BACKENDS = {'alpha': _PLAIN.format('zone-a'), 'beta': _PLAIN.format('zone-b'), 'east': _SERVED, 'west': _SERVED}
 
@@ -34,11 +34,11 @@ class Room(base.ServiceTest):
             self.addCleanup(self.service.knob, name, '')
 
     def silent(self, **faults):
-        """No backend reports any more, and these have a fault besides."""
+        """Stop the reports of all backends, and give some backends further faults."""
         for name, manager in self.service.managers.items():
             self.service.knob(name, f'report:fail\n{faults.get(name, "")}')
             with manager._reporting:
-                pass            # a report that was on its way has been written
+                pass            # waits until a report under way is written
 
     def promised(self, backend):
         with self.service.services.db.reader() as conn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who lost a claim writes nothing, and what is asked for stands in nobody's way twice."""
+"""Lost claims: the former owner writes nothing. Repeated requests do not block each other."""
 
 from manila_lite import context, errors, kinds
 from manila_lite.db import models, shares, turns
@@ -12,7 +12,7 @@ from manila_lite.tests.functional import base
 
 
 class Claims(base.ServiceTest):
-    """Steps that write resources, with a claim that somebody else has taken over meanwhile."""
+    """Steps that write resources while another worker has taken over the claim."""
 
     PARTS = ('share',)
     BACKENDS = {'alpha': '', 'beta': ''}
@@ -23,10 +23,10 @@ class Claims(base.ServiceTest):
         share = admin.share(wait=None)
         with db.writer() as conn:
             seen = conn.execute(models.operations.select().where(models.operations.c.resource_id == share['id'])).first()
-            slow = rows.claim(conn, seen, 'slow', -1)               # stood still until its lease was over
+            slow = rows.claim(conn, seen, 'slow', -1)               # its lease is over already
             rows.claim(conn, rows.get(conn, seen.id), 'other', 30)
             instance = shares.get(conn, context.admin(self.service.services), share['id']).instance_id
-            shares.update_instance(conn, instance, host='test@beta#pool1')      # where the other has put it
+            shares.update_instance(conn, instance, host='test@beta#pool1')      # placed there by the other worker
         work = Work(slow, {'hints': {'only_host': 'test@alpha#pool1'}},
                                context.admin(self.service.services), self.service.scheduler)
         self.assertRaises(errors.LostClaim, scheduling.place, work)
@@ -59,7 +59,7 @@ class Claims(base.ServiceTest):
         manager._report()
         status, document, _ = admin.action(share_id, 'extend', {'new_size': 70})
         self.assertEqual(202, status, document)
-        manager._report()           # the scheduler is busy; the backend reports in the meantime
+        manager._report()           # the backend reports while the scheduler is busy
         self.service.scheduler.start()
         self.addCleanup(self.service.scheduler.stop)
         share = admin.wait(f'/shares/{share_id}', 'share', {'available', 'extending_error'})

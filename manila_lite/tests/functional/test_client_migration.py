@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server is moved with the ``openstack`` command, unchanged, while ``manila-manage migration watch`` looks on."""
+"""Migration of a share server with the unchanged ``openstack`` command, watched by ``manila-manage migration watch``."""
 
 import subprocess
 import sys
@@ -18,10 +18,10 @@ class Moves(commandline.OverHttp, served.ServedTest):
 
     def setUp(self):
         super().setUp()
-        self.user = self.caller(uuidutils.generate_uuid(), roles='admin,member,reader')     # who may choose a host
+        self.user = self.caller(uuidutils.generate_uuid(), roles='admin,member,reader')     # may choose a host
 
     def watch(self, ident):
-        """Begin to look on. Returns the process."""
+        """Start watching. Return the process."""
         config = self.service.state / 'manila_lite.conf'
         watcher = subprocess.Popen(
             [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}',
@@ -32,7 +32,7 @@ class Moves(commandline.OverHttp, served.ServedTest):
         return watcher
 
     def make(self):
-        """Return a share server on alpha, its share, and the words that start its move."""
+        """Return a share server on alpha, its share, and the arguments that start its migration."""
         network = self.network()
         share = self.share(network, scheduler_hints={'only_host': 'test@alpha'})
         [server] = self.servers(network)
@@ -60,7 +60,7 @@ class Moves(commandline.OverHttp, served.ServedTest):
         server, share, _ = self.make()
         self.admin.ok('POST', f'/share-servers/{server}/action', {'migration_start': {
             'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}})
-        watcher = self.watch(share)             # of the server that it is on
+        watcher = self.watch(share)             # watches the migration of the share's server
         self.admin.wait(f'/share-servers/{server}', 'share_server', 'migration_driver_phase1_done', field='task_state')
         self.run_cli('share', 'server', 'migration', 'cancel', server)
         told, complaints = watcher.communicate(timeout=60)

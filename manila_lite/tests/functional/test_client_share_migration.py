@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share is moved with the ``openstack`` command, unchanged."""
+"""Migration of a share with the unchanged ``openstack`` command."""
 
 from manila_lite.tests.functional import base, commandline
 

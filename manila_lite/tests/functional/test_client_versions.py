@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python-manilaclient, unchanged, at the versions where what it sends changes: it fills in its whole form at each."""
+"""Unchanged python-manilaclient, at versions where its requests change: it fills in all fields of each."""
 
 import testtools
 from keystoneauth1 import session, token_endpoint
@@ -7,21 +7,21 @@ from manilaclient import api_versions, client
 
 from manila_lite.tests.functional import base, commandline
 
-#: The first one, both sides of 2.7, the last without access rules as resources, one before scheduler hints, the newest.
+#: The oldest, both sides of 2.7, the last without access rules as resources, the last before scheduler hints, the newest.
 VERSIONS = (0, 6, 7, 44, 64, api_versions.APIVersion(api_versions.MAX_VERSION).ver_minor)
 
 
 class Versions(commandline.OverHttp, base.ServiceTest):
-    """The same life of a share, a type, a security service and quotas at each version."""
+    """The same life cycle of a share, a type, a security service and quotas at each version."""
 
     def at(self, minor):
-        """Return the client that asks for a version."""
+        """Return a client for one version."""
         who = session.Session(auth=token_endpoint.Token(f'{self.url}/v2', 'u:p:admin,member,reader'))
         return client.Client('2', session=who, api_version=api_versions.APIVersion(f'2.{minor}'),
                              service_catalog_url=f'{self.url}/v2')
 
     def each(self, live):
-        """Everything works at every version; say at which it does not."""
+        """Run ``live`` at every version; a failure names the version."""
         for minor in VERSIONS:
             self.addDetail('version', testtools.content.text_content(f'2.{minor}'))
             live(self.at(minor), minor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients that people have, unchanged: the openstack command and openstacksdk, without Keystone."""
+"""Common clients, unchanged: the openstack command and openstacksdk, without Keystone."""
 
 
 import bcrypt
@@ -20,7 +20,7 @@ driver = dummy
 
 
 class Clients(commandline.Calls, testtools.TestCase):
-    """One service under noauth for all tests; the basic test has its own."""
+    """One service under noauth for all tests; the HTTP basic test has its own."""
 
     @classmethod
     def setUpClass(cls):
@@ -152,12 +152,12 @@ class Clients(commandline.Calls, testtools.TestCase):
         self.connect(shared_file_system_default_microversion='2.86').ensure_shares_service(host)
         self.idle_backend()
         found = self.lite.ok('GET', f'/operations?kind=service.ensure&host={host}&all_projects=1')['operations']
-        self.assertEqual(['done'] * 3, [one['state'] for one in found])      # one of the start
+        self.assertEqual(['done'] * 3, [one['state'] for one in found])      # one is from the start of the service
         self.assertIn('404', self.run_cli('share', 'service', 'ensure', 'shares', 'nowhere@alpha', fails=True))
         self.assertEqual([host], [row['Host'] for row in self.cli('share', 'service', 'list', '--host', host)])
 
     def idle_backend(self):
-        """Return the host of the backend when its shares are not being ensured."""
+        """Wait until the backend's shares are not being ensured; return the backend's host."""
         def idle():
             [row] = self.lite.ok('GET', '/services?binary=manila-share', version='2.93')['services']
             return not row['ensuring'] and row['host']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of operators, each as a process of its own."""
+"""Operators' commands, each as a process."""
 
 import json
 import os
@@ -37,7 +37,7 @@ driver = dummy
 
 
 class Commands(testtools.TestCase):
-    """On a database of their own, and a broker that is not there."""
+    """Commands with a database of their own, and without a broker at the configured address."""
 
     def setUp(self):
         super().setUp()
@@ -102,7 +102,7 @@ class Commands(testtools.TestCase):
         self.assertIn('nonsense', self.run_module('status', 'upgrade', 'check', status=2))
 
     def test_wsgi_module(self):
-        """What uwsgi and gunicorn load. Nothing is connected when it is imported."""
+        """Check the module that uwsgi and gunicorn load. Importing it connects to nothing."""
         script = ('from webob import Request; from manila_lite.wsgi.api import application; '
                   'print(Request.blank("/v2/shares").get_response(application).status_int, '
                   'Request.blank("/v2/").get_response(application).json["versions"][0]["version"])')
@@ -124,7 +124,7 @@ class Commands(testtools.TestCase):
             self.config.write_text(text)
 
     def test_three_processes_without_a_broker(self):
-        """Nobody hears a wake-up, and everything is done all the same: by polling."""
+        """Check that polling does all work when no wake-up arrives."""
         self.run_module('manage', 'db', 'sync')
         started = [self.start(name) for name in ('api', 'scheduler', 'share')]
         self.eventually(lambda: self.call('GET', '/v2/scheduler-stats/pools')['pools'][1:], 'both pools')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage db copy``: from a SQLite file to whatever the tests run on, and nothing by halves."""
+"""``manila-manage db copy``: from a SQLite file to the database of the test run, completely or not at all."""
 
 import contextlib
 import datetime
@@ -21,7 +21,7 @@ from manila_lite.tests.services import places
 
 _CONFIG = '[DEFAULT]\nstate_path = {state}\ntransport_url = inproc://\n[database]\nconnection = {url}\n'
 
-#: A row of ``messages`` that comes makes one of ``quota_locks``.
+#: Each new row in ``messages`` adds one in ``quota_locks``.
 _ECHO = {
     'sqlite': "CREATE TRIGGER echo AFTER INSERT ON messages BEGIN INSERT INTO quota_locks VALUES ('x' || NEW.id, 0); END",
     'postgresql': "CREATE RULE echo AS ON INSERT TO messages DO ALSO INSERT INTO quota_locks VALUES ('x' || NEW.id, 0)",
@@ -30,26 +30,26 @@ _ECHO = {
 
 
 class CopyTest(manage.AloneTest):
-    """A source on SQLite, and an empty target of the run's kind."""
+    """A source on SQLite, and an empty target of the test run's kind."""
 
     def configure(self):
         self.config = self.naming(f'sqlite:///{self.state}/old.sqlite', 'old')
         self.new = self.naming(self.url, 'new')
 
     def naming(self, url, name):
-        """Return a configuration file with this database."""
+        """Return a configuration file for this database."""
         path = self.state / f'{name}.conf'
         path.write_text(_CONFIG.format(state=self.state, url=url.replace('$', '$$')))
         return path
 
     def database(self, config):
-        """Return the database, as a process has it."""
+        """Return the database, opened as a process does."""
         found = Database(setup.configure([f'--config-file={config}'], conf=cfg.ConfigOpts()))
         self.addCleanup(found.dispose)
         return found
 
     def manage(self, *words, status=0):
-        """A command ended with this status and shows no password; returns what it said."""
+        """Run a command that must end with this exit status and show no password; return its output."""
         got, out, err = manage.run(self.config, 'manage', *words)
         self.assertEqual(status, got, out + err)
         password = sa.make_url(self.url).password
@@ -61,7 +61,7 @@ class CopyTest(manage.AloneTest):
         return self.manage('db', 'copy', '--to-config', str(self.new), *words, status=status)
 
     def refused(self, *said, words=()):
-        """The copy is refused with a line that says so, and there is nothing that was not there."""
+        """Check that the copy is refused with one line that has these words, and that the target is unchanged."""
         before = self.content()
         line = self.copy(*words, status=1)
         for one in said:
@@ -70,7 +70,7 @@ class CopyTest(manage.AloneTest):
         self.assertEqual(before, self.content())
 
     def content(self):
-        """Return what is in the target, in whatever tables."""
+        """Return the content of all tables of the target."""
         return dirty.content(self.database(self.new).engine)
 
     def rows(self, config):
@@ -85,11 +85,11 @@ class CopyTest(manage.AloneTest):
             self.assertEqual(rows, found[name], name)
 
     def assert_no_rows(self):
-        """None but that of which a key of secrets is known."""
+        """Check that the target has no rows, except the check value of the secret keys."""
         self.assertEqual(set(), {name for name, rows in self.content().items() if rows} - {models.secret_checks.name})
 
     def fill(self, count):
-        """The source has so many rows in each table, of which some name rows that come later."""
+        """Add ``count`` rows to each table of the source; some refer to later rows."""
         with dirty.unguarded(self.database(self.config).engine) as conn:
             full.make(conn, count)
 
@@ -318,7 +318,7 @@ class CutOff(CopyTest):
         self.fill(3)
 
     def die(self, statement, signo=signal.SIGKILL, status=-signal.SIGKILL):
-        """A copy gets a signal where it comes to a statement, and ends so."""
+        """Send a signal to the copy at an SQL statement, and check its exit status. Return its error output."""
         done = forks.run('manila_lite.tests.functional.copy_victim:main', signo.name, statement,
                          f'--config-file={self.config}', 'db', 'copy', f'--to-config={self.new}')
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
@@ -339,7 +339,7 @@ class CutOff(CopyTest):
     def test_killed_while_the_schema_is_made(self):
         self.die('CREATE TABLE resource_locks')
         if places.backend() == 'mysql':
-            # It cannot take back what was made until then.
+            # MySQL cannot roll back the tables that exist by then.
             self.refused('has a schema at ', 'Make an empty database')
             self.new = self.naming(self.useFixture(places.EmptyDatabase(self.state)).url, 'anew')
         self.copy()

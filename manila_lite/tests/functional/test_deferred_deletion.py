@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes by itself, and what goes unseen: the recycle bin's expiry, and deferred deletion."""
+"""Expiry of the recycle bin, and deferred deletion."""
 
 import datetime
 
@@ -52,7 +52,7 @@ class Looks(ServiceTest):
         stuck, free = (caller.share()['id'] for _ in range(2))
         for ident in (stuck, free):
             self.assertEqual(202, caller.action(ident, 'soft_delete')[0])
-        with self.service.services.db.writer() as conn:     # what came in at the same moment
+        with self.service.services.db.writer() as conn:     # a snapshot that came in at the same moment
             conn.execute(models.snapshots.insert().values(id=stuck, share_id=stuck, project_id='bin', status='available',
                                                           size=1, share_size=1, share_proto='NFS'))
         expiry.empty_bin(self.service.services)
@@ -61,7 +61,7 @@ class Looks(ServiceTest):
         self.assertEqual(('available', True), tuple(caller.ok('GET', f'/shares/{stuck}')['share'][key]
                                                     for key in ('status', 'is_soft_deleted')))
         self.assertEqual(202, caller.action(stuck, 'restore')[0])
-        # One that is restored after the look, and before its turn.
+        # As for a share that is restored after the query and before its deletion.
         self.assertRaises(errors.WrongState, shares.delete, self.service.context('bin'), stuck, from_bin=True)
         expiry.empty_bin(self.service.services)
         self.assertEqual('available', caller.ok('GET', f'/shares/{stuck}')['share']['status'])

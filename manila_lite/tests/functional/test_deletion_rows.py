@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows after a request to delete: the operations that were open on the resource, and the operation of the deletion."""
+"""Operations after a request to delete: earlier open operations on the resource, and the operation of the deletion."""
 
 from manila_lite import states
 from manila_lite.db import models
@@ -11,10 +11,10 @@ _SUPERSEDED = ('failed', 'superseded', None)
 
 
 class Going(test_refused_groups.Grouping):
-    """Resources with open operations."""
+    """Base class with resources that have open operations."""
 
     def work(self, ident, **values):
-        """Return the operations on the resource with these values, the oldest first."""
+        """Return the operations on the resource with these values, oldest first."""
         table = models.operations
         with self.service.services.db.reader() as conn:
             return list(conn.execute(table.select().where(
@@ -28,27 +28,27 @@ class Going(test_refused_groups.Grouping):
         return row
 
     def goes(self, path, body=None, caller=None):
-        """It is deleted: with a body, by that action."""
+        """Delete the resource: with a body, by that action."""
         status, said, _ = (caller or self.admin).call('POST' if body else 'DELETE', path, body)
         self.assertEqual(202, status, said)
 
     def ended(self, old):
-        """The operation was ended."""
+        """Check that the operation was superseded."""
         [row] = self.work(old.resource_id, id=old.id)
         self.assertEqual(_SUPERSEDED, (row.state, row.error, row.open_key))
 
     def is_going(self, ident, kind, key, serial):
-        """Its deletion is all that is under way with it, keeps others away by this key, and takes turns by this serial."""
+        """Check that the deletion is the only open operation on the resource, with this key and this serial."""
         [row] = self.work(ident, state='open')
         self.assertEqual((kind, key, serial), (row.kind, row.open_key, row.serial))
 
     def opened_again(self, old):
-        """Return the change by which work that had ended is under way again."""
+        """Return the statement that opens a finished operation again."""
         table = models.operations
         return table.update().where(table.c.id == old.id).values(state='open', open_key=old.open_key)
 
     def forced(self, path, ident, table, kind):
-        """A forced deletion ends work that was opened again just before the row was the deletion's."""
+        """Check that a forced deletion ends an operation that was opened again just before the status changed."""
         old = self.rests(ident)
         with self.meanwhile(fr'^UPDATE {table} SET .*status=', self.opened_again(old)):
             self.goes(f'{path}/{ident}/action', _FORCED)
@@ -56,14 +56,14 @@ class Going(test_refused_groups.Grouping):
         self.is_going(ident, kind, old.open_key, old.serial)
 
     def instance(self, share, **values):
-        """Return the instance of the share that has these values."""
+        """Return the instance of the share with these values."""
         table = models.share_instances
         with self.service.services.db.reader() as conn:
             return conn.execute(table.select().where(
                 table.c.share_id == share, *(table.c[name] == value for name, value in values.items()))).one()
 
     def sizes(self, share):
-        """Return how large the share is, and how large it is to be."""
+        """Return the size and the target size of the share."""
         table = models.shares
         with self.service.services.db.reader() as conn:
             row = conn.execute(table.select().where(table.c.id == share)).one()
@@ -112,10 +112,10 @@ class Forced(Going):
 
 
 class Deleted(Going):
-    """Operations that a deletion begins, and those that it ends."""
+    """The operations that a deletion begins, and those that it ends."""
 
     def replica(self):
-        """Return the ids of a share and of a replica of it."""
+        """Return the ids of a share and of a replica of the share."""
         name = self.getUniqueString()
         self.type(name, replication_type='dr')
         share = self.share(share_type=name)
@@ -223,6 +223,6 @@ class Resized(Going):
             self.no(403, 'share_soft_deleted', words, f'/shares/{self.ident}/action', action)
 
     def snapshot_of_it(self):
-        """Return the id of a snapshot of the share, which may be in the bin."""
+        """Return the id of a new snapshot of the share, also if the share is in the recycle bin."""
         return self.insert(models.snapshots, share_id=self.ident, project_id='p', user_id='u', size=3, share_size=3,
                            share_proto='NFS', status='available')

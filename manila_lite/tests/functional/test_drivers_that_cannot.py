@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver with few abilities: a request that needs another one is refused at once, and the message names the ability."""
+"""A driver with few abilities: a request that needs another ability is refused, and the message names the ability."""
 
 from manila_lite.drivers import interface
 from manila_lite.tests.functional import base, served
@@ -9,7 +9,7 @@ _MOVE = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True}
 
 
 def able(dummy, *abilities):
-    """Return a driver that makes and serves shares and has these abilities alone. The dummy does it for it."""
+    """Return a driver that makes and serves shares, and has only these further abilities. The dummy driver does the work."""
     def handed_on(name):
         return lambda self, *args: getattr(dummy, name)(*args)
     bases = (interface.ShareDriver, *abilities)
@@ -20,10 +20,10 @@ def able(dummy, *abilities):
 
 
 class Cannot:
-    """For tests with an ``admin`` and a service."""
+    """Mixin for tests with an ``admin`` and a service."""
 
     def can_only(self, backend, *abilities):
-        """The driver of the backend has these abilities alone, until the test ends. Its pools still say that it has all."""
+        """Give the backend's driver only these abilities, until the test ends. Its pools still report all capabilities."""
         manager = self.service.managers[backend]
         self.patch(manager, 'driver', able(manager.driver, *abilities))
 
@@ -37,7 +37,7 @@ class Cannot:
 
 
 class Shares(Cannot, base.ServiceTest):
-    """The driver of ``beta`` can do nothing besides; that of ``alpha`` can do everything."""
+    """The driver of ``beta`` has no further abilities; that of ``alpha`` has all."""
 
     BACKENDS = {name: _REPLICATES.format(name) for name in ('alpha', 'beta')}
     NEITHER = 'Backend test@beta can neither take over {} nor let go of them.'
@@ -88,7 +88,7 @@ class Shares(Cannot, base.ServiceTest):
 
 
 class Servers(Cannot, served.ServedTest):
-    """A driver that makes share servers, and does nothing with them afterwards."""
+    """A driver that makes share servers, and cannot change them afterwards."""
 
     BACKENDS = dict.fromkeys(('alpha', 'beta'), 'driver_handles_share_servers = true\n')
     EXTRA = 'driver_updatable_subnet_metadata = quality\n'

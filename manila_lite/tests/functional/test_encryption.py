@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that are encrypted with a key of their owner's: which key, that it exists, and that the backend is told."""
+"""Shares that are encrypted with their owner's key: choice and existence of the key, and its way to the backend."""
 
 import concurrent.futures
 
@@ -10,12 +10,12 @@ from manila_lite import context, errors, key_manager
 from manila_lite.tests.functional import base, served
 
 _DHSS = 'driver_handles_share_servers'
-#: Castellan's own, which keeps keys in memory.
+#: Castellan's mock, which keeps keys in memory.
 _KEYS = '[key_manager]\nbackend = castellan.tests.unit.key_manager.mock_key_manager.MockKeyManager\n'
 
 
 class Keys(base.ServiceTest):
-    """One backend that encrypts, and one that does not."""
+    """One backend with encryption, and one without."""
 
     BACKENDS = {'alpha': '', 'beta': 'dummy_capabilities = encryption_support:none'}
     EXTRA = f'[encryption]\ncheck_keys = true\n{_KEYS}[quota]\nencryption_keys = 2\n'
@@ -29,7 +29,7 @@ class Keys(base.ServiceTest):
             cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {_DHSS: 'False', **specs}}})
 
     def key(self):
-        """Return the id of a key that is there."""
+        """Store a key; return its id."""
         return key_manager.manager(self.service.conf).store(
             context.RequestContext(), symmetric_key.SymmetricKey('AES', 256, b'x' * 32))
 
@@ -109,7 +109,7 @@ class Servers(served.ServedTest):
     BACKENDS = {'alpha': 'driver_handles_share_servers = true'}
 
     def test_a_server_has_one_key(self):
-        """Whoever has another, or none, is on another server; nobody looks keys up if that is not wanted."""
+        """Check that shares with different keys, or none, are on different servers. Keys are not looked up by default."""
         self.admin.ok('POST', '/types', {'share_type': {'name': 'sealed', 'extra_specs': {
             _DHSS: 'True', 'encryption_support': 'share_server'}}})
         network, keys = self.network(), [uuidutils.generate_uuid() for _ in range(2)]
@@ -125,7 +125,10 @@ class Servers(served.ServedTest):
             self.assertEqual([on[1]], [server['id'] for server in found])
 
     def test_what_comes_to_an_encrypted_server_has_its_key(self):
-        """Where it was before, too: nobody makes shares from its snapshots on a server that is not encrypted so."""
+        """Check that a managed share gets the key of its share server, and that a type without encryption is refused.
+
+        Otherwise new shares from its snapshots could be on servers that are not encrypted so.
+        """
         self.admin.ok('POST', '/types', {'share_type': {'name': 'closed', 'extra_specs': {
             _DHSS: 'True', 'encryption_support': 'share_server'}}})
         key = uuidutils.generate_uuid()
@@ -143,7 +146,7 @@ class Servers(served.ServedTest):
 
 
 class Unreachable(base.ServiceTest):
-    """What does the asking is there, and who should answer is not."""
+    """A key manager client without a key manager at its address."""
 
     EXTRA = '[encryption]\ncheck_keys = true\n[key_manager]\nbackend = vault\n[vault]\nvault_url = http://127.0.0.1:9\n'
 
@@ -156,7 +159,7 @@ class Unreachable(base.ServiceTest):
         self.caller().share(share_type='safe')
 
     def test_a_key_manager_that_cannot_be_loaded_is_told_before_anything_starts(self):
-        key_manager.check(self.service.conf)        # castellan's options are known after this
+        key_manager.check(self.service.conf)        # registers castellan's options
         self.service.conf.set_override('backend', 'no.such.Manager', 'key_manager')
         self.addCleanup(self.service.conf.clear_override, 'backend', 'key_manager')
         wrong = self.assertRaises(errors.BadConfig, key_manager.check, self.service.conf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All shares of a backend are ensured on demand: whatever the backend does meanwhile, none stays where it should not."""
+"""Ensure all shares of a backend on demand: no share keeps a wrong status, whatever happens at the backend meanwhile."""
 
 import dataclasses
 import datetime
@@ -17,7 +17,7 @@ HOST = 'test@alpha'
 
 
 class EnsureTest(base.ServiceTest):
-    """A backend with some shares, and short ways to ensure them."""
+    """Base class with a backend, and shortcuts to create and ensure shares."""
 
     def setUp(self):
         super().setUp()
@@ -49,7 +49,7 @@ class EnsureTest(base.ServiceTest):
         base.eventually(lambda: not self.ensuring(host), 'is at it for ever', patience)
 
     def ensure(self, host=HOST):
-        """A run was asked for and has ended. Returns its operation."""
+        """Ask for a run and wait for its end. Return its operation."""
         self.assertEqual((202, None), self.ask(host))
         self.idle(host)
         return self.last(host)
@@ -72,7 +72,7 @@ class EnsureTest(base.ServiceTest):
         return [(one['detail_id'], one['user_message']) for one in found]
 
     def reached(self, ident):
-        """The backend is asked about the share at this moment."""
+        """Wait until the backend is ensuring the share."""
         base.eventually(lambda: self.statuses([ident]) == ['ensuring'], 'is not being ensured')
 
     def small_batches(self, size=1):
@@ -85,7 +85,7 @@ class EnsureTest(base.ServiceTest):
 
 
 class Asked(EnsureTest):
-    """The call."""
+    """Requests to ensure a backend."""
 
     def test_one_that_is_down(self):
         services = models.services
@@ -135,7 +135,7 @@ class Asked(EnsureTest):
 
 
 class Run(EnsureTest):
-    """What becomes of shares when the backend answers as it should, or does not."""
+    """Results for the shares, with correct and faulty answers of the backend."""
 
     def test_what_was_lost_is_back(self):
         heard = self.heard()
@@ -155,6 +155,13 @@ class Run(EnsureTest):
         self.assertEqual((HOST, 2), (began['payload']['host'], began['payload']['total']))
         self.assertEqual((HOST, 2, 2, 0), tuple(ended['payload'][name] for name in ('host', 'done', 'repaired', 'failed')))
         self.assertEqual(set(idents), set(ended['payload']['repairs']))
+
+    def test_export_locations_that_are_the_same_are_not_counted(self):
+        heard = self.heard()
+        self.shares(1)
+        found = self.ensure()
+        told = heard.wait('share.ensure.end', request_id=found['request_id'])['payload']
+        self.assertEqual((1, 0), (told['done'], told['updated']))
 
     def test_addresses_of_another_configuration(self):
         [ident] = self.shares(1)
@@ -289,7 +296,7 @@ class Run(EnsureTest):
         self.assertEqual(['error', 'available'], self.statuses([reset, lost]))
 
     def test_what_else_a_backend_says(self):
-        """Metadata are stored, once, beside those of the user; rules that it wants to hear of again it hears of."""
+        """Check that metadata are added to those of the user, and that access rules are applied again on request."""
         first, second = idents = self.shares(2)
         for ident in idents:
             self.admin.action(ident, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
@@ -308,7 +315,7 @@ class Run(EnsureTest):
         base.eventually(lambda: [ids for _, ids in self.driver.store.calls('update_access')[told:]] == [wanted], 'is not told')
 
     def test_rules_that_changed_meanwhile(self):
-        """Without marks rules may change while the backend is at the share."""
+        """Check that rules can change during a run that does not change statuses."""
         self.override('update_shares_status_on_ensure', False, 'alpha')
         [ident] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:hang')
@@ -324,7 +331,7 @@ class Run(EnsureTest):
 
 
 class Interrupted(EnsureTest):
-    """A process that ends in the middle of it, and what starts by itself."""
+    """A process that ends during a run, and runs that start without a request."""
 
     def restart(self):
         self.service.stop()
@@ -337,7 +344,7 @@ class Interrupted(EnsureTest):
         self.ask()
         self.reached(idents[0])
         stopping = threading.Thread(target=self.service.stop)
-        stopping.start()        # what is at the backend is waited for, and no more
+        stopping.start()        # stop waits for the present batch only
         base.eventually(self.service.managers['alpha']._stopping.is_set, 'does not stop')
         self.service.knob('alpha', '')
         stopping.join()
@@ -351,7 +358,7 @@ class Interrupted(EnsureTest):
         self.assertEqual(('done', ['available'] * 4), (self.last()['state'], self.statuses(idents)))
 
     def test_what_a_killed_process_left(self):
-        """As after a kill, and with the fingerprint that was stored: a start looks at it all the same."""
+        """Check that a start ensures shares after a kill, even with an unchanged fingerprint."""
         ident, other = self.shares(2)
         self.ensure()
         self.service.stop()
@@ -405,13 +412,13 @@ class Interrupted(EnsureTest):
         [ident] = self.shares(1)
         self.service.stop()
         self.driver.lose_exports()
-        self.driver.knobs.turn('ensure_shares:fail_final@times=4')     # more often than one run asks
+        self.driver.knobs.turn('ensure_shares:fail_final@times=4')     # more often than one run tries
         self.service.start()
         base.eventually(lambda: self.driver.store.share(self.instance(ident)).exported, 'nobody looks again', 60)
 
 
 class Watched(EnsureTest):
-    """``manila-manage ensure watch``."""
+    """The command ``manila-manage ensure watch``."""
 
     def watch(self, host=HOST):
         return manage.run(self.service.state / 'manila_lite.conf', 'manage', 'ensure', 'watch', host, '--every', '0.1')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a backend says of a share that has gone meanwhile is for nobody; and its owner is not told the same again and again."""
+"""Shares deleted during a run: the backend's answer is dropped. The owner gets the same message only once."""
 
 import dataclasses
 
@@ -12,14 +12,14 @@ from manila_lite.tests.functional.test_ensure import EnsureTest
 class GoneTest(EnsureTest):
 
     def asked(self, instance):
-        """Return how often the backend was asked about the share."""
+        """Return the number of calls of the backend about the share."""
         return sum(instance in ids.split(',') for _, ids in self.driver.store.calls('ensure_shares'))
 
 
 class Gone(GoneTest):
 
     def answer(self, change):
-        """The backend's answers go through ``change``, with the ids that were asked about."""
+        """Pass the backend's answers through ``change``."""
         plain = self.driver.ensure_shares
         self.addCleanup(setattr, self.driver, 'ensure_shares', plain)
         self.driver.ensure_shares = lambda targets: change(plain(targets))
@@ -29,7 +29,7 @@ class Gone(GoneTest):
         self.admin.wait(f'/shares/{ident}', 'share', 'gone', patience=60)
 
     def rows_of(self, share, instance):
-        """Return how much the database still knows of it."""
+        """Return the number of rows of metadata and export locations that the database has for the share."""
         with self.service.services.db.reader() as conn:
             return [len(conn.execute(table.select().where(column == ident)).all()) for table, column, ident in (
                 (models.share_metadata, models.share_metadata.c.owner_id, share),
@@ -68,10 +68,10 @@ class Gone(GoneTest):
         self.assertEqual(['available'], self.statuses([stays]))
 
     def test_what_stood_aside_meanwhile_is_looked_at_once_more(self):
-        """As the second instance of a share that moves: what was said of it was not stored."""
+        """Check that an instance that was aside, as in a migration, is ensured again: its first result was not stored."""
         self.small_batches()
         first, second = sorted(self.instance(ident) for ident in self.shares(2))
-        aside = [True, False]       # while it is asked about itself, and while it is asked about the other
+        aside = [True, False]       # during the call about itself, and during the call about the other
 
         def change(results):
             with self.service.services.db.writer() as conn:
@@ -86,14 +86,14 @@ class Gone(GoneTest):
 class Told(GoneTest):
 
     def lost(self):
-        """A share that its backend finds broken each time."""
+        """Create a share that its backend reports as broken each time; return its id."""
         [ident] = self.shares(1)
         with self.driver.store.locked():
             self.driver.store.shares.drop(self.instance(ident))
         return ident
 
     def by_itself(self, ident):
-        """The backend has looked at the share without being asked by anybody."""
+        """Wait for a run that no user asked for."""
         before = self.asked(self.instance(ident))
         run = startup.ask(self.service.managers['alpha'])
         base.eventually(lambda: self.admin.ok('GET', f'/operations/{run}')['operation']['state'] == 'done', 'is at it for ever',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backend with thousands of shares: ensuring them costs few statements, and a start waits for none of them."""
+"""A backend with thousands of shares: ensuring them takes few statements, and a start does not wait for it."""
 
 import threading
 
@@ -12,18 +12,18 @@ from manila_lite.tests.factories import held
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_budgets import counting
 
-#: With more, what a run costs by itself is spread over more: this is harder to meet than ten thousand.
+#: With more shares the fixed cost of a run is spread further: this number is stricter than ten thousand.
 COUNT = 2000
-#: SQL statements for each share, all threads of the process together.
+#: SQL statements per share, all threads of the process together.
 BUDGET = 0.1
 
 
 class Many(testtools.TestCase):
-    """One service that has been ill-treated by nobody."""
+    """A service for each test, without faults."""
 
     def setUp(self):
         super().setUp()
-        self.patch(startup, '_WATCH', 600.0)        # nobody else asks for a run
+        self.patch(startup, '_WATCH', 600.0)        # no other run starts
         self.service = self.useFixture(fixtures.Service({'alpha': 'dummy_pool_size_gb = 1000000'}, parts=()))
         self.manager = self.service.managers['alpha']
         self.manager.driver.store.prepare()
@@ -31,7 +31,7 @@ class Many(testtools.TestCase):
         self.api = base.Api(self.service.app)
 
     def run_of(self, why):
-        """Return the newest run that was asked for this reason, when it has ended."""
+        """Wait until the newest run has ended, and was asked for this reason; return its row."""
         def ended():
             table = models.operations
             with self.service.services.db.reader() as conn:
@@ -43,7 +43,7 @@ class Many(testtools.TestCase):
         return found[0]
 
     def costs(self, act, why):
-        """Return how many statements everything but this thread needs until the run has ended, and the run."""
+        """Return the number of statements of all other threads until the run has ended, and the run."""
         with counting(self.service.services.db.engine) as counter:
             act()
             run = self.run_of(why)
@@ -61,7 +61,7 @@ class Many(testtools.TestCase):
         count, run = self.costs(self.ask, 'api')
         self.assertEqual(('done', COUNT), (run.state, run.data['progress']['done']))
         self.assertLessEqual(count, BUDGET * COUNT)
-        # And when everything is another than before: each share has other addresses, and was exported to nobody.
+        # Again with everything changed: each share has other addresses, and was exported to nobody.
         self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')
         self.addCleanup(self.service.conf.clear_override, 'dummy_export_ips', 'alpha')
         count, run = self.costs(self.ask, 'api')
@@ -69,7 +69,7 @@ class Many(testtools.TestCase):
         self.assertLessEqual(count, BUDGET * COUNT)
 
     def test_a_start_that_waits_for_nobody(self):
-        """While the backend is at the first shares, the service is up, and does what it is asked for."""
+        """Check that the service is up, and works, while the backend is ensuring the first shares."""
         self.service.knob('alpha', 'ensure_shares:hang')
         self.manager.start()
         self.addCleanup(self.manager.stop)

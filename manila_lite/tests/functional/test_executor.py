@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Durable work on a real database: every plan ends, wherever it was killed."""
+"""Durable work on a real database: every plan ends, at whatever step it was killed."""
 
 import threading
 
@@ -13,11 +13,11 @@ from manila_lite.tests.functional import base
 
 
 class Killed(BaseException):
-    """The process died here: nothing after it runs, nothing is saved."""
+    """Stands for the death of the process: later code does not run, and nothing is saved."""
 
 
 class Journal:
-    """Steps that note what was done and undone, and fail or die where they are told to."""
+    """Plan whose steps note their runs, and fail or die at given steps."""
 
     def __init__(self, length=3, *, die_at=None, fail_at=None, again_at=None, times=1, error=errors.Final):
         self.notes = []
@@ -25,7 +25,7 @@ class Journal:
         self.die_at = die_at
         self.fail_at = fail_at
         self.again_at = again_at
-        self.times = times      # that it is not ready
+        self.times = times      # how often the step raises Again
         self.error = error
         self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n)) for n in range(length)),
                          lambda conn, work: self.ends.append('done'),
@@ -55,7 +55,7 @@ class Journal:
 
 
 class GettingOn(Journal):
-    """Doing step 0, or undoing it since step 1 failed, fails each time, and saves in one try how far it came."""
+    """Plan whose step 0, or its undo, fails on every try; the try ``saving_try`` saves its progress."""
 
     def __init__(self, name, saving_try):
         super().__init__(length=2, fail_at=None if name == 'do 0' else 1)
@@ -76,12 +76,12 @@ class GettingOn(Journal):
 
 
 class Operations(base.ServiceTest):
-    """The runner, with no scheduler and no backend beside it."""
+    """The runner, without a scheduler or a backend."""
 
     PARTS = ()
 
     def run_plan(self, journal, patience=60):
-        """Run one operation to its end, taking it over after each death. Returns its row."""
+        """Run one operation to its end, taking it over after each death. Return its row."""
         services = self.service.services
         queue = uuidutils.generate_uuid()
         runner = self._runner(journal, queue)
@@ -97,7 +97,7 @@ class Operations(base.ServiceTest):
                 if row.state != rows.OPEN:
                     return row
                 if row.owner and not runner.busy:
-                    rows.free_claims_of(conn, row.owner)    # what the next process does at its start
+                    rows.free_claims_of(conn, row.owner)    # as the next process does at its start
             runner.wake()
             return None
         return waiting.until(ended, 'the operation has ended', patience)
@@ -168,6 +168,20 @@ class Operations(base.ServiceTest):
         row = self.run_plan(journal)
         self.assertEqual(rows.FAILED, row.state)
         self.assertEqual(self.service.conf.operations.max_attempts, journal.notes.count('do 1'))
+
+    def test_each_try_waits_twice_as_long_as_the_one_before(self):
+        services, queue = self.service.services, uuidutils.generate_uuid()
+        runner, delay = self._runner(Journal(fail_at=0, error=RuntimeError), queue), self.service.conf.operations.retry_delay
+        with services.db.writer() as conn:
+            ident = operations.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
+                                     topic='share', host=queue).operation_id
+        waits = []
+        for _ in range(2):
+            with services.db.writer() as conn:
+                rows.hurry(conn, ident)
+                op = rows.claim(conn, rows.get(conn, ident), runner.owner, 60)
+            waits.append(runner.executor.run(op))
+        self.assertEqual([delay, 2 * delay], waits)
 
     def test_a_step_that_got_on_in_its_last_try_has_all_its_tries_again(self):
         most = self.service.conf.operations.max_attempts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose turn it is: in the database, of one runner and of several of one queue, and what finding out costs."""
+"""Turns of projects: in the database, for one runner, for several runners of one queue; and the cost of the query."""
 
 import datetime
 import threading
@@ -15,13 +15,13 @@ from manila_lite.operations.runner import Runner, kept
 from manila_lite.tests.functional import base, test_migrations
 
 TOPIC = 'share'
-#: What an operation had to have before it had a turn.
+#: Columns of an operation before turns were added.
 OLD = ('id', 'created_at', 'kind', 'resource_type', 'resource_id', 'project_id', 'topic', 'host', 'lane', 'state', 'data',
        'next_run_at')
 
 
 class TurnsTest(base.ServiceTest):
-    """A queue of its own for each test, and rows in it."""
+    """Base class with a queue for each test, and operations in it."""
 
     PARTS = ()
 
@@ -31,7 +31,7 @@ class TurnsTest(base.ServiceTest):
         self.db = self.service.services.db
 
     def rows(self, count, project, lane=WORK, *, age=0.0, host=None, **more):
-        """So many operations of a project wait in the queue, the first of them for ``age`` seconds. Returns their ids."""
+        """Insert operations of a project into the queue; the first one has waited for ``age`` seconds. Return their ids."""
         idents = [uuidutils.generate_uuid() for _ in range(count)]
         now = timeutils.utcnow()
         with self.db.writer() as conn:
@@ -55,7 +55,7 @@ class TurnsTest(base.ServiceTest):
 
 
 class Due(TurnsTest):
-    """The statement."""
+    """The statement that selects the next operations."""
 
     def test_the_oldest_of_each_project_the_oldest_first(self):
         many = self.rows(5, 'greedy', age=30)
@@ -84,7 +84,7 @@ class Due(TurnsTest):
         modest = self.rows(1, 'modest')
         self.claim(*other)
         self.claim(*fast)
-        self.claim(*over, lease=-1)     # whoever that was is gone
+        self.claim(*over, lease=-1)     # that worker is dead
         self.assertEqual([(*over, 0, True), (*modest, 0, False)], [(row.id, row.running, row.more) for row in self.due()])
         self.assertNotIn(mine[0], self.found())
 
@@ -123,7 +123,7 @@ class Due(TurnsTest):
 
 
 class Cost(TurnsTest):
-    """A look costs as much with thousands of operations of one project as with ten."""
+    """The query costs as much with thousands of operations of one project as with ten."""
 
     def test_a_backlog_is_not_read(self):
         self.rows(20, 'greedy', age=900)
@@ -136,10 +136,10 @@ class Cost(TurnsTest):
         self.assertGreater(many, few / 3, 'it is not measured')
 
     def effort(self):
-        """Return how much the database does for a look, in whatever it counts."""
+        """Return the cost of the query, in a unit of the database."""
         with self.db.writer() as conn:
             if conn.dialect.name == 'mysql':
-                conn.exec_driver_sql('ANALYZE TABLE operations')     # as it does by itself, some seconds later
+                conn.exec_driver_sql('ANALYZE TABLE operations')     # MySQL does the same by itself some seconds later
         with self.db.reader() as conn:
             return getattr(self, f'_effort_{conn.dialect.name}')(conn)
 
@@ -173,13 +173,13 @@ class Cost(TurnsTest):
 
 
 def _read(node):
-    """Return how many rows a plan of PostgreSQL has read."""
+    """Return the number of rows that a plan of PostgreSQL has read."""
     read = node['Actual Rows'] + node.get('Rows Removed by Filter', 0) + node.get('Rows Removed by Join Filter', 0)
     return int(read * node['Actual Loops']) + sum(map(_read, node.get('Plans', ())))
 
 
 class Upgraded(test_migrations.MigrationTest):
-    """Work that waited through the upgrade takes the turn of who asked for it."""
+    """Operations that waited through the upgrade take the turn of their project."""
 
     def test_what_waits_has_a_turn(self):
         migrate.upgrade(self.db, '0016')
@@ -196,7 +196,7 @@ class Upgraded(test_migrations.MigrationTest):
 
 
 class Runners(TurnsTest):
-    """Runners with four hands for work, of which one is reserved; looking when they are woken, at once if need be."""
+    """Runners with four threads for work, one of them reserved. They look when they are woken, and poll every 0.1 s."""
 
     def setUp(self):
         super().setUp()
@@ -208,7 +208,7 @@ class Runners(TurnsTest):
         self.addCleanup(self.let_go)
 
     def runner(self):
-        """Return a runner that was started. Its work waits until it is let go."""
+        """Return a started runner. Its operations wait for ``let_go``."""
         runner = Runner(self.service.services, TOPIC, self.host,
                         [Plan('test', (Step(self.work),), lambda conn, work: None, lambda conn, work, error: None)], None)
         self.addCleanup(runner.stop)
@@ -222,7 +222,7 @@ class Runners(TurnsTest):
             self.lock.wait_for(lambda: None in self.ended or work.op.id in self.ended, 60)
 
     def let_go(self, *idents):
-        """These end, or all."""
+        """Let these operations end, or all."""
         with self.lock:
             self.ended.update(idents or [None])
             self.lock.notify_all()
@@ -243,15 +243,15 @@ class Runners(TurnsTest):
         self.assertEqual(modest[0], self.began[3])
 
     def test_turns_are_taken(self):
-        """A hand that is free goes to who has fewer, and nobody is starved."""
+        """Check that a free thread takes an operation of the project with fewer running, and that no project is starved."""
         many = self.rows(8, 'greedy', age=9)
         self.runner()
         self.until(3)
         modest = self.rows(3, 'modest')
         self.until(4)
-        self.let_go(*many[:2])          # each has one: by age
+        self.let_go(*many[:2])          # one each is running: the oldest is next
         self.until(5)
-        self.let_go(modest[0])          # two and none
+        self.let_go(modest[0])          # two and none are running
         self.until(6)
         self.assertEqual([modest[0], many[3], modest[1]], self.began[3:])
         self.let_go()
@@ -267,18 +267,18 @@ class Runners(TurnsTest):
         self.assertEqual({*many[:4]}, {*self.began})
 
     def test_several_processes_of_one_queue(self):
-        """What one has claimed counts for the other."""
+        """Check that operations claimed by one process count for the other."""
         self.rows(3, 'greedy', age=9)
         first = self.runner()
         self.until(3)
-        first._stopped.set()            # it goes on with what it has, and claims no more
+        first._stopped.set()            # it finishes its work, and claims no more
         first._poke.set()
         first._threads['poll'].join()
         self.rows(4, 'greedy', age=8)
         modest = self.rows(4, 'modest')
         self.runner()
         self.until(6)
-        # Three hands that are not reserved: modest has 0, 1 and 2 running, and greedy 3.
+        # Three threads are not reserved: modest has 0, 1 and 2 running, greedy has 3.
         self.assertEqual({*modest[:3]}, {*self.began[3:]})
 
     def test_reserved_hands_are_a_part_and_never_all(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every filter of the contract leaves rows that do not fit out of its list. The calls are read from the contract."""
+"""Every filter of the contract removes rows from its list that do not match. The calls are read from the contract."""
 
 from urllib.parse import urlencode
 
@@ -9,11 +9,11 @@ from manila_lite.api.contract.fields import Many
 from manila_lite.api.contract.op import PAGE
 from manila_lite.tests.functional import base, refused, walking, world
 
-#: Fields of a query that leave nothing out, that one without which there is no list, and that one by which there is more in it.
+#: Query fields that are no filters: some remove nothing, some are required for the list, some add rows to it.
 _NONE = {'all_tenants', 'with_count', *(field.name for field in PAGE), ('/share-access-rules', 'share_id'),
          *((path, 'is_public') for path in ('/shares', '/shares/detail'))}
 _PAIRS = '{"no": "thing"}'
-#: What is nowhere, or not everywhere, where any text or number will not do; by filter, or by path and filter.
+#: Values that match no row, or not all, for filters that do not take any text or number; by filter, or (path, filter).
 _STRANGE = {'metadata': _PAIRS, 'extra_specs': _PAIRS, 'group_specs': _PAIRS, 'capabilities': _PAIRS, 'is_public': 'true',
             'is_soft_deleted': 'true', 'ensuring': 'true', 'usage': 'used', 'state': 'down', ('/operations', 'state'): 'parked',
             ('/services', 'status'): 'disabled', 'created_since': '2999-01-01', 'created_before': '1999-01-01',
@@ -21,7 +21,7 @@ _STRANGE = {'metadata': _PAIRS, 'extra_specs': _PAIRS, 'group_specs': _PAIRS, 'c
 
 
 class Filtered(base.ServiceTest):
-    """One of everything, of an administrator."""
+    """One resource of each kind, owned by an administrator."""
 
     @classmethod
     def setUpClass(cls):
@@ -30,20 +30,20 @@ class Filtered(base.ServiceTest):
         cls.world = world.make(cls.service, cls.admin, cls.admin)
 
     def whole(self, op):
-        """Return the query by which the call lists as much as it can."""
+        """Return the query for which the call lists most."""
         names = {field.name for field in op.query}
         return {name: value for name, value in {
             'all_tenants': '1', 'share_id': self.world['share_id'] if op.path == '/share-access-rules' else None,
             'is_public': 'None' if op.path.endswith('types') else None}.items() if name in names and value}
 
     def listed(self, op, query):
-        """Return how many the call lists."""
+        """Return the number of rows that the call lists."""
         path = f'{op.path.format(**self.world)}?{urlencode(query)}'
         return len(self.admin.ok('GET', path)[op.view.view.plural])
 
     def strange(self, op, field):
-        """Return a value that does not fit everything."""
-        if field.name == 'share_type':      # one that there is, and that no pool can have
+        """Return a value that does not match all rows."""
+        if field.name == 'share_type':      # a type that exists, and that no pool has
             return self.world['type_id']
         number = field.schema.get('type') == 'integer'
         return _STRANGE.get((op.path, field.name)) or _STRANGE.get(field.name) or (987654 if number else 'nobody')
@@ -60,3 +60,25 @@ class Filtered(base.ServiceTest):
                     found = self.listed(op, query | {field.name: self.strange(op, field)})
                     self.assertLess(found, self.listed(op, query), (op.path, field.name))
         self.assertLess(150, tried)
+
+    def test_all_tenants_can_be_off(self):
+        elsewhere, tried = refused.Api(self.service.app, 'a', 'elsewhere', 'admin,member,reader'), 0
+        for op in OPS:
+            if isinstance(op.view, Many) and op.lives(versions.MAX) and 'all_tenants' in {field.name for field in op.query}:
+                tried += 1
+                counts = [len(elsewhere.ok('GET', f'{op.path}?{name}={value}')[op.view.view.plural])
+                          for name in ('all_tenants', 'all_projects') for value in ('0', 'false', '1')]
+                self.assertEqual([0, 0], counts[:2], op.path)
+                self.assertLess(0, counts[2], op.path)
+                self.assertEqual(counts[:3], counts[3:], op.path)
+        self.assertLess(12, tried)
+
+    def test_with_count_can_be_off(self):
+        tried = 0
+        for op in OPS:
+            if isinstance(op.view, Many) and op.lives(versions.MAX) and 'with_count' in {field.name for field in op.query}:
+                tried += 1
+                counted = ['count' in self.admin.ok('GET', f'{op.path}?with_count={value}')
+                           for value in ('0', 'false', 'True', '1')]
+                self.assertEqual([False, False, True, True], counted, op.path)
+        self.assertLess(5, tried)

@@ -12,7 +12,7 @@ _HEAD = b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\
 _HIDDEN = b'GET /v2/shares/hidden HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 _SHARE = b'{"share": {"size": 1, "share_proto": "NFS"}}'
 
-#: Headers and body of one request that somebody could take for two, or for one of another length.
+#: Headers and body of one request that could be read as two, or with another length.
 AMBIGUOUS = {
     'both lengths': b'Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n' % (len(_HIDDEN) + 5),
     'two lengths': b'Content-Length: 0\r\nContent-Length: %d\r\n\r\n' % len(_HIDDEN),
@@ -46,7 +46,7 @@ AMBIGUOUS = {
 
 
 class Wire(base.ServiceTest):
-    """Bytes on a socket of the built-in server."""
+    """The built-in server with a socket."""
 
     PARTS = ()
 
@@ -61,7 +61,7 @@ class Wire(base.ServiceTest):
         cls.addClassCleanup(cls.api.stop, 1)
 
     def say(self, *parts):
-        """Send bytes; returns the statuses of all answers until the server hangs up, and what it said."""
+        """Send bytes until the server hangs up; return the statuses of all answers, and the answers."""
         with socket.create_connection(('127.0.0.1', self.api.port), timeout=60) as wire:
             said = b''
             try:
@@ -70,7 +70,7 @@ class Wire(base.ServiceTest):
                 while got := wire.recv(65536):
                     said += got
             except ConnectionError:
-                pass        # it hangs up on what it does not want to read
+                pass        # the server hangs up on bytes that it does not want to read
         return [int(status) for status in re.findall(rb'HTTP/1\.1 (\d{3}) ', said)], said
 
     def test_no_request_hides_another(self):
@@ -79,14 +79,14 @@ class Wire(base.ServiceTest):
             self.assertEqual([400], statuses, (name, said))
 
     def test_two_honest_requests(self):
-        """The same hidden request, where it is none, is answered: so the test above sees it if it is."""
+        """Check that the second request is answered if it is an honest one, so that the test above would notice it."""
         body = b'Content-Length: %d\r\n\r\n%s' % (len(_SHARE), _SHARE)
         self.assertEqual([404, 404], self.say(_HEAD.replace(b'shares', b'shares/none/action') + body + _HIDDEN)[0][:2])
 
     def test_a_body_in_chunks(self):
         chunks = b''.join(b'%X; why=not\r\n%s\r\n' % (len(part), part) for part in (_SHARE[:7], _SHARE[7:]))
         statuses, said = self.say(_HEAD + b'Transfer-Encoding: Chunked\r\n\r\n' + chunks + b'0\r\n\r\n' + _HIDDEN)
-        self.assertEqual([200], statuses, said)         # and then it hung up
+        self.assertEqual([200], statuses, said)         # the answer to the second request is missing: the server hung up
         self.assertIn(b'"share_proto":"NFS"', said)
 
     def test_a_body_too_large(self):
@@ -103,7 +103,7 @@ class Wire(base.ServiceTest):
                            'a chunk': b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (self.most + 1)}.items():
             with socket.create_connection(('127.0.0.1', self.api.port), timeout=60) as wire:
                 wire.sendall(_HEAD + head)
-                select.select([wire], [], [])       # there is an answer
+                select.select([wire], [], [])       # waits for the answer
                 for _ in range(20):
                     wire.sendall(b' ' * 65536)
                 self.assertIn(b' 413 ', wire.makefile('rb').read(), name)
@@ -114,7 +114,7 @@ class Wire(base.ServiceTest):
         self.assertIn(b'malformed_body', said)
 
     def test_a_header_with_an_underscore_is_not_one_with_a_dash(self):
-        """A proxy that settles X-Forwarded-Host, or a version, does not look at such."""
+        """Check that a header with underscores is ignored: a proxy that sets X-Forwarded-Host leaves such a header alone."""
         request = b'GET /v2/ HTTP/1.1\r\nHost: a\r\nX_Forwarded_Host: evil\r\nConnection: close\r\n\r\n'
         statuses, said = self.say(request)
         self.assertEqual([200], statuses, said)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No input makes the API answer 5xx, or answer what its own OpenAPI document does not say.
+"""No input makes the API answer 5xx, or with anything that its own OpenAPI document does not describe.
 
-Every run tries the same few of each kind. ``MANILA_LITE_TEST_FUZZ=20`` tries twenty times as many, others in each run.
+Every run tries the same few inputs of each kind. ``MANILA_LITE_TEST_FUZZ=20`` tries twenty times as many, which
+differ.
 """
 
 import io
@@ -25,32 +26,32 @@ CHECKS = [checks.not_a_server_error, conformance.status_code_conformance, confor
           conformance.response_schema_conformance, conformance.response_headers_conformance]
 
 
-#: Raises an exception for what is no fault of the API. Made once: it takes longer than a request.
+#: Validator that raises an exception for a document that is no fault. Compiled once: that takes longer than a request.
 FAULT = fields.compiled(faults.SCHEMA)
-#: So many times as much is tried.
+#: Factor for the number of tries.
 MUCH = int(os.environ.get('MANILA_LITE_TEST_FUZZ', '1'))
 
 
 def bounded(examples):
-    """Return settings under which every run tries the same, unless much is to be tried."""
+    """Return settings with which every run tries the same inputs, unless the factor is raised."""
     return hypothesis.settings(max_examples=examples * MUCH, derandomize=MUCH == 1, deadline=None, database=None,
                                suppress_health_check=list(hypothesis.HealthCheck),
                                phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate])
 
 
 class Fuzz(base.ServiceTest):
-    """Resources of every kind exist; then the workers stop, so that only requests change anything."""
+    """Resources of every kind exist; then the workers stop, so that only requests change them."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        owner = base.Api(cls.service.app, 'u', 'admin', 'member,reader')     # the project of who sends no token
+        owner = base.Api(cls.service.app, 'u', 'admin', 'member,reader')     # the project of a caller without a token
         cls.world = world.make(cls.service, cls.admin, owner)
         cls.service.stop()
 
 
 class Described(Fuzz):
-    """Requests made from the document, right and wrong ones, half of them about things that exist."""
+    """Requests generated from the document, valid and invalid, half of them about existing resources."""
 
     def fuzz(self, version, examples):
         schema = schemathesis.openapi.from_dict(openapi.document(version))
@@ -61,7 +62,7 @@ class Described(Fuzz):
         self.assertEqual([], refused, '\n'.join(refused))
 
     def as_admin(self, version):
-        """Return the application for requests whose version and caller are settled, whatever their headers say."""
+        """Return the application with a fixed version and caller, whatever the headers of a request are."""
         def wrapped(environ, start_response):
             environ |= {'HTTP_X_OPENSTACK_MANILA_API_VERSION': versions.show(version), 'HTTP_X_AUTH_TOKEN': ''}
             return self.service.wsgi(environ, start_response)
@@ -88,7 +89,7 @@ class Described(Fuzz):
         return None
 
     def real(self, values):
-        """Return parameters or an entity in which what names something names what is there."""
+        """Return the values with the ids of existing resources."""
         return {name: self.world.get(name) or self.world.get(world.ALSO.get(name, ''), value)
                 for name, value in (values or {}).items()}
 
@@ -103,7 +104,7 @@ class Described(Fuzz):
 
 
 DEEP = 3000
-#: JSON that no field is made for, as text: some of it cannot be written from Python values.
+#: JSON values that no field expects, as text: some cannot be written from Python values.
 HOSTILE = [
     'null', 'true', '0', '-1', '1', '2147483647', '2147483648', '-2147483649', '9223372036854775808', '1' + '0' * 400, '1.5',
     '1e400', '-0.0', '""', '" "', '"a"', '"None"', '"1"', '"-1"', '"1e9"', '"\\u0000"', '"\\ud800"', '"\\n"', '"%"', '"_"',
@@ -113,11 +114,12 @@ HOSTILE = [
     '{"a": "b", "a": "c"}', '{"' + 'k' * 300 + '": "v"}', '{"a": "' + 'v' * 2000 + '"}', '{"a\\u0000": "b"}',
     '{"\\ud800": "b"}', '[' * DEEP + ']' * DEEP, '{"a":' * DEEP + '1' + '}' * DEEP, 'NaN', 'Infinity',
 ]
-#: Of these lists each place gets every sixth value, the next place those after them: enough, since the places are many.
-#: What differs on other databases is what they make of a value, and that needs fewer places.
+#: Each place gets every sixth value of these lists, the next place the values after those: enough, as there are many
+#: places.
+#: Databases differ only in how they handle a value, which needs fewer places.
 SHARE = max(1, (6 if backend() == 'sqlite' else 18) // MUCH)
 STRINGS = [json.loads(text).encode('utf-8', 'surrogatepass') for text in HOSTILE if text.startswith('"')]
-#: What is no text, what means a path, and numbers.
+#: Invalid UTF-8, path elements, and numbers.
 IN_PATHS = [*STRINGS, b'\xff', b'.', b'..', b'%00', b'%2e%2e', b'..%2f..', b'%252e', b'a%2Fb', b';a=b', b'\xc0\xae',
             b'0', b'12']
 IN_QUERIES = [*STRINGS, b'\xff\xfe', b'18446744073709551616', b'9223372036854775807',
@@ -129,7 +131,7 @@ class Hostile(Fuzz):
     """Requests that no client would make."""
 
     def send(self, method, path, query='', body=b'', **environ):
-        """Send raw bytes (as latin-1 text, as WSGI has them); the answer must be in the API's shape."""
+        """Send raw bytes (as latin-1 text, the form of WSGI); check the status and the format of the answer."""
         sent = {'REQUEST_METHOD': method, 'PATH_INFO': path, 'QUERY_STRING': query, 'wsgi.input': io.BytesIO(body),
                 'CONTENT_LENGTH': str(len(body)), 'CONTENT_TYPE': 'application/json',
                 'HTTP_X_OPENSTACK_MANILA_API_VERSION': '2.99', **environ}
@@ -159,7 +161,7 @@ class Hostile(Fuzz):
                 self.send(op.method, self.path(op), body=text.encode())
 
     def test_every_field_of_every_body(self):
-        """Each field takes hostile values in turn, the others being right."""
+        """Put hostile values into each field in turn, with valid values in the others."""
         places = [(op, name) for op in self.ops() if (entity := op.body_at(versions.MAX)) is not None
                   for name in (None, *(field.name for field in fields.living(entity.fields, versions.MAX)))]
         for number, (op, name) in enumerate(places):
@@ -167,7 +169,7 @@ class Hostile(Fuzz):
                 self.send(op.method, self.path(op), body=planted(op, self.world, name, text))
 
     def test_every_query_parameter(self):
-        # A field that several lists share is read by one piece of code; by what one may sort is each list's own affair.
+        # A field that several lists share is read by the same code, except sort_key: each list has its own columns.
         places = {(field if field.name != 'sort_key' else op): (op, field.name)
                   for op in self.ops() for field in fields.living(op.query, versions.MAX)}.values()
         for number, (op, name) in enumerate(places):
@@ -187,7 +189,7 @@ class Hostile(Fuzz):
     @bounded(400 if backend() == 'sqlite' else 100)
     @hypothesis.given(strategies.data())
     def test_any_bytes_get_an_answer(self, data):
-        """Any bytes anywhere."""
+        """Send any bytes in any part of a request."""
         raw = strategies.text(strategies.characters(max_codepoint=255), max_size=40)
         op = data.draw(strategies.sampled_from(self.ops()))
         path = data.draw(strategies.sampled_from([self.path(op), f'/v2/other{op.path}', op.path]) | raw.map('/v2/'.__add__)
@@ -211,6 +213,6 @@ class Hostile(Fuzz):
 
 
 def planted(op, found, name, text):
-    """Return a document as bytes in which one field, or without a name the whole entity, is this text."""
+    """Return a document, as bytes, with this text in one field, or without a name as the whole entity."""
     mark = '@@here@@'
     return json.dumps(world.planted(op, versions.MAX, found, name, mark)).replace(f'"{mark}"', text, 1).encode()

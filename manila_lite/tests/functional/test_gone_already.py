@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletions of resources without a row: there is nothing to do, and that is no failure."""
+"""Deletions of resources without a row: the operation has nothing to do, and succeeds."""
 
 from oslo_utils import uuidutils
 
@@ -9,12 +9,12 @@ from manila_lite.tests.functional import base
 
 
 class GoneAlready(base.ServiceTest):
-    """A backend at which there can be replicas, too."""
+    """A backend that also supports replicas."""
 
     BACKENDS = {'alpha': 'dummy_replication_domain = far\n'}
 
     def ends_well(self, noun, *kinds):
-        """Each of these operations is done at the first try, about something that nobody knows, and nobody is told of it."""
+        """Check that each operation on an unknown id is done at the first try, without a user message."""
         for kind in kinds:
             ident, ctx = uuidutils.generate_uuid(), self.service.context()
             with self.service.services.db.writer() as conn:

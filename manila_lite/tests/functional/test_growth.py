@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room for a share that grows: claimed once, and kept until its backend has it, whatever happens in between."""
+"""Capacity for a share that grows: claimed once, and kept until the backend has extended the share."""
 
 import contextlib
 import dataclasses
@@ -21,7 +21,7 @@ OLD, NEW = 1, 70
 
 
 class Telling:
-    """A database that tells after each transaction that was committed, and a bus that tells whom it woke."""
+    """Wrapper of a database that calls ``tell`` after each commit, or of a bus that calls it with each wake-up."""
 
     def __init__(self, plain, tell):
         self._plain = plain
@@ -41,7 +41,7 @@ class Telling:
 
 
 class Growth(base.ServiceTest):
-    """A pool of 100 GiB whose reports are written by hand, a share that is to grow there, and a scheduler's hands."""
+    """A pool of 100 GiB with manual reports, a share there that is to grow, and a scheduler that the tests run."""
 
     PARTS = ()
 
@@ -62,7 +62,7 @@ class Growth(base.ServiceTest):
         self.report()
 
     def report(self):
-        """The backend reports its pool."""
+        """Write a report of the pool."""
         with self.db.writer() as conn:
             services.report(conn, BACKEND, [
                 {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
@@ -77,7 +77,7 @@ class Growth(base.ServiceTest):
             return rows.get(conn, self.ident)
 
     def run_once(self, **parts):
-        """The scheduler takes the operation in hand once, with these parts of its services."""
+        """Let the scheduler run the operation once, with these parts of its services replaced."""
         with self.db.writer() as conn:
             conn.execute(models.operations.update().values(next_run_at=timeutils.utcnow()))
             op = rows.claim(conn, rows.get(conn, self.ident), 'me', 60)
@@ -85,7 +85,7 @@ class Growth(base.ServiceTest):
         Executor(found, 'me', {plan.kind: plan for plan in scheduling.PLANS}, self.service.scheduler).run(op)
 
     def refusing(self, times):
-        """Return a database that does not let the operation go."""
+        """Return a database that rolls back the transaction that passes the operation on to the backend."""
         return Refusing(self.db, lambda conn: rows.get(conn, self.ident).topic == 'share', times)
 
     def is_passed_on(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no honest client sends in headers, bodies and filters is read in one way, and never run."""
+"""Headers, bodies and filters that no honest client sends are read in one way, and never executed."""
 
 import errno
 import io
@@ -11,7 +11,7 @@ from manila_lite.tests.functional import base
 
 
 class Answers(base.ServiceTest):
-    """What is in the headers of answers, and how doubtful requests are read."""
+    """The headers of answers, and the handling of doubtful requests."""
 
     PARTS = ()
 
@@ -36,7 +36,7 @@ class Answers(base.ServiceTest):
         return answer.headers
 
     def test_a_body_without_a_length(self):
-        """As gunicorn hands one on that comes in chunks: no more is read than may be."""
+        """Check a chunked body as gunicorn passes it on: no more is read than the limit."""
         most = self.service.conf.api.max_request_body_size
 
         class Lost(io.BytesIO):
@@ -52,7 +52,7 @@ class Answers(base.ServiceTest):
             self.assertEqual(left, len(body.getvalue()) - body.tell())
 
     def test_a_key_that_is_there_twice(self):
-        """The last one counts, for whoever decides and for whoever acts: there is one reader."""
+        """Check that the last value of a duplicate key counts everywhere, because only one parser reads the body."""
         def post(path, text):
             answer = self.service.app.post(path, text, expect_errors=True, headers={
                 'Content-Type': 'application/json', 'X-OpenStack-Manila-API-Version': '2.99'})
@@ -65,7 +65,7 @@ class Answers(base.ServiceTest):
         self.assertIn('extend', document['badRequest']['message'])
 
     def test_many_pairs(self):
-        """Where there is no limit, as many as a body holds are stored; a longer body, key or value is refused with its name."""
+        """Check that the size of a body bounds unlimited metadata; a body, key or value that is too long is refused."""
         self.service.conf.set_override('metadata_items', -1, 'limits')
         self.addCleanup(self.service.conf.clear_override, 'metadata_items', 'limits')
         share = self.caller().share(wait=None)['id']
@@ -76,7 +76,7 @@ class Answers(base.ServiceTest):
             self.assertEqual(status, self.caller().call('PUT', f'/shares/{share}/metadata', {'metadata': pairs})[0])
 
     def test_filters_are_read_and_never_run(self):
-        """Pairs as JSON, or as Python writes them; what computes anything is refused."""
+        """Check that filters are read as JSON or Python literals, and that expressions are refused."""
         caller = self.caller()
         share = caller.share(wait=None, metadata={'a': 'b'})['id']
         for good in ('{"a": "b"}', "{'a': 'b'}", '{"a":"b"}'):

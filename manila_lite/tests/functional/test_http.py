@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API as HTTP: discovery, versions, headers, error bodies, limits, and who may come in."""
+"""The API as HTTP: discovery, versions, headers, error bodies, limits and authentication."""
 
 import base64
 import dataclasses
@@ -20,7 +20,7 @@ VERSION = 'X-OpenStack-Manila-API-Version'
 
 
 class Open(base.ServiceTest):
-    """Without Keystone or passwords."""
+    """A service without Keystone or passwords."""
 
     PARTS = ()
 
@@ -37,7 +37,7 @@ class Open(base.ServiceTest):
         return fault['message']
 
     def test_the_root_names_the_versions(self):
-        """GET / is 300: python-manilaclient takes the entry with status CURRENT."""
+        """Check that GET / answers 300 and one entry with status CURRENT, which python-manilaclient uses."""
         answer = self.get('/')
         self.assertEqual(300, answer.status_int)
         (entry,) = answer.json['versions']
@@ -45,7 +45,7 @@ class Open(base.ServiceTest):
                          tuple(entry[key] for key in ('id', 'status', 'version', 'min_version')))
 
     def test_version_document(self):
-        """With and without the slash: 200, and one version, or gophercloud stops."""
+        """Check that both paths answer 200 with one version, which gophercloud requires."""
         for path in ('/v2', '/v2/'):
             answer = self.get(path)
             self.assertEqual(200, answer.status_int)
@@ -89,7 +89,7 @@ class Open(base.ServiceTest):
         self.assertEqual('https://cloud.example:8443/share/v2/', entry['links'][0]['href'])
 
     def test_project_in_the_path(self):
-        """With or without, at every version; the links in answers follow the address of the request."""
+        """Check paths with and without a project at every version."""
         for version in ('2.0', '2.59', '2.60', '2.99'):
             for path in ('/v2/shares', '/v2/p/shares', '/v2/p/shares/detail'):
                 self.assertEqual(200, self.get(path, **{VERSION: version}).status_int, (path, version))
@@ -103,7 +103,7 @@ class Open(base.ServiceTest):
             self.fault(self.get(path), 404, 'itemNotFound', 'no_such_path')
 
     def test_ids_that_look_like_numbers(self):
-        """The openstack client asks for a name that looks like a number as if it were an id."""
+        """Check ids that are numbers: the openstack client looks up a name of digits as an id."""
         for noun, code in (('shares', 'share_not_found'), ('snapshots', 'snapshot_not_found'),
                            ('types', 'share_type_not_found')):
             self.fault(self.get(f'/v2/{noun}/42'), 404, 'itemNotFound', code)
@@ -175,7 +175,7 @@ class Open(base.ServiceTest):
         self.assertLessEqual({'Accept-Encoding', VERSION}, set(plain.headers['Vary'].split(', ')))
 
     def test_facade_for_clients_without_keystone(self):
-        """``openstack quota show NAME`` looks the project up first: without Keystone a name is its own id."""
+        """Check that a name is its own id: ``openstack quota show NAME`` looks the project up first."""
         self.assertEqual({'project': {'id': 'demo', 'name': 'demo', 'links': {}}}, self.get('/identity/projects/demo').json)
         self.assertEqual(['u'], [user['id'] for user in self.get('/identity/users?name=u').json['users']])
         self.fault(self.get('/identity/roles'), 404, 'itemNotFound', 'no_such_path')
@@ -196,7 +196,7 @@ class Open(base.ServiceTest):
 
 
 class Guarded(base.ServiceTest):
-    """Users of a password file."""
+    """A service with users of a password file."""
 
     PARTS = ()
 
@@ -289,7 +289,7 @@ project_name = service
 
 
 class Keystone(base.ServiceTest):
-    """With keystonemiddleware. Nothing answers at its address, which nobody without a token needs."""
+    """A service with keystonemiddleware. No Keystone answers; requests without a token do not need one."""
 
     PARTS = ()
 
@@ -298,7 +298,7 @@ class Keystone(base.ServiceTest):
         super().setUpClass()
         path = cls.service.state / 'keystone.conf'
         path.write_text(_KEYSTONE)
-        # A configuration of its own: the options that keystoneauth registers stay, and are demanded ever after.
+        # The options that keystoneauth registers stay, and some are required, so the global configuration cannot be used.
         conf = setup.configure([f'--config-file={path}'], transport_url='inproc://', conf=cfg.ConfigOpts())
         cls.app = webtest.TestApp(app.make(dataclasses.replace(cls.service.services, conf=conf)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that is logged holds a secret: the scan of all logs hears what it is for, and every call is tried with secrets."""
+"""No log has a secret: check the scan of all logs, and make every call with secrets."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ from manila_lite.tests import hush, process
 from manila_lite.tests.functional import base, world
 
 LOG = logging.getLogger('manila_lite.tests')
-#: What a client may send with every request.
+#: Headers that a client may send with every request.
 HEADERS = {name: hush.secret(name) for name in (
     'X-Service-Token', 'Cookie', 'Authorization', 'X-Subject-Token', 'OpenStack-Auth', 'X-OpenStack-Request-Id',
     'Idempotency-Key', 'User-Agent', 'Referer', 'X-Forwarded-For')}
@@ -27,7 +27,7 @@ class Bites(testtools.TestCase):
     """The scan fails where it should, and only there."""
 
     def heard(self, say):
-        """Return what listening to ``say`` complains of."""
+        """Return the complaint of the scan about the logs of ``say()``."""
         ear = hush.Ear()
         ear.setUp()
         say()
@@ -70,14 +70,15 @@ class Bites(testtools.TestCase):
         self.assertIn('in 1 lines', str(self.assertRaises(AssertionError, lite.cleanUp)))
 
     def test_every_caller_has_a_secret(self):
-        """So that all functional tests try tokens."""
+        """Check that callers have secret tokens, so that all functional tests try them."""
         self.assertIn(hush.MARK, base.Api(None).token)
         self.assertIn(hush.MARK, process.Lite().token)
 
 
 class Every(base.ServiceTest):
-    """Each call is made with secrets in its headers, its query, the places that are for them, and where nobody expects them.
-    What was logged meanwhile, at every level, is judged when the service ends.
+    """Make each call with secrets in its headers, its query, the fields for secrets, and unexpected places.
+
+    The logs of every level are scanned when the service ends.
     """
 
     EXTRA = '[oslo_messaging_notifications]\ndriver = log\n[DEFAULT]'
@@ -99,7 +100,7 @@ class Every(base.ServiceTest):
                 hush.note(answer.text)
 
     def bodies(self, op, version):
-        """Yield bodies: none where none is expected; else a broken one, and one with a secret in each field that takes text."""
+        """Yield bodies: empty if the call takes none; else a broken one, and one with a secret in each field in turn."""
         if op.body_at(version) is None:
             yield b''
             return
@@ -114,7 +115,7 @@ class Forged(base.ServiceTest):
     PARTS = ()
 
     def test_no_caller_writes_lines_of_the_log(self):
-        """What is sent with a line break in it is no line of its own there, in the text nor in what says whose it is."""
+        """Check that line breaks in a request start no new line in the log, neither in the message nor in its context."""
         lines = []
         handler = logging.StreamHandler(_Lines(lines))
         handler.setFormatter(logging.getLogger().handlers[0].formatter)
@@ -130,7 +131,7 @@ class Forged(base.ServiceTest):
                                                  'X-OpenStack-Manila-API-Version': versions.show(version)})
         self.assertGreater(len(lines), len(OPS))
         self.assertEqual([], [line for line in lines if ' FORGED' in line or line.startswith('FORGED')])
-        # Every line is the beginning of a record: none was broken.
+        # Every line is the start of a record.
         self.assertEqual([], [line for line in lines if line.startswith('] ') or ' again' in line])
 
 
@@ -142,7 +143,7 @@ class _Evil(dict):
 
 
 class _Lines:
-    """A stream that keeps lines, as who reads a log file sees them."""
+    """A stream that keeps its lines, as a reader of a log file sees them."""
 
     def __init__(self, lines):
         self._lines = lines
@@ -157,7 +158,7 @@ class _Lines:
 class Failing(testtools.TestCase):
 
     def test_a_database_that_lets_nobody_in(self):
-        """What is said when a server refuses does not hold the password that was tried."""
+        """Check that the errors of a server that refuses a connection do not contain the password."""
         secret = hush.secret('database')
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'c.conf'
         from manila_lite.tests import forks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service that has nothing to do sleeps: none of its loops turns without a pause."""
+"""An idle service sleeps: none of its loops runs without a pause."""
 
 import threading
 import time
@@ -9,16 +9,16 @@ import psutil
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_budgets import counting
 
-#: Looks of the share manager for work, for which threads are watched.
+#: Number of polls of the share manager during which threads are measured.
 _LOOKS = 3
-#: The part of that time for which a thread may run. One that never pauses has a processor for itself, or what others leave.
+#: Share of that time that a thread may run. A loop without a pause uses a whole processor, or all that is left of it.
 _PART = 0.1
 
 
 class Idle(base.ServiceTest):
 
     def spent(self):
-        """Return for how many seconds each thread but this one has run so far, by its number."""
+        """Return the processor seconds used so far by each thread but this one, by its native id."""
         return {thread.id: thread.user_time + thread.system_time for thread in psutil.Process().threads()
                 if thread.id != threading.get_native_id()}
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A project sees nothing of another's, whatever it asks. Two projects own one of everything each; what is tried is every
-call of the contract with each id, field and filter of it that can name something: no list of calls stands here.
+"""Isolation: a project sees nothing of another project's resources, by any request.
+
+Two projects own one of everything each. Every call of the contract is tried with each id, field and filter that can
+name a resource; there is no list of calls here.
 """
 
 import json
@@ -10,14 +12,14 @@ from manila_lite.api.contract import OPS, fields
 from manila_lite.tests.functional import base, walking, world
 from manila_lite.tests.functional.walking import COMMON, FOR_OTHERS, MARK, known
 
-#: Ids in bodies and queries that name nothing of this service: of Keystone, Neutron, a request, or kinds that are not served.
+#: Ids in bodies and queries that name no resource here: of Keystone, Neutron, a request, or of kinds without a service.
 ELSEWHERE = {'tenant_id', 'user_id', 'project_id', 'neutron_net_id', 'neutron_subnet_id', 'nova_net_id', 'segmentation_id',
              'request_id', 'action_id', 'detail_id', 'source_share_group_snapshot_member_id',
              'consistency_group_id', 'source_project_id', 'destination_project_id'}
-#: What some calls that name nothing answer, where that is not a list: no default is configured.
+#: Answers of calls without an id that return no list: there is no default type.
 SAID = {'share_group_types.default': (404,)}
 TRIED = (versions.MIN, 44, versions.MAX)
-#: Filters that ask for everybody's.
+#: Filters that ask for the resources of all projects.
 EVERYBODY = ('all_tenants=1&', 'all_projects=true&', 'all_tenants=1&project_id=first&', 'project_id=first&', 'is_public=None&',
              'is_public=true&', 'is_soft_deleted=true&', 'sort_key=project_id&', 'limit=1000&offset=0&')
 
@@ -25,7 +27,7 @@ EVERYBODY = ('all_tenants=1&', 'all_projects=true&', 'all_tenants=1&project_id=f
 class Walk(walking.WalkTest):
 
     def test_everything_is_tried(self):
-        """What the contract can name is there twice; a new noun needs a row in world.make."""
+        """Check that every parameter has a value in both worlds; a new noun needs a row in world.make."""
         for op in OPS:
             for name in set(world.parameters(op)) - COMMON:
                 self.assertIn(name, self.world, f'{op.method} {op.path}: nothing to try it with')
@@ -35,7 +37,7 @@ class Walk(walking.WalkTest):
                 self.assertTrue(known(self.world, name), f'{name} of {op.method} {op.path}: nothing to try it with')
 
     def test_by_id(self):
-        """What names a resource of the first project is not there, or not for members at all."""
+        """Check that resources of the first project are not found by the stranger, or the call is forbidden."""
         before = self.everything()
         for version in TRIED:
             for op in self.ops(version):
@@ -48,7 +50,7 @@ class Walk(walking.WalkTest):
         self.assertEqual(before, self.everything())
 
     def test_one_foreign_id_among_ones_own(self):
-        """Each part of each path in turn names the first project's, the others the caller's own things."""
+        """Check each parameter of each path with an id of the first project, the others being the caller's own."""
         for op in self.ops():
             for name in walking.named(op) if self.may(op) and op.name not in FOR_OTHERS else ():
                 status = self.assert_as_if_unknown(
@@ -75,11 +77,11 @@ class Walk(walking.WalkTest):
         for version in TRIED:
             for op in self.lists(version):
                 status, document = self.call(self.stranger, op, version, self.own)
-                self.assertIn(status, SAID.get(op.name, (200, 400)), (op.name, document))    # rules are of one share only
+                self.assertIn(status, SAID.get(op.name, (200, 400)), (op.name, document))  # rules need a share
                 self.assert_nothing_of_the_first(document, op.name)
 
     def test_filters_do_not_widen_a_list(self):
-        """Every filter of every list, asked for what the first project has: nothing of it comes, nor is it counted."""
+        """Check every filter of every list with values of the first project: its rows are neither shown nor counted."""
         for op in self.lists():
             for more in EVERYBODY:
                 self.filtered(op, more)
@@ -88,7 +90,7 @@ class Walk(walking.WalkTest):
                     self.filtered(op, f'{field.name}={value}')
 
     def wanted(self, name):
-        """Return what one would ask a filter for."""
+        """Return the values to try for a filter."""
         plain = name.rstrip('~')
         ident = known(self.world, plain)
         if ident or plain == 'id' or plain.endswith('_id'):
@@ -102,14 +104,14 @@ class Walk(walking.WalkTest):
         status, document, _ = self.stranger.call('GET', f'{op.path}?{query}{counting}')
         self.assertIn(status, (200, 400, 403, 404), (op.name, query, document))
         if status == 200:
-            rows = {name: value for name, value in document.items() if not name.endswith('_links')}     # these have the query
+            rows = {name: value for name, value in document.items() if not name.endswith('_links')}  # links repeat the query
             self.assert_nothing_of_the_first(rows, (op.name, query))
             if counting:
                 found = sum(len(value) for value in rows.values() if isinstance(value, list))
                 self.assertEqual(document['count'], found, (op.name, query))
 
     def test_counts_and_usage(self):
-        """What limits and quotas say of a project does not move with another's resources."""
+        """Check that limits and quota usage of a project do not change with resources of another."""
         def used():
             return [self.stranger.ok('GET', path) for path in ('/limits', '/quota-sets/second/detail')]
         before = used()
@@ -138,7 +140,7 @@ class Public(base.ServiceTest):
 
 
 class Redacted(base.ServiceTest):
-    """To whom a rule is given whose visibility is locked, and its key: nobody of the same project learns that from any call."""
+    """A rule with locked visibility: no call shows its target or its key to other users of the same project."""
 
     TO = 'whom-nobody-knows-51c2'
 
@@ -154,7 +156,7 @@ class Redacted(base.ServiceTest):
         cls.key = cls.owner.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')['access_key']
 
     def found(self, caller):
-        """Return the calls whose answers to a caller name what is hidden; all filters are tried."""
+        """Return the calls whose answers to a caller show the hidden values; all filters are tried."""
         calls = set()
         for op in OPS:
             version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
@@ -182,7 +184,7 @@ class Redacted(base.ServiceTest):
             self.assertEqual(set(), self.found(self.caller('first', 'carol', roles)), roles)
 
     def test_filters_tell_nothing(self):
-        """A rule is not found by what is hidden of it, and found by what is not."""
+        """Check that a rule is not found by its hidden fields, and is found by the others."""
         carol = self.caller('first', 'carol')
         path = f'/share-access-rules?share_id={self.world["share_id"]}'
         for query, found in ((f'access_to={self.TO}', 0), (f'access_key={self.key}', 0), ('access_type=cephx', 1)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids and names of another project in each place of each body: what lists and maps have in them, too.
+"""Ids and names of another project in each place of each body, including lists and maps.
 
-A request that is refused says the same of them as of what does not exist. One that is not took them for a mere text.
+A refused request gets the same answer as with an unknown id. A request that is accepted took the id for a plain text.
 """
 
 import json
@@ -10,13 +10,13 @@ from manila_lite.api import versions
 from manila_lite.api.contract import OPS
 from manila_lite.tests.functional import planting, walking, world
 
-#: Values beside which an id is looked at more closely, where a body has such a field.
+#: Fields that a body needs so that its ids are looked at.
 _BESIDE = {'size': 1, 'share_proto': 'NFS', 'host': 'test@alpha', 'service_host': 'test@beta#pool1', 'protocol': 'NFS',
            'export_path': '/exported'}
 
 
 def told(said, value):
-    """Return an answer as a text without the value; protocols are shown in capitals."""
+    """Return an answer as a text without the value; answers show protocols in capitals."""
     return json.dumps(said).lower().replace(value, 'ID')
 
 
@@ -29,7 +29,7 @@ def places(op, version):
 class Bodies(walking.WalkTest):
 
     BACKENDS = {'alpha': '', 'beta': 'driver_handles_share_servers = true\n'}
-    #: At least so many places were asked where an unknown id is refused.
+    #: Least number of places at which an unknown id is refused.
     REFUSED = 40
 
     @classmethod
@@ -48,13 +48,13 @@ class Bodies(walking.WalkTest):
                       'private-nobody': [f'private-{walking.MARK}', f'plain-{walking.MARK}', walking.MARK]}
 
     def calls(self):
-        """Yield each call that a member may make with a body, a version, and the places of its body then."""
+        """Yield each call with a body that policy allows members, with a version and the places in its body."""
         for op in self.ops():
             if self.may(op) and op.body_at(versions.MAX):
                 yield op, versions.MAX, places(op, versions.MAX)
 
     def documents(self, op, version):
-        """Return right bodies of a call: with what is asked first of all, and with what share networks have to do with."""
+        """Yield valid bodies of a call: with the required fields, and with fields about share networks."""
         body, key = world.body(op, version, self.own), op.body_at(version).key
         fields = {field.name for field in world.body_fields(op, version)}
         for more in (_BESIDE, {**_BESIDE, **self.served}):
@@ -64,7 +64,7 @@ class Bodies(walking.WalkTest):
                 break
 
     def asked(self, op, version, document, path, value):
-        """Return the answer; nothing of it stays, and nothing of the first project's changed meanwhile."""
+        """Return the answer, roll back its effects, and check that nothing of the first project changed."""
         with self.undone():
             answer = self.call(self.stranger, op, version, self.own, planting.planted(document, path, value))
             if answer[0] < 400:
@@ -83,7 +83,7 @@ class Bodies(walking.WalkTest):
         self.assertGreater(refused, self.REFUSED)
 
     def compare(self, op, version, document, path, unknown, values):
-        """Each value is answered as one that nothing has; says whether that is refused."""
+        """Check that each value gets the same answer as an unknown one; say whether that is a refusal."""
         blank, nothing = self.asked(op, version, document, path, unknown)
         self.assertLess(blank, 500, (op.name, path, nothing))
         wanted = blank, told(nothing, unknown) if blank >= 400 else ''
@@ -105,11 +105,11 @@ class OpenedBodies(Bodies):
     def setUpClass(cls):
         cls.EXTRA = walking.opened(cls)
         super().setUpClass()
-        del cls.values['private-nobody']     # who may make types learns which names are taken
+        del cls.values['private-nobody']     # a caller that may create types learns which names are taken
 
 
 class EarlyBodies(Bodies):
-    """The same with fields and action names of a call's first version that the newest version has not."""
+    """The same with fields and action names of a call's first version that the newest version does not have."""
 
     REFUSED = 7
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever asks from outside a project is told of its things what is told of none: whatever roles they have, and whatever a
-header says of them.
-"""
+"""Callers outside a project get the same answers for its resources as for unknown ids, with any role and any header."""
 
 from manila_lite.api import versions
 from manila_lite.tests.functional import base, walking
 
-#: Headers by which a client could say that it is somebody else; who may say so is a proxy behind which nobody is.
+#: Headers with which a client could claim an identity; only a trusted proxy could set them, and there is none here.
 _CLAIMS = {'X-Project-Id': 'first', 'X-Tenant-Id': 'first', 'X-User-Id': 'alice', 'X-Roles': 'admin,member', 'X-Is-Admin': '1',
            'X-Is-Admin-Project': 'True', 'X-Identity-Status': 'Confirmed', 'X-Service-Roles': 'service',
            'X-Service-Token': 'alice:first:admin', 'X-Auth-Project-Id': 'first', 'X-Forwarded-User': 'alice',
@@ -14,7 +12,7 @@ _CLAIMS = {'X-Project-Id': 'first', 'X-Tenant-Id': 'first', 'X-User-Id': 'alice'
 
 
 class Claiming(base.Api):
-    """A caller who says to be of the first project, and its administrator."""
+    """A caller that claims to be administrator of the first project."""
 
     def call(self, method, path, body=None, *, version=None, headers=None):
         return super().call(method, path, body, version=version, headers={**_CLAIMS, **(headers or {})})
@@ -23,7 +21,7 @@ class Claiming(base.Api):
 class Callers(walking.WalkTest):
 
     def refused(self, caller, allowed=(403, 404)):
-        """Each call by each id of the first's is refused, and as with an id that nothing has. Returns the statuses."""
+        """Check that each call with an id of the first project is refused as with an unknown id. Return the statuses."""
         before, statuses = self.rows(), set()
         for op in self.ops():
             for name in walking.named(op) if op.name not in walking.FOR_OTHERS else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which shares a scheduler hint may name: who places a share near to, or far from, another learns where that is."""
+"""Shares that a scheduler hint may name: hints about other projects' shares would reveal where these are."""
 
 import json
 

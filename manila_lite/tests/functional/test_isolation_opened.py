@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operator's policy file lets members do what administrators may, and a project still finds nothing of another's."""
+"""Isolation when a policy file gives members the calls of administrators."""
 
 from manila_lite.api import versions
 from manila_lite.db import models
 from manila_lite.tests.functional import walking, world
 
-#: What names nothing of a project: who may delete such a thing may delete each.
+#: Parameters that identify no project's resource: a caller that may delete one may delete each.
 _NOBODYS = {'qos_type_id'}
 
 
 class Opened(walking.WalkTest):
-    """Whatever is for administrators is for members, too."""
+    """All calls for administrators are open to members."""
 
     @classmethod
     def setUpClass(cls):
@@ -20,13 +20,13 @@ class Opened(walking.WalkTest):
         cls.admin.ok('PUT', f'/shares/{cls.public}', {'share': {'is_public': True}})
 
     def tried(self):
-        """Yield each call that a member may make now, and each parameter of its path that names something of a project."""
+        """Yield each allowed call with each parameter of its path that identifies a project's resource."""
         for op in self.ops():
             for name in walking.named(op) - _NOBODYS if self.may(op) and op.name not in walking.FOR_OTHERS else ():
                 yield op, name
 
     def test_calls_for_administrators_are_open(self):
-        """Else the others would try nothing."""
+        """Check that the calls are open, since the other tests would try nothing otherwise."""
         self.assertEqual([], [op.name for op in self.ops() if op.policy in walking.TO_OPEN and not self.may(op)])
         self.assertGreater(len([name for op, name in self.tried() if op.policy in walking.TO_OPEN]), 40)
 
@@ -35,7 +35,7 @@ class Opened(walking.WalkTest):
         for op, name in self.tried():
             def ask(ident, op=op, name=name):
                 return self.call(self.stranger, op, versions.MAX, {**self.own, name: ident})
-            refused = (400, 404) if 'type_id' in name else (404,)     # no spec that could be set is in a sample of a body
+            refused = (400, 404) if 'type_id' in name else (404,)     # 400: the sample body has no spec that could be set
             self.assertIn(self.assert_as_if_unknown(ask, self.world[name], (op.name, name)), refused, (op.name, name))
         self.assertEqual(before, self.everything())
 

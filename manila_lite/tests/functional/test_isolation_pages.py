@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a page of a list begins tells nothing of another project: a marker of its is none, whatever the order of the rows."""
+"""Markers of pages: an id of another project is an unknown marker, whatever the sort order."""
 
 from manila_lite.api import versions
 from manila_lite.tests.functional import walking
@@ -14,7 +14,7 @@ class Pages(walking.WalkTest):
         return caller.call('GET', f'{op.path}?{query}', headers=headers)[:2]
 
     def markers(self, op):
-        """Return ids of rows that the first project has in a list, but not the stranger."""
+        """Return ids of rows that the first project has in a list, and the stranger does not."""
         found = [self.listed(caller, op, '') for caller in (self.owner, self.stranger)]
         theirs, mine = ({row['id'] for rows in (document or {}).values() if isinstance(rows, list)
                          for row in rows if 'id' in row} if status == 200 else set() for status, document in found)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose a share is that is offered and accepted: before, meanwhile and after, the others are told what is told of none."""
+"""Isolation of a share before, during and after its transfer."""
 
 from manila_lite.api import versions
 from manila_lite.tests import hush
 from manila_lite.tests.functional import walking
 
-#: What somebody did stays their history, though it was with what is another's now.
+#: Past operations stay with their project, also on a share that was transferred.
 _HISTORY = {'operations.index'}
 
 
@@ -25,7 +25,7 @@ class Transferred(walking.WalkTest):
                       'export_location_id': exports[0]['id'], 'operation_id': operation['id']}
 
     def nothing_for(self, caller, own, thing, but=()):
-        """What the share, and what belongs to it, is for those whose it is not."""
+        """Check that the share and its parts are unknown to callers that do not own it."""
         for op in self.ops():
             for name in walking.named(op) & thing.keys():
                 def ask(ident, op=op, name=name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API behind a real Keystone: who comes in with what, and what the roles of the token let them do."""
+"""The API behind a real Keystone: credentials that it accepts, and the effect of a token's roles."""
 
 import datetime
 import json
@@ -19,7 +19,7 @@ _SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'wanted'}}
 
 
 class Logins(keystone_base.KeystoneTest):
-    """Clients find the API in the catalog and come in."""
+    """Clients find the API in the catalog and log in."""
 
     def test_openstacksdk_comes_in_and_sees_its_own(self):
         mine = self.sdk('demo', 'demo')
@@ -53,7 +53,7 @@ class Logins(keystone_base.KeystoneTest):
             self.assertEqual(200, found.status_code, kind)
 
     def test_paths_with_a_project(self):
-        """Of old the catalog's URL ended with it, and there are clouds whose catalogs do still."""
+        """Check paths with a project: URLs in old catalogs end with it."""
         user = self.caller_of('demo', 'demo')
         old = f'/{self.keystone.projects["demo"]}'
         share = user.ok('POST', f'{old}/shares', _SHARE)['share']['id']
@@ -62,19 +62,19 @@ class Logins(keystone_base.KeystoneTest):
         self.assertIn(share, [one['id'] for one in user.ok('GET', f'{old}/shares')['shares']])
         for path in ('/shares', f'/shares/{share}'):
             found, plain = user.call('GET', f'{old}{path}')[1], user.ok('GET', path)
-            # The links are what a client with such a catalog goes on with.
+            # A client with such a catalog follows the links.
             self.assertIn(f'{old}/shares/{share}', json.dumps(found))
             self.assertEqual(plain, json.loads(json.dumps(found).replace(old, '')))
 
 
 class Credentials(keystone_base.KeystoneTest):
-    """What an application has in place of a password."""
+    """Application credentials in place of passwords."""
 
     PARTS = ()
     BACKENDS = {}
 
     def credential(self, **more):
-        """An application credential of demo; returns it. ``more``: as Keystone calls it."""
+        """Create an application credential of demo; return it. ``more``: its attributes in Keystone."""
         owner = self.keystone.connect('demo', 'demo').identity
         made = owner.create_application_credential(self.keystone.users['demo'], uuidutils.generate_uuid(), **more)
         self.addCleanup(owner.delete_application_credential, self.keystone.users['demo'], made.id)
@@ -98,7 +98,7 @@ class Credentials(keystone_base.KeystoneTest):
                           share_protocol='NFS')
 
     def test_it_may_only_the_calls_it_was_made_for(self):
-        """Access rules of the credential name our paths; the middleware keeps to them when the operator says our type."""
+        """Check access rules of a credential: the middleware enforces them when the option ``service_type`` has our type."""
         self.assertEqual('shared-file-system', self.service.conf.keystone_authtoken.service_type)
         cloud = self.connect(self.credential(access_rules=[
             {'service': 'shared-file-system', 'method': 'GET', 'path': '/v2/shares'}]))
@@ -108,7 +108,7 @@ class Credentials(keystone_base.KeystoneTest):
         self.assertEqual(401, get('/limits', **here).status_code)
 
     def short_lived(self, seconds):
-        """Return a caller whose token, which was good, will expire; or nothing if that was too soon for this machine."""
+        """Return a caller whose token was valid and will expire, or None if it expired too soon for this machine."""
         expires = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(seconds=seconds)
         try:
             caller = self.bearer(self.connect(self.credential(expires_at=expires.isoformat())).session.get_token())
@@ -125,7 +125,7 @@ class Credentials(keystone_base.KeystoneTest):
 
 
 class Roles(keystone_base.KeystoneTest):
-    """What the roles of a token are good for."""
+    """The calls that the roles of a token allow."""
 
     PARTS = ()
     BACKENDS = {}
@@ -156,7 +156,7 @@ class Roles(keystone_base.KeystoneTest):
         self.assertEqual(401, self.bearer('').call('GET', '/shares', headers=lies)[0])
 
     def test_a_token_without_a_project(self):
-        """It says who somebody is and nothing of what they may do here."""
+        """Check a token without a project: it identifies a user, who has no role here."""
         login = self.keystone.login('demo', 'demo')
         for name in ('project_name', 'project_domain_name'):
             del login[name]
@@ -165,13 +165,13 @@ class Roles(keystone_base.KeystoneTest):
 
 
 class Tokens(keystone_base.KeystoneTest):
-    """Which tokens are good."""
+    """The tokens that the API accepts."""
 
     PARTS = ()
     BACKENDS = {}
 
     def get(self, token, **headers):
-        """Ask over HTTP; returns the answer."""
+        """Send a request over HTTP; return the answer."""
         sent = {name.replace('_', '-'): value for name, value in headers.items()}
         return requests.get(f'{self.url}/v2/shares', headers={'X-Auth-Token': token, **sent}, timeout=60)
 
@@ -189,7 +189,7 @@ class Tokens(keystone_base.KeystoneTest):
             self.assertEqual(status, requests.get(f'{self.url}{path}', timeout=60).status_code, path)
 
     def test_taken_back(self):
-        """As soon as the middleware no longer remembers that it was good (``token_cache_time``)."""
+        """Check that a revoked token is refused when its time in the cache is over (``token_cache_time``)."""
         token = self.token('demo', 'demo')
         self.assertEqual(200, self.get(token).status_code)
         self.keystone.connect('demo', 'demo').session.delete(f'{self.keystone.url}/auth/tokens',
@@ -217,14 +217,14 @@ class Tokens(keystone_base.KeystoneTest):
         self.assertEqual(401, self.get('nonsense', X_Service_Token=service).status_code)
 
     def api(self, **options):
-        """Return another API, as another process would have it; ``options`` of ``[keystone_authtoken]``."""
+        """Return another instance of the API, as in another process; ``options`` of ``[keystone_authtoken]``."""
         for name, value in options.items():
             self.service.conf.set_override(name, value, 'keystone_authtoken')
             self.addCleanup(self.service.conf.clear_override, name, 'keystone_authtoken')
         return webtest.TestApp(app.make(self.service.services))
 
     def test_keystone_is_away(self):
-        """Then nobody can be told from anybody: 503, in the shape of the API, and discovery goes on."""
+        """Check the API without Keystone: 503 in the format of the API, while discovery works."""
         lost = self.api(auth_url=f'http://127.0.0.1:{process.free_port()}/v3')
         answer = lost.get('/v2/shares', headers={'X-Auth-Token': self.token('demo', 'demo')}, expect_errors=True)
         fault, = answer.json.values()
@@ -232,7 +232,7 @@ class Tokens(keystone_base.KeystoneTest):
         self.assertEqual(200, lost.get('/v2/').status_int)
 
     def test_what_one_api_found_out_the_others_know(self):
-        """With memcached. What is in it nobody else can read or make up."""
+        """Check that APIs share validated tokens in memcached, and that another secret key cannot read them."""
         memcached = self.useFixture(Memcached())
         cache = {'memcached_servers': [memcached.address], 'token_cache_time': 300, 'memcache_security_strategy': 'ENCRYPT',
                  'memcache_secret_key': memcached.password}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron behind Keystone: we log in there, find it in the catalog, and have the role of a service and no other."""
+"""Neutron behind Keystone: the service logs in there, finds it in the catalog, and has only a service's role."""
 
 import unittest
 
@@ -33,21 +33,21 @@ def _section(login):
 
 
 class Asking(Neutron):
-    """A Neutron that asks Keystone who calls."""
+    """A Neutron that validates tokens with Keystone."""
 
     def __init__(self, keystone):
         super().__init__()
         self._keystone = keystone
 
     def prepare(self):
-        """Its database and its configuration are there."""
+        """Create its database and its configuration."""
         super().prepare()
         with (self.home / 'neutron.conf').open('a') as config:
             config.write(_ASKS + _section(self._keystone.login('manila', 'service')))
 
 
 class BehindKeystone(keystone_base.KeystoneTest):
-    """One user checks tokens and asks Neutron; networks that are shared by RBAC only an administrator could see."""
+    """One user validates tokens and talks to Neutron. Only an administrator could see networks that are shared by RBAC."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\n'}
 
@@ -99,12 +99,12 @@ class BehindKeystone(keystone_base.KeystoneTest):
         self.assertEqual((503, 'neutron_unavailable'), (status, document['serviceUnavailable']['reason']))
 
     def others(self):
-        """A network and a subnet of another project."""
+        """Create a network and a subnet of another project."""
         theirs = self.keystone.connect('other', 'other').network
         net = theirs.create_network(name='other')
         return net, theirs.create_subnet(network_id=net.id, cidr='10.6.0.0/24', ip_version=4)
 
     def share_network(self, net, subnet):
-        """Demo asks for a share network. Returns (status, document)."""
+        """Ask for a share network as demo. Return (status, document)."""
         return self.caller_of('demo', 'demo').call('POST', '/share-networks', {'share_network': {
             'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})[:2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 of the whole service in the middle of everything: after a restart each resource ends by itself."""
+"""kill -9 of the whole service during any work: after a restart each resource gets a final status."""
 
 import subprocess
 
@@ -13,7 +13,7 @@ _DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
 
 
 class Kill(testtools.TestCase):
-    """One service for each test; its backend is the dummy, which keeps its state on disk and can be told to hang."""
+    """One service for each test with a dummy backend, which keeps its state on disk and can be told to hang."""
 
     def setUp(self):
         super().setUp()
@@ -37,13 +37,13 @@ class Kill(testtools.TestCase):
         return ident
 
     def reached(self, method, patience=60):
-        """Wait until the backend is at this call."""
+        """Wait until the backend has begun this call."""
         calls = self.lite.state / 'alpha' / 'calls'
         waiting.until(lambda: calls.exists() and method in calls.read_text(),
                       lambda: f'{method} is called\n{self.lite.tail()}', patience)
 
     def kill_in(self, method):
-        """The service is killed inside this driver call, and started again with a healthy backend."""
+        """Kill the service inside this driver call, and start it again with a healthy backend."""
         self.reached(method)
         self.lite.kill()
         self.knobs()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leases of backends: each statement meets the service that it names, and no other of its host or kind."""
+"""Backend leases as rows: each statement changes the service that it names, and no other of its host or kind."""
 
 import datetime
 
@@ -16,7 +16,7 @@ NEIGHBOURS = {'other host': ('h@c', BINARY), 'other binary': (HOST, 'manila-data
 
 
 class Leases(base.ServiceTest):
-    """A service, one of another host, and one of another kind on the same host; and a clock that stands still."""
+    """A service, one on another host, and one of another kind on the same host; the clock stands still."""
 
     PARTS = ()
 
@@ -35,7 +35,7 @@ class Leases(base.ServiceTest):
         return self.table.told_by(call, *MINE, *args)
 
     def all_are(self, owner, seconds=30):
-        """``owner`` has the leases of all."""
+        """Give ``owner`` the leases of all services."""
         for place in (MINE, *NEIGHBOURS.values()):
             self.do(leases.give_up, *place, self.do(leases.holder, *place)[0])
             self.assertTrue(self.do(leases.take, *place, owner, seconds))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lease of a backend, as rows and as the right to work; with processes: test_processes_takeover."""
+"""The lease of a backend, as rows and as the right to work. For processes see test_processes_takeover."""
 
 import datetime
 import threading
@@ -16,19 +16,19 @@ HOST, BINARY = 'test@alpha', 'manila-share'
 
 
 class Seen(threading.Condition):
-    """It can be seen that somebody waits."""
+    """Condition that reports, in ``waits``, that a thread waits."""
 
     def __init__(self):
         super().__init__()
         self.waits = threading.Event()
 
     def wait(self, timeout=None):
-        self.waits.set()    # whoever wants to notify comes only after this, since we still have the lock
+        self.waits.set()    # a notifier can come only after this, because this thread still has the lock
         return super().wait(timeout)
 
 
 class LeaseTestCase(testtools.TestCase):
-    """A service's row, and nobody at work."""
+    """The row of a service without a worker."""
 
     def setUp(self):
         super().setUp()

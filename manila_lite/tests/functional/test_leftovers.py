@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network plugin keeps for share servers that are gone is freed; what is anybody else's is let be."""
+"""Addresses that a network plugin keeps for deleted share servers are freed; those of other owners stay."""
 
 from oslo_utils import uuidutils
 
@@ -11,7 +11,7 @@ from manila_lite.tests.functional import base
 
 
 class Keeps(Standalone):
-    """Keeps a list of to whom something belongs."""
+    """Network plugin with a list of owners."""
 
     def __init__(self, conf, kept):
         super().__init__(conf)
@@ -35,7 +35,7 @@ class Leftovers(base.ServiceTest):
         return self.service.services
 
     def worked_on(self, count):
-        """Operations on share servers, which need not be there. Returns their ids."""
+        """Begin operations on share servers, which need not exist. Return the servers' ids."""
         idents = [uuidutils.generate_uuid() for _ in range(count)]
         with self.services.db.writer() as conn:
             for ident in idents:
@@ -44,7 +44,7 @@ class Leftovers(base.ServiceTest):
         return idents
 
     def server(self, ident):
-        """A share server of that id is there. Returns the ids of its network and subnet."""
+        """Insert a share server with this id. Return the ids of its network and subnet."""
         network = self.admin.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         with self.services.db.writer() as conn:
             [row] = subnets.of_network(conn, network)
@@ -69,7 +69,10 @@ class Leftovers(base.ServiceTest):
             self.assertEqual([], serving.gone(conn, []))
 
     def test_freed_is_also_what_was_never_stored(self):
-        """For a whole server, or for one subnet of it by the plugin's id; and nothing for a subnet that it is not in."""
+        """Check that addresses without rows are freed: for a whole server, or for one of its subnets by the plugin's id.
+
+        Nothing is freed for a subnet that the server is not in.
+        """
         [ident] = self.worked_on(1)
         _, subnet = self.server(ident)
         plugin = Keeps(self.service.conf, ())

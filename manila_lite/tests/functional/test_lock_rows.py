@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of resource locks: each statement meets those that it is about, and none of their neighbours."""
+"""Rows of resource locks: each statement finds the rows that it is about, and none of their neighbours."""
 
 import datetime
 
@@ -16,9 +16,9 @@ MINUTE = datetime.timedelta(minutes=1)
 
 
 class Locks(base.ServiceTest):
-    """Two shares with two rules each, all locked against deletion and their rules against being seen.
+    """Two shares with two rules each. All have deletion locks, and the rules have visibility locks.
 
-    The older a lock is, the later it was put here: by its age, and not by the order of the table, it is found.
+    Newer rows have earlier times of creation, so that an order by age differs from the order of the table.
     """
 
     PARTS = ()
@@ -50,7 +50,7 @@ class Locks(base.ServiceTest):
             lock_context='user', lock_reason=name, created_at=self.now - age * MINUTE, **values)
 
     def named(self, found):
-        """Return the names of rows, which are their reasons, in their order."""
+        """Return the names of rows, which are in their reasons, in their order."""
         return [row.lock_reason for row in found]
 
     def test_locks_of_a_thing_are_counted_without_those_that_follow(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every line about a request or an operation says which; no line says a secret."""
+"""Log lines about a request or an operation have its ids; no line has a secret."""
 
 import base64
 import json
@@ -15,12 +15,12 @@ from manila_lite.tests import process
 from manila_lite.tests.functional import base
 
 _BACKEND = '[alpha]\ndriver = dummy\n[DEFAULT]\n'
-#: What is in the brackets of a line: request, project, resource.
+#: The brackets of a line have the request, the project and the resource.
 _LINE = re.compile(r'^\S+ \S+ \d+ [A-Z]+ [\w.]+ \[(?P<request>req-\S+) (?P<project>\S+) (?P<resource>\S+)\] (?P<text>.*)$')
 
 
 class Lines(testtools.TestCase):
-    """The text form, at the default level."""
+    """The text format, at the default level."""
 
     def test_request_project_and_resource(self):
         lite = self.useFixture(process.Lite(_BACKEND))
@@ -40,7 +40,7 @@ class Lines(testtools.TestCase):
                                                     if line['resource'] == share), 'the end of the operation is not logged')
             said = [line for line in found() if line['resource'] == share and 'GET ' not in line['text']]
             self.assertEqual({project}, {line['project'] for line in said})
-            # API, scheduler and share manager: what was logged for the one request has its id.
+            # All lines of API, scheduler and share manager about the request have its id.
             self.assertEqual(1, len({line['request'] for line in said}))
             self.assertTrue(any(line['text'].startswith('POST /v2/shares status: 200 length: ') for line in said))
             self.assertTrue(any('placed on' in line['text'] for line in said))
@@ -62,7 +62,7 @@ class Json(testtools.TestCase):
         base.eventually(lambda: 'share.create is done' in lite.log.read_text(), 'the end is not logged')
         lines = [json.loads(line) for line in lite.log.read_text().splitlines()]
         about = [line for line in lines if share in line['message'] and line['name'] != 'manila_lite.api.observe']
-        # Placed, failed with a trace, done.
+        # The share was placed, failed with a traceback, and was created.
         self.assertTrue(any(line['traceback'] for line in about), about)
         self.assertTrue(any(line['name'].startswith('manila_lite.scheduler') for line in about))
         self.assertTrue(any(line['name'].startswith('manila_lite.operations') for line in about))
@@ -76,7 +76,7 @@ SECRETS = {name: f'hush-{name}-4711' for name in ('token', 'password', 'body', '
 
 
 class Secrets(testtools.TestCase):
-    """At debug level, with callers that send secrets wherever they fit, and with a database that fails."""
+    """Debug level, with callers that send secrets in every place, and a database that fails."""
 
     def setUp(self):
         super().setUp()
@@ -90,7 +90,7 @@ class Secrets(testtools.TestCase):
         self.lite.start()
 
     def send(self, method, path, body=b'', user='alice', password=SECRETS['password']):
-        """Send a request with secrets; returns its status."""
+        """Send a request with secrets; return its status."""
         word = base64.b64encode(f'{user}:{password}'.encode()).decode()
         request = urllib.request.Request(
             f'http://127.0.0.1:{self.lite.port}/v2{path}', method=method, data=body or None, headers={
@@ -115,7 +115,7 @@ class Secrets(testtools.TestCase):
         share['share']['metadata']['password'] = SECRETS['stored']
         self.assertEqual(500, self.send('POST', '/shares', json.dumps(share).encode()))
         log = self.lite.log.read_text()
-        # The failure is there, with its statement and without its values.
+        # The error is logged with its statement and without its values.
         self.assertIn('share_metadata', log)
         self.assertIn('INSERT INTO', log)
         self.assertIn(' DEBUG ', log)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is taken over writes nothing any more, whatever it is just doing; and who takes over brings it to its end.
+"""Lost claims: a worker whose operation is taken over writes nothing more, and the new owner finishes the operation.
 
-Every kind of operation of the crash matrix is done, and is refused at its end and undone. Before each transaction in which its
-worker could write, somebody else takes the operation over, and goes on with it where it was saved.
+Every kind of operation of the crash matrix is run, and also refused at its end and undone. Before each transaction in
+which its worker could write, another worker takes the operation over, and continues from its saved state.
 """
 
 import concurrent.futures
@@ -35,23 +35,23 @@ _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_contin
 _ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = wide\n'
                  'admin_network_config_group = standalone_network\n')
 _PATIENCE = 60
-#: Steps behind which all is undone, where the last one is only repeated.
+#: Earlier steps to refuse, for plans whose last step is retried and not undone.
 _BEFORE_IT_IS_TOO_LATE = {('share', kind): [(3, '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
 _numbers = itertools.count(1)
 
 
 class Mover(Cell):
-    """Moves in ways that the crash matrix has not."""
+    """Cell with migrations that the crash matrix does not have."""
 
     def move_elsewhere(self):
-        """The server has moved into another network, where it gets other addresses."""
+        """Move the server to another network, where it gets other addresses."""
         network = self.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})['share_network']['id']
         self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server,
                      lambda: {**self._move(), 'new_share_network_id': network})
 
     def move_frozen(self):
-        """The share has moved to a backend that cannot copy while anybody writes."""
+        """Move the share to a backend that cannot copy while clients write."""
         wanted = {**self._move_share(), 'writable': False}
         backend, conf = wanted['host'].partition('@')[2], self.deployment.service.conf
         conf.set_override('dummy_writable_migration', False, backend)
@@ -61,7 +61,7 @@ class Mover(Cell):
             conf.clear_override('dummy_writable_migration', backend)
 
     def move_by_itself(self):
-        """The share was asked to move, and is to be where it goes as soon as it is copied."""
+        """Move the share with the old call, which completes the migration without a second request."""
         self.deployment.ok('POST', f'/shares/{self.share}/action', {
             'migrate_share': {'host': self._move_share()['host']}}, self.project, version='2.14')
 
@@ -98,7 +98,7 @@ class Stories(base.ServiceTest):
         return truth.read(self.deployment.engine)[project]
 
     def tell(self, subject, refused=None):
-        """The story is told to its end. Returns the cell, its rows before, and its rows now."""
+        """Run the operation to its end. Return the cell, its rows before, and its rows now."""
         cell = Mover(self.deployment, f'c{next(_numbers):04}')
         subject.prepare(cell)
         self.settled(cell)
@@ -115,14 +115,14 @@ class Stories(base.ServiceTest):
         return cell, before, self.found(cell.project)
 
     def settled(self, cell):
-        """Nothing of the project is on its way to somewhere."""
+        """Wait until nothing of the project is under way."""
         try:
             base.eventually(lambda: not list(self.found(cell.project).unsettled()), '', _PATIENCE)
         except AssertionError:
             self.fail('\n'.join([*self.found(cell.project).unsettled(), *self.robbed.wrong]))
 
     def agrees(self, cell, rows):
-        """Backends, quota and messages say what the rows say."""
+        """Check that backends, quota and messages agree with the rows."""
         backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
         orphans = [what for project, what in backends.orphans(truth.read(self.deployment.engine)) if project == cell.project]
         self.assertEqual([], [*orphans, *backends.differences(rows), *truth.untold(rows),
@@ -141,7 +141,7 @@ class Stories(base.ServiceTest):
 
 
 def stories(subjects):
-    """Give a class a test for each operation, and one for each plan of it that is refused."""
+    """Give a class a test for each operation, and one for each of its plans that is refused."""
     def given(cls):
         for subject in subjects:
             name = subject.name.replace(' ', '_')
@@ -157,17 +157,17 @@ def stories(subjects):
 
 @stories((*SUBJECTS, *ALONE, *MORE))
 class LostClaims(Stories):
-    """In one process: an API, a scheduler, and the managers of four backends."""
+    """One process with an API, a scheduler, and the managers of four backends."""
 
 
 @stories([subject for subject in SUBJECTS if subject.name in ('make a share server', 'delete a share server')])
 class Administered(Stories):
-    """Share servers that have an address in the network of administrators, too."""
+    """Share servers that also have an address in the administrators' network."""
 
     BACKENDS = dict.fromkeys(Deployment.SERVING, _BACKEND + _SERVING + _ADMINISTERED)
 
     def agrees(self, cell, rows):
-        """Every address is one of a server that is there. (The crash matrix knows of none in a network of administrators.)"""
+        """Check that every address belongs to a server. The crash matrix has none in an administrators' network."""
         with self.service.services.db.reader() as conn:
             owners = {row.share_server_id for row in conn.execute(models.network_allocations.select())}
             servers = set(conn.execute(models.share_servers.select()).scalars())

@@ -38,7 +38,7 @@ connection = {database}
 
 
 class AloneTest(manage.AloneTest):
-    """Commands with a backend, a policy file and a broker that is not there."""
+    """Commands with a backend, a policy file and a broker that does not answer."""
 
     def configure(self, extra='', backend='', more='', url=None):
         self.config.write_text(_CONFIG.format(state=self.state, database=url or self.url, extra=extra, backend=backend,
@@ -50,13 +50,13 @@ class AloneTest(manage.AloneTest):
         return out + err
 
     def check(self, status):
-        """Run the upgrade check; returns result and details by the name of the check."""
+        """Run the upgrade check; return (result, details) by the name of the check."""
         got, out, err = manage.run(self.config, 'status', 'upgrade', 'check', '--json')
         self.assertEqual(status, got, out + err)
         return {one['check']: (one['result'], one['details'] or '') for one in json.loads(out.splitlines()[-1])['checks']}
 
     def database(self):
-        """Return the database, as a process has it."""
+        """Return the database, opened as a process does."""
         conf = options.register(cfg.ConfigOpts())
         conf([f'--config-file={self.config}'], project='manila_lite')
         found = Database(conf)

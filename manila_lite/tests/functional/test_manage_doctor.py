@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage doctor`` finds what is stuck and mends it beside a running service."""
+"""``manila-manage doctor`` finds stuck resources and mends them beside a running service."""
 
 import datetime
 import subprocess
@@ -15,30 +15,30 @@ from manila_lite.tests.functional import base, manage
 
 
 class DoctorTest(manage.ManageTest):
-    """On damage made by SQL."""
+    """Base class of tests on damage made by SQL."""
 
     def setUp(self):
         super().setUp()
         self.addCleanup(self._clean)
 
     def _clean(self):
-        """What a test left does not trouble the next."""
+        """Remove everything that a test left."""
         with self.service.services.db.writer() as conn:
             for table in (models.operations, models.snapshots, models.shares):
                 conn.execute(table.delete())
-            # Whoever was ensuring them lost that work just now.
+            # The run that was ensuring these shares has just been deleted.
             conn.execute(models.services.update().where(models.services.c.ensuring).values(ensuring=False))
 
     def found(self, *words, status=1):
-        """Return what doctor finds, by id."""
+        """Return the findings of doctor by id."""
         return {one['id']: one for one in self.listed('doctor', *words, status=status)}
 
     def rest(self):
-        """What doctor finds wrong after a mending comes to nothing soon."""
+        """Wait until doctor finds nothing wrong."""
         base.eventually(lambda: not any(one.wrong for one in doctor.look(self.service.services)), 'something is wrong still')
 
     def operation(self, share_id, kind='share.extend', **values):
-        """An operation is in the table. Returns its id."""
+        """Insert an operation. Return its id."""
         with self.service.services.db.writer() as conn:
             return rows.insert(conn, **{
                 'kind': kind, 'resource_type': kind.partition('.')[0], 'resource_id': share_id, 'topic': 'share',
@@ -51,7 +51,7 @@ class DoctorTest(manage.ManageTest):
         return made['id']
 
     def rules(self, share, *states):
-        """The share has rules in these states. Returns their ids."""
+        """Give the share rules in these states. Return their ids."""
         made = [self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.0.{last}'})[1]
                 ['access']['id'] for last, _ in enumerate(states, 1)]
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
@@ -76,7 +76,7 @@ class DoctorTest(manage.ManageTest):
         self.assertEqual(fields, {key: got[key] for key in fields})
 
     def mend(self, *idents):
-        """Each is found wrong, and mended; what is left is nothing wrong."""
+        """Check that each resource is found wrong, and mend all; wait until nothing is wrong."""
         found = self.found()
         for ident in idents:
             self.assertTrue(found[ident]['wrong'], found[ident])
@@ -102,7 +102,7 @@ class DoctorTest(manage.ManageTest):
         self.assertEqual([], self.admin.ok('GET', '/services?ensuring=true')['services'])
 
     def test_what_is_being_ensured(self):
-        """Its run is named; it is nothing wrong."""
+        """Check that a share that is being ensured is not wrong, and that its run is named."""
         share = self.admin.share()
         base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
         self.service.knob('alpha', 'ensure_shares:hang')
@@ -155,7 +155,7 @@ class DoctorTest(manage.ManageTest):
         self.ends(unproved, 'unmanage_error')
 
     def test_what_nothing_proves_ends_as_failed(self):
-        """A share in ``deleting`` by an administrator's hand is not deleted, and one with data is not made again."""
+        """Check that a share is neither deleted nor created again for a status that only an administrator set."""
         made, before = [self.admin.share() for _ in range(3)], self.deletions()
         for share, status in zip(made, ('deleting', 'creating', 'extending'), strict=True):
             self.put(share, status)
@@ -259,7 +259,7 @@ class DoctorTest(manage.ManageTest):
             self.ends(share, 'available', size=2)
 
     def test_why_an_operation_waits(self):
-        """With what can be done about it from here, and without."""
+        """Check the reasons why an operation waits, and whether doctor can mend them."""
         now, second = timeutils.utcnow(), datetime.timedelta(seconds=1)
         before, later = now - 3600 * second, now + 3600 * second
         services = {'up@x': (now + 600 * second, False), 'busy@x': (now + 600 * second, False), 'down@x': (before, True)}

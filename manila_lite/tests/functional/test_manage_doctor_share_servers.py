@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage doctor`` finds share servers and networks that are stuck, and mends them beside a running service."""
+"""``manila-manage doctor`` finds stuck share servers and networks and mends them beside a running service."""
 
 import types
 
@@ -14,7 +14,7 @@ from manila_lite.tests.functional import base, manage, served
 
 
 class ServersTest(served.ServedTest, manage.ManageTest):
-    """On damage made by SQL. Each test has a project and a network of its own."""
+    """Base class of tests on damage made by SQL. Each test has a project and a network of its own."""
 
     def setUp(self):
         super().setUp()
@@ -23,7 +23,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.addCleanup(self.clean)
 
     def clean(self):
-        """What a test left does not trouble the next."""
+        """Remove everything that a test left."""
         with self.service.services.db.writer() as conn:
             for table in (models.operations, models.shares, models.network_allocations, models.share_servers,
                           models.share_networks, models.quota_locks):
@@ -33,7 +33,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
                 self.store.servers.drop(record.id)
 
     def server(self, *, idle=True):
-        """A server in the network is there; returns its row."""
+        """Create a share server in the network; return its row."""
         share = self.share(self.network_id)
         if idle:
             self.user.ok('DELETE', f'/shares/{share["id"]}')
@@ -45,7 +45,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.write(models.share_servers, server.id, status=status, **values)
 
     def ended(self, server, kind, **data):
-        """The last operation of the server was this one, and it ended."""
+        """Insert a failed operation of this kind as the last one of the server."""
         with self.service.services.db.writer() as conn:
             rows.insert(conn, kind=kind, resource_type='share_server', resource_id=server.id, topic='share', host=server.host,
                         lane='work', data=data, project_id='p', user_id='u', state='failed', error='x',
@@ -55,7 +55,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         return {one['id']: one for one in self.listed('doctor', status=status)}
 
     def mend(self, *idents):
-        """Each is found wrong, and mended; what is left is nothing wrong."""
+        """Check that each resource is found wrong, and mend all; wait until nothing is wrong."""
         found = self.found()
         for ident in idents:
             self.assertTrue(found[ident]['wrong'] and found[ident]['mendable'], found[ident])
@@ -99,7 +99,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.ends(server, 'gone')
 
     def test_what_nothing_proves_ends_as_failed(self):
-        """A server in use is neither deleted nor made again for a status that somebody set by hand."""
+        """Check that a server in use is neither deleted nor created again for a status that was set by hand."""
         server = self.server(idle=False)
         for status, kind, end in (('deleting', 'share_server.create', 'error'), ('deleting', 'share_server.delete', 'error'),
                                   ('creating', 'share_server.create', 'error'),
@@ -135,7 +135,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.has_both(server)
 
     def forgotten_subnet(self, server):
-        """The network has another subnet, and the server is in it and has no address there; returns its id."""
+        """Insert a subnet of the network and of the server, without an allocation; return the subnet's id."""
         ident = uuidutils.generate_uuid()
         self.add(models.share_network_subnets, id=ident, share_network_id=self.network_id, neutron_net_id='blue',
                  neutron_subnet_id='blue-v6', cidr='fd10::/64', ip_version=6, created_at=timeutils.utcnow())

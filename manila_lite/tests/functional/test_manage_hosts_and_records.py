@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services and records of shares by ``manila-manage``, beside a running service."""
+"""``manila-manage`` on services and on records of shares, beside a running service."""
 
 import datetime
 
@@ -15,7 +15,7 @@ _LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
 
 
 class RecordsTest(manage.ManageTest):
-    """Hosts and backends that are there, and others that are not."""
+    """Base class with hosts and backends that exist, and others that do not."""
 
     def backend(self, host, heartbeat=_LONG_AGO, pools=('p',)):
         with self.service.services.db.writer() as conn:
@@ -27,19 +27,19 @@ class RecordsTest(manage.ManageTest):
                     reported_at=timeutils.utcnow()))
 
     def refused(self, *words):
-        """The command is refused in one line on standard error; returns it."""
+        """Check that the command is refused with one line on standard error; return the line."""
         out, said = self.manage(*words, status=1)
         self.assertEqual('', out)
         self.assertEqual(1, len(said.strip().splitlines()), said)
         return said
 
     def calls(self):
-        """Return what the backend was asked for, its capacity aside."""
+        """Return the calls of the backend, without reports of its capacity."""
         lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
         return [line for line in lines if not line.startswith('report ')]
 
     def hosts(self, ident):
-        """Return where a share is and where its operation waits."""
+        """Return the host of a share and the host of its operation."""
         instances, work = models.share_instances, models.operations
         with self.service.services.db.reader() as conn:
             return [conn.execute(sa.select(table.c.host).where(*so)).scalar() for table, so in (
@@ -47,7 +47,7 @@ class RecordsTest(manage.ManageTest):
                 (work, [work.c.resource_id == ident, work.c.kind == 'share.extend']))]
 
     def placed(self, host):
-        """A share on a backend of no life, with an operation that waits for it."""
+        """Create a share on a backend that does not exist, with an operation that waits for it; return the share's id."""
         share = self.admin.share()
         self.write(models.share_instances, self.instance(share['id']), host=host, status='extending')
         with self.service.services.db.writer() as conn:
@@ -79,7 +79,7 @@ class RecordsTest(manage.ManageTest):
         self.backend('old@three')
         self.write(models.share_instances, self.instance(self.admin.share()['id']), host='old@two#p')
         self.placed('old@three#p')
-        with self.service.services.db.writer() as conn:     # work alone keeps it, too
+        with self.service.services.db.writer() as conn:     # the operation alone keeps the host, too
             conn.execute(models.shares.delete().where(models.shares.c.id.in_(
                 sa.select(models.share_instances.c.share_id).where(models.share_instances.c.host == 'old@three#p'))))
         self.assertIn('service_down_time', self.refused('service', 'cleanup', '--down', '1'))
@@ -157,7 +157,7 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('could not be found', self.refused('share', 'delete', share['id']))
 
     def test_delete_of_what_others_hold_on_to(self):
-        """Snapshots of its group, replicas and backups."""
+        """Check the deletion of a share with group snapshots, replicas and backups."""
         share = self.admin.share()['id']
         self.admin.action(share, 'reset_status', {'status': 'error'})
         with self.service.services.db.writer() as conn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that nothing owns, services that are gone and pools that nobody reports: found and mended."""
+"""``manila-manage doctor`` finds and mends rows without owners, services that are gone, and pools without reports."""
 
 import datetime
 
@@ -15,14 +15,14 @@ _LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
 
 
 class LeftoversTest(manage.ManageTest):
-    """One of everything is left over."""
+    """Base class with one row of each kind left over."""
 
     def found(self, *words, status=1):
-        """Return what doctor finds, by what and id."""
+        """Return the findings of doctor by (what, id, state)."""
         return {(one['what'], one['id'], one['state']): one for one in self.listed('doctor', *words, status=status)}
 
     def orphans(self):
-        """A row of each table that has owners is there without them. Returns the tables' names."""
+        """Insert a row without owners into each table that has owners. Return the names of the tables."""
         made = set()
         for table in models.metadata.sorted_tables:
             keys = [key.parent.name for key in table.foreign_keys if key.column.table is not table]
@@ -43,7 +43,7 @@ class LeftoversTest(manage.ManageTest):
         found = self.found()
         self.assertEqual(made, made & {key[1] for key in found if key[0] == 'rows'})
         self.assertFalse(found['rows', 'quota_locks', '1 left']['wrong'])
-        self.manage('doctor', '--fix', status=1)    # a service that is down
+        self.manage('doctor', '--fix', status=1)    # a service is down
         with self.service.services.db.reader() as conn:
             self.assertEqual([], [kind.table.name for kind in orphans.kinds() if kind.find(conn)])
             self.assertNotIn(bare, list(conn.execute(sa.select(models.shares.c.id)).scalars()))

@@ -32,13 +32,13 @@ _JSON = r"""{"message": "said \"levelname\": \"ERROR\"", "levelname": "INFO", "c
 
 
 class Alone(manage.AloneTest):
-    """Commands that may have something typed in."""
+    """Base class of commands that may read standard input."""
 
     def configure(self, extra=''):
         self.config.write_text(_CONFIG.format(state=self.state, extra=extra, url=self.url))
 
     def manage(self, *words, status=0, typed=''):
-        """Run a command that ends with this status; returns what it printed, and what it complained of."""
+        """Run a command that must end with this exit status; return its output and its error output."""
         with tempfile.TemporaryFile('w+') as stdin, tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
             stdin.write(typed)
             stdin.seek(0)
@@ -53,7 +53,7 @@ class Alone(manage.AloneTest):
         return found
 
     def refusal(self, *words):
-        """Run a command that is refused with exit status 1; returns the only line it said."""
+        """Run a command that is refused with exit status 1; return its only line."""
         out, err = self.manage(*words, status=1)
         self.assertEqual(('', 1), (out, err.count('\n')), err)
         return err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of backups by ``manila-manage``, beside a running service."""
+"""``manila-manage share_backup`` on records of backups, beside a running service."""
 
 import datetime
 
@@ -11,13 +11,13 @@ from manila_lite.tests.functional.test_share_backups import BackingUp
 
 
 class WithoutItsBackend(manage.ManageTest, BackingUp):
-    """What an operator does about backups whose backend, type or export is gone for good."""
+    """Backups whose backend, type or export is gone for good."""
 
     BACKENDS = {'alpha': ''}
     GONE = 'gone@fast'
 
     def made(self):
-        """Return a backup that a backend made which is gone, and the share that it is of."""
+        """Return a backup made by a backend that is gone, and its share."""
         share = self.admin.share()
         backup = self.back_up(share)
         self.is_now(share, 'available')
@@ -25,7 +25,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
         return backup['id'], share
 
     def waits(self, backup):
-        """The owner deletes it, and nobody is there to do so."""
+        """Ask for the deletion of the backup; check that the operation waits."""
         self.admin.ok('DELETE', f'/share-backups/{backup}')
         with self.service.services.db.reader() as conn:
             self.assertTrue(operations.is_open(conn, f'backup:{backup}'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What share servers can do, by ``manila-manage share_server``, beside a running service."""
+"""``manila-manage share_server`` on the capabilities of share servers, beside a running service."""
 
 from manila_lite.db import models, server_abilities, share_servers
 from manila_lite.tests.factories import networks
@@ -10,7 +10,7 @@ _ADD, _SECURITY = 'network_allocation_update_support', 'security_service_update_
 
 
 class CapabilitiesTest(manage.ManageTest):
-    """Two servers that can be given a subnet, and no new security service."""
+    """Two servers that support a new subnet, and no new security service."""
 
     def setUp(self):
         super().setUp()

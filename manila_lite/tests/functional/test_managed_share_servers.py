@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers that a backend has already are taken over, and let go of again."""
+"""Existing share servers of a backend are managed, and unmanaged again."""
 
 from manila_lite.db import allocations, models, serving
 from manila_lite.drivers.dummy.store import ServerRecord
@@ -8,7 +8,7 @@ from manila_lite.tests.functional import base, served
 
 
 class ManagedServers(served.ServedTest):
-    """A backend alpha that makes servers, and beta that makes none, in another zone."""
+    """Backend alpha with share servers, and backend beta without, in another zone."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\nbackend_availability_zone = here\n',
                 'beta': 'backend_availability_zone = there\n'}
@@ -21,7 +21,7 @@ class ManagedServers(served.ServedTest):
         self.addCleanup(self.clean)
 
     def clean(self):
-        """No server is left, also none that is not ours, and no network."""
+        """Remove all servers, including unmanaged ones, and all networks."""
         for server in self.servers(self.network_id):
             self.admin.call('POST', f'/share-servers/{server.id}/action', {'unmanage': {'force': True}})
         base.eventually(lambda: not self.servers(self.network_id), 'a server stays')
@@ -32,13 +32,13 @@ class ManagedServers(served.ServedTest):
             conn.execute(models.share_networks.delete())
 
     def there(self, name='nas1', *addresses):
-        """The backend has a server that nobody knows of."""
+        """Add a share server at the backend that is not managed; return its name."""
         with self.store.locked():
             self.store.servers.put(ServerRecord(name, {'lan': list(addresses or ('10.10.0.77',))}, ours=False))
         return name
 
     def ask(self, expected=202, caller=None, version=None, **changes):
-        """Ask to manage a server; returns the server, or the fault."""
+        """Ask to manage a server; return the server, or the fault."""
         body = {'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'} | changes
         status, document, _ = (caller or self.admin).call('POST', '/share-servers/manage', {'share_server': body},
                                                           version=version)
@@ -46,7 +46,7 @@ class ManagedServers(served.ServedTest):
         return next(iter(document.values()))
 
     def managed(self, status='active', **changes):
-        """Manage a server; returns it when it has come to this status."""
+        """Manage a server; return it when it has this status."""
         return self.ends(self.ask(**changes)['id'], status)
 
     def ends(self, ident, status):
@@ -62,7 +62,7 @@ class ManagedServers(served.ServedTest):
             return [row.ip_address for row in allocations.of_server(conn, ident)]
 
     def told(self, ident):
-        """Return what the administrator was told of a server."""
+        """Return the user messages about a server, as one text."""
         return ' '.join(found['user_message'] for found in
                         self.admin.ok('GET', f'/messages?resource_id={ident}')['messages'])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares and snapshots that a backend has already are taken over, and let go of again."""
+"""Existing shares and snapshots of a backend are managed, and unmanaged again."""
 
 import dataclasses
 import datetime
@@ -17,7 +17,7 @@ NOBODY = '00000000-0000-4000-8000-000000000000'
 
 
 class Managing:
-    """For tests with an ``admin`` and a service."""
+    """Mixin for tests with an ``admin`` and a service."""
 
     def store(self, backend='alpha'):
         return self.service.managers[backend].driver.store
@@ -27,7 +27,7 @@ class Managing:
         return f'nas-{self.id().rpartition(".")[2]}'
 
     def there(self, backend='alpha', **changes):
-        """The backend has a share that nobody knows of. Returns its path."""
+        """Add a share at the backend that is not managed. Return its path."""
         name = self.name
         with self.store(backend).locked():
             self.store(backend).shares.put(dataclasses.replace(
@@ -35,7 +35,7 @@ class Managing:
         return f'10.0.0.1:/shares/{name}'
 
     def ask(self, expected=200, caller=None, version=None, path='/shares/manage', **changes):
-        """Ask to manage a share; returns it, or the fault."""
+        """Ask to manage a share; return the share, or the fault."""
         body = {'service_host': 'test@alpha#pool', 'protocol': 'nfs', 'export_path': f'10.0.0.1:/shares/{self.name}'} | changes
         status, document, _ = (caller or self.admin).call('POST', path, {'share': body}, version=version)
         self.assertEqual(expected, status, document)
@@ -80,7 +80,7 @@ class ManagedShares(Managing, base.ServiceTest):
             self.addCleanup(self.clean, backend)
 
     def clean(self, backend):
-        """The backend holds nothing that is not ours."""
+        """Remove unmanaged shares and snapshots from the backend."""
         with self.store(backend).locked():
             for records in (self.store(backend).shares, self.store(backend).snapshots):
                 for record in records.all():
@@ -156,7 +156,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertIn('manage it again', self.told(share['id']))
         self.assertEqual(403, self.admin.call('DELETE', f'/shares/{share["id"]}')[0])
         path = self.there()
-        better = self.managed()     # what could not be taken over is in nobody's way
+        better = self.managed()     # the share in manage_error does not block the path
         self.assertIn(path, self.exports(better['id']))
         self.unmanage(share['id'])
         self.gone(share['id'])
@@ -217,6 +217,15 @@ class ManagedShares(Managing, base.ServiceTest):
         share = self.managed()
         self.assertEqual(3, share['size'])
         self.assertIn('more is used than the quota allows', log.output)
+
+    def test_at_the_brink_of_the_quota_nothing_is_logged(self):
+        self.there()
+        usage = self.admin.ok('GET', f'/quota-sets/{self.admin.token.split(":")[1]}/detail')['quota_set']
+        self.admin.ok('PUT', f'/quota-sets/{self.admin.token.split(":")[1]}', {'quota_set': {
+            'shares': usage['shares']['in_use'] + 1, 'gigabytes': usage['gigabytes']['in_use'] + 3}})
+        log = self.useFixture(plain_fixtures.FakeLogger(level=logging.WARNING))
+        self.managed()
+        self.assertNotIn('quota', log.output)
 
     def test_the_world_hears_of_it(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
@@ -372,10 +381,10 @@ class ManagedServedShares(Managing, served.ServedTest):
 
 
 class ManagedSnapshots(test_share_replicas.Replicating):
-    """Backends at which shares have replicas."""
+    """Backends whose shares have replicas."""
 
     def test_not_while_the_share_has_replicas(self):
-        """One that takes the place of the active one just then would keep what is let go of, or lose what is taken over."""
+        """Check the refusal: a replica that is promoted then would keep an unmanaged snapshot, or lack a managed one."""
         share = self.make()
         snapshot, replica = self.take(share), self.replicate(share)
         place = self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location']

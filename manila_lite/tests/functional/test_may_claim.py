@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runner that is told that it may not claim, and wake-ups that name lanes."""
+"""A runner without the right to claim, and wake-ups that name lanes."""
 
 import threading
 
@@ -15,7 +15,7 @@ from manila_lite.tests.functional import base
 
 
 class MayClaim(base.ServiceTest):
-    """The runner alone, looking for work only when it is woken."""
+    """The runner alone; it looks for operations only when it is woken."""
 
     PARTS = ()
 
@@ -23,7 +23,7 @@ class MayClaim(base.ServiceTest):
         super().setUp()
         self.go_on = threading.Event()
         self.began = []
-        self.pauses = []        # after which it is tried again
+        self.pauses = []        # delays with which the step raises Again
         conf = self.service.services.conf
         for name, value in (('poll_interval', 3600), ('workers', 1), ('fast_workers', 1)):
             conf.set_override(name, value, 'operations')
@@ -80,7 +80,7 @@ class MayClaim(base.ServiceTest):
         self.assertEqual([], self.began)
 
     def test_a_wake_up_for_a_lane_without_a_free_hand_is_kept(self):
-        """It costs no look now, and is not forgotten when there is one."""
+        """Check that the wake-up causes no query now, and is not forgotten when a thread is free."""
         first = self.begin()
         self.runner.start()
         self.until(lambda: self.began == [first], 'the first is worked on')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User messages stay for 30 days, and go by themselves then, not before."""
+"""User messages are kept for 30 days, and then deleted."""
 
 import datetime
 

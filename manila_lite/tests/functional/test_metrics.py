@@ -26,12 +26,12 @@ from manila_lite.tests.functional import base
 
 _CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
 _UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
-#: Every value that the label "route" may have.
+#: All values that the label "route" may have.
 ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {'other', 'discovery', 'healthcheck'}
 
 
 class Scraped:
-    """What one process shows."""
+    """The metrics of one process."""
 
     def __init__(self, port):
         with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=30) as answer:
@@ -49,7 +49,7 @@ class Scraped:
 
 
 def free_ports(count):
-    """Return the first of so many ports in a row that nobody listens on."""
+    """Return the first of ``count`` consecutive free ports."""
     while True:
         first = process.free_port()
         with contextlib.ExitStack() as taken:
@@ -62,7 +62,7 @@ def free_ports(count):
 
 
 class OneProcess(testtools.TestCase):
-    """``manila-lite``."""
+    """The all-in-one process ``manila-lite``."""
 
     def setUp(self):
         super().setUp()
@@ -98,7 +98,7 @@ class OneProcess(testtools.TestCase):
         self.assertEqual(1, seen.value('request_duration_seconds_count', route='/v2/shares/{share_id}/action'))
         self.assertEqual(1, seen.value('operations_ended_total', kind='share.create', outcome='done'))
         self.assertEqual(1, seen.value('operation_duration_seconds_count', kind='share.create'))
-        # Once by the scheduler and once by the backend, at least.
+        # At least once by the scheduler and once by the backend.
         self.assertLessEqual(2, seen.value('operation_run_seconds_count', kind='share.create'))
         self.assertLessEqual(2, seen.value('operation_wait_seconds_count', kind='share.create'))
         self.assertLess(0, seen.value('rpc_wakeups_total', outcome='sent'))
@@ -122,13 +122,13 @@ class OneProcess(testtools.TestCase):
             self.assertNotIn('project', sample.labels)
 
     def test_open_and_failed(self):
-        # A call that hangs meets what was set when it began.
+        # A call that hangs fails by the knobs that were set when it began.
         (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\ncreate_share:fail\n')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.scraped_until('operations_open', 1, kind='share.create', age='under_1m')
         draft = self.lite.state / 'alpha' / 'knobs.new'
         draft.write_text('create_share:fail\n')
-        draft.replace(draft.with_suffix(''))        # without any for a moment, the share would be made
+        draft.replace(draft.with_suffix(''))  # a replacement, since the share would be created in a moment without a fault
         self.lite.wait(f'/shares/{share}', 'share', 'error', patience=60)
         seen = self.scraped_until('operations_ended_total', 1, kind='share.create', outcome='failed')
         self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))
@@ -174,7 +174,7 @@ class ManyProcesses(testtools.TestCase):
 
 
 class Harmless(base.ServiceTest):
-    """Metrics that cannot be shown, or not be read, hurt nobody."""
+    """Metrics that cannot be shown or read disturb nothing else."""
 
     PARTS = ()
 

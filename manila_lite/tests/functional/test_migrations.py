@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations make the schema that the code expects, from every revision, whatever stands in the tables."""
+"""Migrations make the schema that the code expects, from every revision, with any rows in the tables."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from manila_lite.db.engine import Database
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.services import places
 
-#: Revision that changes rows on purpose -> function that turns the rows before it (see dirty.content) into those after it.
+#: By revision that changes rows on purpose: a function from the rows before it (see dirty.content) to the rows after it.
 CHANGES: dict = {
     '0009': lambda rows: rows | {'shares': [{**row, 'mount_point_name': None} for row in rows['shares']]},
 }
 
 
 class MigrationTest(testtools.TestCase):
-    """An empty database on whatever the tests run on."""
+    """An empty database of the kind that the tests run on."""
 
     def setUp(self):
         super().setUp()
@@ -39,7 +39,7 @@ class MigrationTest(testtools.TestCase):
         return db
 
     def differences(self, db):
-        """Return in what the schema and the models differ."""
+        """Return the differences between the schema and the models."""
         with db.engine.connect() as conn:
             context = migration.MigrationContext.configure(conn, opts={'compare_type': True})
             return autogenerate.compare_metadata(context, models.metadata)
@@ -95,8 +95,9 @@ class Schema(MigrationTest):
 
 
 class DirtyData(MigrationTest):
-    """From every revision, with rows that nobody expected, of that day and of all days before. A revision that means to change
-    rows says so in CHANGES.
+    """Migrations from every revision, with odd rows of that revision and of all before it.
+
+    A revision that changes rows on purpose has an entry in CHANGES.
     """
 
     def steps(self):
@@ -118,18 +119,18 @@ class DirtyData(MigrationTest):
             migrate.upgrade(db, revision)
             after = dirty.content(db.engine)
             for table, rows in CHANGES.get(revision, lambda rows: rows)(before).items():
-                kept = [{name: row[name] for name in rows[0]} for row in after[table]]      # and not what was added
+                kept = [{name: row[name] for name in rows[0]} for row in after[table]]      # without new columns
                 self.assertEqual(_sorted(rows), _sorted(kept), f'{table}, by {revision}')
         self.assertEqual([], self.differences(db))
 
     def test_work_does_not_grow_with_the_rows(self):
-        """Statements work on sets: as many for fifteen rows as for three."""
+        """Check that migrations work on sets: as many statements for fifteen rows as for three."""
         few, many = self.first(), self.first()
         for number, revision in self.steps():
             self.assertEqual(self.cost(few, revision, 1, number), self.cost(many, revision, 5, number), f'by {revision}')
 
     def cost(self, db, revision, copies, number):
-        """Return how many statements an upgrade takes with so many rows more of everything."""
+        """Return the number of statements of an upgrade with ``copies`` more rows in each table."""
         dirty.pollute(db.engine, copies, copies * number)
         statements = []
         sa.event.listen(db.engine, 'before_cursor_execute', listener := lambda *args: statements.append(args[2]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs by case is different, on every database; only a search for a part of a name overlooks it."""
+"""Names and keys that differ only by case: different on every database, except in a search for a part of a name."""
 
 from manila_lite.tests.functional import base
 

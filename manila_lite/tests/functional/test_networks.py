@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share networks beside each other: addresses are never given twice, networks not lost or deleted under others' hands."""
+"""Share networks under concurrent requests: no address is allocated twice, no network in use is deleted."""
 
 import logging
 import threading
@@ -10,6 +10,8 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors, states
 from manila_lite.db import allocations, models, security_services, share_networks, share_servers, subnets, transitions
+from manila_lite.db import operations as rows
+from manila_lite.db import services as service_rows
 from manila_lite.manager import addresses
 from manila_lite.network import load
 from manila_lite.network.interface import Address
@@ -18,7 +20,7 @@ from manila_lite.tests.functional import base
 
 
 def together(*works):
-    """Run functions at once, each in a thread; returns what they returned or raised, in order."""
+    """Run functions at the same time, each in a thread; return their results or exceptions, in order."""
     found = [None] * len(works)
     gate = threading.Barrier(len(works))
 
@@ -37,7 +39,7 @@ def together(*works):
 
 
 class NetworkTest(base.ServiceTest):
-    """The API with the networks of a file; nothing works by itself."""
+    """The API with the networks of a file, without backends and workers."""
 
     BACKENDS = {}
     PARTS = ()
@@ -61,6 +63,39 @@ class NetworkTest(base.ServiceTest):
             return list(conn.execute(sa.select(table)))
 
 
+class Asking(NetworkTest):
+    """Backends that are asked whether they can give their share servers a subnet."""
+
+    EXTRA = 'service_down_time = 86400\n'
+
+    def test_each_zone_is_a_question_of_its_own(self):
+        """Ask about one subnet in two zones: a backend that has moved from one to the other has servers in both."""
+        with self.db.writer() as conn:
+            service_rows.heartbeat(conn, 'test@alpha', 'manila-share', 'there')
+            zones = [service_rows.zone_id(conn, name, create=True) for name in ('here', 'there')]
+            (network, subnet, _, _, old), (_, other, _, _, new) = networks.make(conn, 2)
+            for ident, server, zone in ((subnet, old, zones[0]), (other, new, zones[1])):
+                self._place(conn, network, ident, server, zone)
+        for zone, server in (('here', old), ('there', new)):
+            for _ in range(2):
+                self.assertIsNone(self.admin.ok('POST', f'/share-networks/{network}/action', {
+                    'share_network_subnet_create_check': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small',
+                                                          'availability_zone': zone}})['compatible'])
+            with self.db.reader() as conn:
+                self.assertEqual([server], rows.of(conn, network, 'subnet.check')[-1].data['servers'], zone)
+        with self.db.reader() as conn:
+            self.assertEqual(2, len(rows.of(conn, network, 'subnet.check')))
+
+    def _place(self, conn, network, subnet, server, zone):
+        """Make this the only subnet of the server, in a zone of the network."""
+        for table, ident, values in (
+                (models.share_network_subnets, subnet, {'share_network_id': network, 'availability_zone_id': zone}),
+                (models.share_servers, server, {'share_network_id': network})):
+            conn.execute(table.update().where(table.c.id == ident).values(**values))
+        mapped = models.share_server_share_network_subnet_mappings
+        conn.execute(mapped.delete().where(mapped.c.share_server_id == server, mapped.c.share_network_subnet_id != subnet))
+
+
 class Addresses(NetworkTest):
 
     def setUp(self):
@@ -68,7 +103,7 @@ class Addresses(NetworkTest):
         self.plugin = load.make(self.service.conf)
 
     def server(self, subnet='blue-small'):
-        """A server in a network of its own; returns its id and the row of its subnet."""
+        """Insert a share server in a share network of its own; return its id and the row of its subnet."""
         network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id=subnet)
         ident = uuidutils.generate_uuid()
         with self.db.writer() as conn:
@@ -94,7 +129,7 @@ class Addresses(NetworkTest):
         self.assertEqual(3, len(self.allocate(server, 3)))
 
     def test_two_networks_in_one_subnet_share_its_addresses(self):
-        """As many at once as there are addresses: each gets one, and no two the same."""
+        """Allocate for as many share servers at once as the subnet has addresses: each gets an address of its own."""
         servers = [self.server() for _ in range(5)]
         found = together(*(lambda server=server: self.allocate(server) for server in servers))
         self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)],
@@ -108,7 +143,7 @@ class Addresses(NetworkTest):
         freed = []
 
         class Stale(type(self.plugin)):
-            """Proposes two, of which one was taken just now."""
+            """A plugin that proposes two addresses at its first call, one of which is already allocated."""
 
             def allocate(self, subnet, count, *, taken, owner):
                 late = not freed
@@ -138,7 +173,7 @@ class Addresses(NetworkTest):
         self.assertIn(row.id, str(self.assertRaises(errors.Final, self.allocate, (ident, row))))
 
     def test_a_server_with_addresses_does_not_go(self):
-        """They would leak at the plugin."""
+        """Refuse to delete the row of a server with addresses, which would leak at the plugin."""
         ident, _ = server = self.server()
         self.allocate(server)
         with self.db.reader() as conn:
@@ -158,7 +193,7 @@ class AtOnce(NetworkTest):
         return caller.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
 
     def test_two_of_one_kind(self):
-        """Of two services of one type that are added at once, one is."""
+        """Add only one of two security services of one type that are added at the same time."""
         network = self.network()['id']
         services = [self.directory(self.admin) for _ in range(2)]
         path = f'/share-networks/{network}/action'
@@ -167,7 +202,7 @@ class AtOnce(NetworkTest):
         self.assertEqual([200, 409], sorted(found))
 
     def test_used_and_deleted(self):
-        """A service that is deleted while it is added to a network is either deleted or used."""
+        """Either delete a security service or add it to a network, if both are asked for at the same time."""
         for _ in range(5):
             network = self.network(self.caller(uuidutils.generate_uuid()))
             owner = self.caller(network['project_id'])
@@ -179,7 +214,7 @@ class AtOnce(NetworkTest):
             self.assertIn(found, ([200, 403], [404, 202]))
 
     def test_subnets_that_overlap(self):
-        """Of two equal subnets that are added at once, one is."""
+        """Add only one of two equal subnets that are added at the same time."""
         network = self.network(self.caller('overlap'))['id']
         body = {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}
         found = together(*(lambda: self.admin.call('POST', f'/share-networks/{network}/subnets', body)[0] for _ in range(2)))
@@ -195,7 +230,7 @@ class AtOnce(NetworkTest):
 class InUse(NetworkTest):
 
     def instance(self, network_id, server_id=None):
-        """A share that is in a network."""
+        """Insert a share in a share network."""
         share, instance = uuidutils.generate_uuid(), uuidutils.generate_uuid()
         with self.db.writer() as conn:
             conn.execute(models.shares.insert().values(id=share, project_id='p', size=1, share_proto='NFS'))
@@ -227,7 +262,7 @@ class InUse(NetworkTest):
         self.assertEqual(404, self.admin.call('GET', path)[0])
 
     def test_what_all_servers_can_do(self):
-        """The network can what every one of its servers can."""
+        """Show a capability of a share network only if each of its share servers has it."""
         with self.db.writer() as conn:
             (network, one, *_), = networks.make(conn, 1)
         path = f'/share-networks/{network}'
@@ -252,7 +287,7 @@ class InUse(NetworkTest):
 class Broken(NetworkTest):
 
     def test_a_file_that_cannot_be_read(self):
-        """Whoever needs it is told that it is the operator's to mend; whoever does not is served."""
+        """Answer 503 where a request needs the file, which the operator must fix; serve other requests."""
         self.service.conf.set_override('file', str(self.service.state / 'none.yaml'), 'standalone_network')
         self.addCleanup(self.service.conf.set_override, 'file', str(self.service.state / 'networks.yaml'), 'standalone_network')
         caller = self.caller('broken')
@@ -264,7 +299,7 @@ class Broken(NetworkTest):
 
 
 class Secrets(NetworkTest):
-    """Passwords of security services are in no log, whatever happens to them."""
+    """Passwords of security services, which are in no log, even when a statement fails."""
 
     SECRET = 'hush-4711'
 

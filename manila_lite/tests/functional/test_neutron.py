@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subnets of share networks are looked up in a real Neutron: what is known of them, and which may be used by whom."""
+"""Subnets of share networks in a real Neutron: their description, and the projects that may use them."""
 
 import base64
 import http.server
@@ -16,7 +16,7 @@ from manila_lite.tests.functional import neutron_base
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
-    """Tells Neutron's versions, and knows nothing else."""
+    """A proxy that answers with Neutron's versions, and with 404 to all other requests."""
 
     def do_GET(self):
         self.rfile.read(int(self.headers.get('Content-Length') or 0))
@@ -33,22 +33,22 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     do_DELETE = do_PUT = do_GET     # noqa: N815 - http.server looks for these names
 
     def log_message(self, *words):
-        """Nothing is printed."""
+        """Print nothing."""
 
 
 class Described(neutron_base.NeutronTest):
-    """The API with a Neutron; nothing works by itself."""
+    """The API with a Neutron, without backends and workers."""
 
     BACKENDS = {}
     PARTS = ()
 
     def described(self, net, subnet):
-        """Return the subnet of a new share network with it, as administrators see it."""
+        """Make a share network with this subnet; return the subnet as administrators see it."""
         ident = self.made(net, subnet)
         return self.admin.ok('GET', f'/share-networks/{ident}')['share_network']['share_network_subnets'][0]
 
     def refused(self, status, net, subnet, *words, caller=None):
-        """No share network is made; the message names ``words``."""
+        """Check that no share network is made, and that the message has all ``words``."""
         before = len(self.rows(models.share_networks)), len(self.rows(models.share_network_subnets))
         found, document = self.share_network(net, subnet, caller)
         self.assertEqual(status, found, document)
@@ -57,7 +57,7 @@ class Described(neutron_base.NeutronTest):
         self.assertEqual(before, (len(self.rows(models.share_networks)), len(self.rows(models.share_network_subnets))))
         return document
 
-    # What is known
+    # Descriptions of subnets
 
     def test_what_neutron_knows_of_a_subnet(self):
         net = self.net(mtu=1400, provider_network_type='vlan', provider_physical_network='physnet1',
@@ -76,7 +76,7 @@ class Described(neutron_base.NeutronTest):
         self.assertEqual(('flat', None, None), (found['network_type'], found['segmentation_id'], found['gateway']))
 
     def segments(self):
-        """A network with a segment in each physical network, and a subnet."""
+        """Make a network with a segment in each physical network, and a subnet; return both."""
         net = self.net(segments=[{'provider:network_type': 'vlan', 'provider:physical_network': name,
                                   'provider:segmentation_id': ident} for name, ident in (('physnet1', 998), ('physnet2', 999))])
         self.addCleanup(self.neutron.delete_network, net.id)
@@ -99,7 +99,7 @@ class Described(neutron_base.NeutronTest):
             self.assertEqual(own.segmentation_id, found['segmentation_id'])
             self.assertEqual('vlan', segment.network_type)
 
-    # What is refused
+    # Refused subnets
 
     def test_ids_that_make_no_sense(self):
         net, other = self.net(), self.net()
@@ -138,7 +138,7 @@ class Described(neutron_base.NeutronTest):
         status, document, _ = self.admin.call('POST', f'/share-networks/{ident}/subnets', body)
         self.assertEqual(200, status, document)
 
-    # When Neutron is not there
+    # Neutron cannot be reached
 
     def test_neutron_is_down(self):
         net = self.net()
@@ -169,7 +169,7 @@ class Described(neutron_base.NeutronTest):
         self.assertIn('neutron_unavailable', str(self.refused(503, net, subnet)))
 
     def test_not_found_by_somebody_else(self):
-        """That a proxy has no network or port of that id says nothing of Neutron's: a port is not gone by that."""
+        """Do not take a proxy's 404 for Neutron's: it does not show that a network or port is gone."""
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Proxy)
@@ -209,7 +209,7 @@ class Described(neutron_base.NeutronTest):
             logger.setLevel(logging.DEBUG)
         secret = 'hush-4711'
         self.set_option('auth_type', 'http_basic')
-        self.refused(503, net, subnet)      # registers the options of that login
+        self.refused(503, net, subnet)      # registers the options of this auth type
         self.set_option('username', 'manila')
         self.set_option('password', secret)
         self.described(net, subnet)

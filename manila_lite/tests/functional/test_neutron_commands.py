@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A [neutron] that is half there: said in one line, before anything starts. No Neutron is needed for that."""
+"""An incomplete [neutron] section, which commands report in one line before they start. The tests need no Neutron."""
 
 import pathlib
 import subprocess
@@ -32,7 +32,7 @@ class HalfConfigured(testtools.TestCase):
         self.path = self.state / 'manila_lite.conf'
 
     def run_command(self, module, *words, options=''):
-        """Run a command; returns its exit status and what it said."""
+        """Run a command; return its exit status and its output."""
         self.path.write_text(_CONFIG.format(state=self.state) + options)
         done = subprocess.run([sys.executable, '-m', f'manila_lite.cmd.{module}', f'--config-file={self.path}', *words],
                               capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)

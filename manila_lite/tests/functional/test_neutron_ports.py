@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports in a real Neutron of servers whose makers died or stood still, and of those that were there before they were ours."""
+"""Ports in a real Neutron, of share servers whose worker died or stalled, and of share servers that become managed."""
 
 from oslo_utils import uuidutils
 
@@ -10,15 +10,15 @@ from manila_lite.tests.functional import neutron_base
 
 
 class Found(neutron_base.NeutronTest):
-    """Nothing works by itself."""
+    """Share servers that are rows only; no worker runs."""
 
     BACKENDS = {}
     PARTS = ()
 
-    # One who died, or stood still
+    # Workers that died or stalled
 
     def started(self, size=3):
-        """A share server that has no address yet, in a share network of its own. Returns its id and its subnet's row."""
+        """Insert a share server without an address, in its own share network; return its id and its subnet's row."""
         net = self.net()
         network = self.made(net, self.small(net, size))
         ident = uuidutils.generate_uuid()
@@ -47,7 +47,7 @@ class Found(neutron_base.NeutronTest):
         self.assertEqual(made, {port.id for port in self.ports(device_id=server[0])})
 
     def test_who_dies_before_the_address_is_stored_and_gives_up(self):
-        """Addresses that no row knows of are freed with the others: all, or those in one subnet."""
+        """Free addresses that are in no row, too: all of a share server, or those in one subnet."""
         for subnet_id in (None, 'this'):
             server = self.started()
             with self.service.services.db.reader() as conn:
@@ -61,7 +61,7 @@ class Found(neutron_base.NeutronTest):
             self.assertEqual([], self.ports(device_id=server[0]))
 
     def test_neutron_gives_away_what_is_another_servers(self):
-        """Its port was deleted. Addresses stay with who has them here; the unsuitable port is not kept."""
+        """Give no server an address that another has in our database, even if Neutron does; keep no port with it."""
         first = self.started(size=2)
         [had] = self.allocate(first)
         self.neutron.delete_port(had.port_id)
@@ -76,16 +76,16 @@ class Found(neutron_base.NeutronTest):
         self.assertEqual('SUBNET_FULL', full.detail)
         self.assertEqual([found.port_id], [port.id for port in self.ports(device_id=second)])
 
-    # Servers that were there before
+    # Share servers that become managed
 
     def place(self, size):
-        """Return a subnet with so many addresses, as the plugin describes it, and the ids of two servers."""
+        """Return a subnet with ``size`` addresses, as the plugin describes it, and the ids of two servers."""
         net = self.net()
         return (self.plugin.describe(net.id, self.small(net, size).id, self.project),
                 uuidutils.generate_uuid(), uuidutils.generate_uuid())
 
     def test_addresses_in_use_get_ports(self):
-        """One that has a port of nobody's keeps it; one that has none gets one; one that is another's is refused."""
+        """Keep a port without an owner, make a missing port, and refuse an address of another share server."""
         place, owner, other = self.place(5)
         self.addCleanup(self.plugin.forget, owner)
         port = self.neutron.create_port(network_id=place.neutron_net_id, fixed_ips=[
@@ -101,7 +101,7 @@ class Found(neutron_base.NeutronTest):
         self.assertNotIn(owner, self.plugin.owners())
 
     def test_addresses_that_are_used_by_one_who_is_not_ours_any_more(self):
-        """Their ports stay, so that Neutron gives them to nobody else, and can be had again."""
+        """Keep the ports of a disowned server, so that Neutron allocates them to no other, and adopt them again."""
         place, owner, other = self.place(1)
         self.addCleanup(self.plugin.forget, other)
         had = self.plugin.allocate(place, 1, taken=(), owner=owner)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers with ports in a real Neutron: made, found again, and gone with the server, whatever happens meanwhile."""
+"""Ports of share servers in a real Neutron: made, found again, and deleted with the server, also after failures."""
 
 import datetime
 
@@ -12,7 +12,7 @@ from manila_lite.tests.functional import base, neutron_base
 
 
 class Ports(neutron_base.NeutronTest):
-    """A backend whose share servers are the dummy's; each share gets one of its own."""
+    """A dummy backend with share servers, one for each share."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'}
 
@@ -23,7 +23,7 @@ class Ports(neutron_base.NeutronTest):
                                                        'extra_specs': {'driver_handles_share_servers': 'True'}}})
 
     def share(self, network, wait='available'):
-        """A share in the share network. ``wait``: its status in the end, or nothing."""
+        """Make a share in the share network, and wait for its status unless ``wait`` is None; return it."""
         share = self.user.share(share_type='served', share_network_id=network, wait=None)
         return self.became(share, wait) if wait else share
 
@@ -31,7 +31,7 @@ class Ports(neutron_base.NeutronTest):
         return self.admin.wait(f'/shares/{share["id"]}', 'share', status, neutron_base.PATIENCE)
 
     def removed(self, network, *shares):
-        """The shares are gone, and the network with its share servers."""
+        """Delete the shares, and the network with its share servers."""
         for share in shares:
             self.user.ok('DELETE', f'/shares/{share["id"]}')
         for share in shares:
@@ -59,7 +59,7 @@ class Ports(neutron_base.NeutronTest):
         self.service.knob('alpha', text)
         self.addCleanup(self.service.knob, 'alpha', '')
 
-    # As it should go
+    # Successful calls
 
     def test_a_share_has_a_port(self):
         net = self.net()
@@ -100,7 +100,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual([], self.ports(network_id=net.id))
 
     def test_a_subnet_that_adds_itself_to_every_port(self):
-        """Every port gets an address by SLAAC; each subnet has its own port all the same."""
+        """Make a port for each subnet, though every port gets an address by SLAAC."""
         net = self.net()
         six = self.subnet(net, 'fd78::/64', ipv6_address_mode='slaac', ipv6_ra_mode='slaac')
         four = self.subnet(net, '10.1.0.0/24')
@@ -135,10 +135,10 @@ class Ports(neutron_base.NeutronTest):
         self.removed(network, *shares)
         self.assertEqual([], self.ports(network_id=net.id))
 
-    # When it does not work
+    # Failures
 
     def told(self, share):
-        """Return what the owner of the share is told."""
+        """Return the user messages that the owner of the share sees, as text."""
         return str([one['user_message'] for one in self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']])
 
     def test_no_address_is_left(self):
@@ -190,7 +190,7 @@ class Ports(neutron_base.NeutronTest):
         self.removed(network, share)
 
     def test_neutron_is_down_for_a_while(self):
-        """What was accepted is done when it is back: a share, and the end of a share server."""
+        """Create a share and delete a share server once Neutron is back, since both requests were accepted."""
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         self.server.stop()
@@ -212,7 +212,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual([], self.ports(network_id=net.id))
 
     def waiting(self):
-        """Say whether work on a share server was put off."""
+        """Say whether an operation on a share server was put off."""
         put_off = datetime.timedelta(seconds=4)
         return any(row.resource_type == 'share_server' and row.state == 'open' and row.next_run_at - row.created_at > put_off
                    for row in self.rows(models.operations))
@@ -236,10 +236,10 @@ class Ports(neutron_base.NeutronTest):
             self.neutron.delete_port(port)
         self.removed(network, share)
 
-    # Afterwards
+    # Leftovers
 
     def test_a_port_for_a_server_that_is_gone(self):
-        """It goes too, if that was a server of ours, and only then."""
+        """Delete the leftover port of a server that was ours, and no other."""
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         share = self.share(network)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The product runs on threads: with eventlet and greenlet out of reach, all services start and make a share."""
+"""Services on threads: all start and make a share where eventlet, greenlet and gevent cannot be imported."""
 
 import json
 import subprocess

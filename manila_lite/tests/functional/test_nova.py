@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova, unchanged, attaches our shares to servers: its client alone, and all of it with a hypervisor that only pretends."""
+"""Nova, unchanged, attaches our shares to servers: its client alone, and all its services with a fake hypervisor."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from manila_lite.tests import nova
 from manila_lite.tests.functional import keystone_base
 
-#: Names another environment with a Nova than the one beside ours.
+#: Environment variable with the path of a Python environment with Nova, if that is not the one beside ours.
 PLACE = 'MANILA_LITE_TEST_NOVA'
 
 
 class Nova(keystone_base.KeystoneTest):
-    """Nova is in an environment of its own; skipped, with the reason, where that is not."""
+    """Nova in a Python environment of its own; without that environment the tests are skipped, with the reason."""
 
     @classmethod
     def setUpClass(cls):
@@ -25,7 +25,7 @@ class Nova(keystone_base.KeystoneTest):
         super().setUpClass()
 
     def run_program(self, name, *words):
-        """A program of ``tests/nova`` works; returns what it printed."""
+        """Run a program of ``tests/nova``, which must succeed; return its output."""
         share = self.caller_of('demo', 'demo').share()['id']
         told = {'auth_url': self.keystone.url, 'password': self.keystone.password, 'share': share,
                 'demo': self.keystone.projects['demo']}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that calls had below 2.7: each form is served at its own versions, and is nothing at the others."""
+"""Names of calls below API version 2.7: each form is served at its own versions, and is unknown at the others."""
 
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS
@@ -7,7 +7,7 @@ from manila_lite.tests.functional import base
 
 ANY = '00000000-0000-0000-0000-000000000000'
 
-#: As Manila has them below 2.7, and from 2.7 on.
+#: Method, path below 2.7, and path from 2.7 on, as in Manila.
 PATHS = (
     ('GET', '/os-services', '/services'),
     ('PUT', '/os-services/enable', '/services/enable'),
@@ -23,7 +23,7 @@ PATHS = (
     ('GET', f'/types/{ANY}/os-share-type-access', f'/types/{ANY}/share_type_access'),
 )
 
-#: Of which nouns; from which version on; below 2.7 there is ``os-`` before each.
+#: Noun, minor version from which the actions exist, and actions. Below 2.7 each has the prefix ``os-``.
 ACTIONS = (
     ('shares', 0, ('extend', 'shrink', 'allow_access', 'deny_access', 'access_list', 'reset_status', 'force_delete')),
     ('shares', 5, ('migrate_share',)),
@@ -31,7 +31,7 @@ ACTIONS = (
     ('share_instances', 3, ('reset_status', 'force_delete')),
 )
 
-#: Actions that never had another name.
+#: Actions that always had these names.
 PLAIN = (('types', ('addProjectAccess', 'removeProjectAccess')),
          ('share-networks', ('add_security_service', 'remove_security_service')))
 
@@ -39,12 +39,12 @@ _NOTHING = ('no_such_path', 'no_such_action', 'wrong_method')
 
 
 class OldNames(base.ServiceTest):
-    """Without anything that works: what is asked for is not there, or is refused, by the call that was meant."""
+    """The API without workers. A call that is served answers that there is no such resource, or refuses the request."""
 
     PARTS = ()
 
     def is_served(self, method, path, body, minor):
-        """Say whether the request came to a call."""
+        """Say whether the API has a call for the request."""
         status, document, _ = self.admin.call(method, path, body, version=versions.show(minor))
         fault = next(iter(document.values())) if status >= 400 else {}
         self.assertLess(status, 500, (method, path, document))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request with an Idempotency-Key makes one object, whoever sends it again, whenever, and whatever died meanwhile."""
+"""Requests with an Idempotency-Key: each makes one object, also if it is repeated at once, later, or after a crash."""
 
 import argparse
 import concurrent.futures
@@ -38,13 +38,13 @@ class OnceTest(base.ServiceTest):
         self.me = self.caller(project=self.id())
 
     def post(self, key, body=SHARE, path='/shares', caller=None, **more):
-        """Send it; returns status, document and whether it is an old answer."""
+        """Send a request; return status, document and whether the answer is a replayed one."""
         status, document, headers = (caller or self.me).call('POST', path, body, headers={once.HEADER: key}, **more)
         self.waits = headers.get('Retry-After') == '1'
         return status, document, headers.get(once.REPLAYED) == 'true'
 
     def made(self, key, **more):
-        """Send what must make something new; returns the answer."""
+        """Send a request that must make a new object; return the document."""
         status, document, replayed = self.post(key, **more)
         self.assertEqual((False, True), (replayed, status < 300), document)
         return document
@@ -61,7 +61,7 @@ class OnceTest(base.ServiceTest):
         return {share['id'] for share in self.me.ok('GET', '/shares')['shares']}
 
     def later(self, **values):
-        """Every row of a key has these values."""
+        """Set values in the rows of all keys."""
         with self.service.services.db.writer() as conn:
             conn.execute(models.kept_answers.update().values(**values))
 
@@ -176,10 +176,10 @@ class Keys(OnceTest):
 
 
 class Pages(OnceTest):
-    """What pages for users do with curl."""
+    """The curl commands on pages for users."""
 
     def curl(self, page):
-        """Do it all; returns the answers."""
+        """Run all curl commands of a page; return the answers."""
         text = (DOC / page).read_text().replace('\\\n', ' ')
         return [self.answer(*shlex.split(words)) for words in re.findall(r'^    curl (.*)$', text, re.MULTILINE)]
 
@@ -229,7 +229,7 @@ class AtOnce(OnceTest):
         self.assertEqual(self.ROUNDS, len(self.shares()))
 
     def test_who_was_too_slow_commits_nothing(self):
-        """The claim is over before the work has begun, and another has taken it."""
+        """Commit nothing if another request has taken the claim before the work began."""
         document = {'share': {'size': 1}}
         raw = webob.Request.blank('/v2/shares', method='POST', headers={once.HEADER: 'slow'})
         req = Request(raw, self.service.context(self.id()), 99, '')
@@ -250,7 +250,7 @@ class AtOnce(OnceTest):
 class Killed(OnceTest):
 
     def killed(self, place, key):
-        """An API process was killed at a place while it answered."""
+        """Let an API process be killed at a place while it answers."""
         headers = {'X-Auth-Token': self.me.token, VERSION: base.LATEST, once.HEADER: key,
                    'Content-Type': 'application/json'}
         done = forks.run('manila_lite.tests.functional.once_victim:main', self.service.state / 'manila_lite.conf', place,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of operations: each statement meets those that it is about, and none of their neighbours.
+"""Statements on rows of operations: each changes the rows that it is meant for, and no neighbouring row.
 
-A neighbour differs in one thing, so that each condition of a statement is what keeps it away from one of them.
+A neighbouring row differs in one value, so that each condition of a statement excludes one of them.
 """
 
 import datetime
@@ -33,24 +33,24 @@ class RowsTest(base.ServiceTest):
         self.do(lambda conn: conn.execute(models.operations.delete()))
 
     def add(self, name, **values):
-        """Return the id of a row with these values."""
+        """Insert a row with these values; return its id."""
         ident = self.table.names[name] = self.do(rows.insert, **{
             'kind': 'test', 'resource_type': 'test', 'resource_id': 'thing', 'topic': 'share', 'host': 'here', 'lane': 'work',
             'data': {}, **values})
         return ident
 
     def held(self, name, owner='me', **values):
-        """As ``add``, of one that ``owner`` has."""
+        """Insert an operation that ``owner`` has claimed; return its id."""
         return self.add(name, owner=owner, lease_expires_at=timeutils.utcnow() + MINUTE, **values)
 
     def ended(self, **values):
-        """As ``add``, one in each state in which nothing goes on."""
+        """Insert an operation in each state in which no worker runs it."""
         for state in ENDED:
             self.add(state, state=state, **values)
 
 
 class Claims(RowsTest):
-    """Who has an operation, and for how long."""
+    """Claims of operations, and their leases."""
 
     def claim(self, name, owner='other', seen=None):
         return self.do(rows.claim, seen or self.row(name), owner, LEASE)
@@ -162,7 +162,7 @@ class Claims(RowsTest):
 
 
 class Ends(RowsTest):
-    """What ends, goes on once more, or goes."""
+    """Operations that end, are opened again, or are deleted."""
 
     def test_its_owner_ends_it(self):
         mine = self.held('mine', open_key='mine')
@@ -237,7 +237,7 @@ class Ends(RowsTest):
 
 
 class Wishes(RowsTest):
-    """What is asked of operations that may be there already."""
+    """Requests for operations that may exist already."""
 
     def test_what_is_open_is_asked_again(self):
         later = timeutils.utcnow() + MINUTE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What projects and administrators see of operations. Lists, filters and pages: ``gabbits/operations.yaml``."""
+"""Operations as projects and administrators see them. Lists, filters and pages: ``gabbits/operations.yaml``."""
 
 from oslo_utils import timeutils, uuidutils
 
@@ -48,7 +48,7 @@ class Seen(base.ServiceTest):
         self.assertGreater(mine['next_run_at'], mine['created_at'])
 
     def add(self, **values):
-        """An operation is in the table that nobody works on. Returns its id."""
+        """Insert an operation that no worker runs; return its id."""
         ident = uuidutils.generate_uuid()
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(models.operations.insert().values(

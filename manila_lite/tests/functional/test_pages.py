@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages of the documentation tell people to type works, and the commands and options that they name exist."""
+"""Pages of the documentation: the commands for users work, and all commands and options that they name exist."""
 
 import gzip
 import logging
@@ -34,18 +34,18 @@ _CFG = re.compile(r'.. code-block:: cfg\n\n((?:(?:   .*)?\n)+)')
 _INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
-#: Units of those whose mounts, servers and guests outlive them.
+#: Units of services whose mounts, servers and guests outlive the service.
 _MOUNTING = {'manila-share', 'mlite-compute-agent'}
-#: Pages with the configuration of a sibling, and what registers its options, those of its drivers with them.
+#: Pages with the configuration of a sibling, the function for its options, and its drivers' options by group.
 _SIBLINGS = {'compute-service.rst': (compute.register_opts, {'compute_qemu': qemu_options.OPTIONS}),
              'data-processing-service.rst': (dataproc.register_opts, {})}
-#: Settings of a unit that make a mount namespace.
+#: Settings by which a unit gets a mount namespace.
 _OWN_MOUNTS = {'PrivateTmp', 'PrivateDevices', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'ProtectControlGroups',
                'ProtectKernelTunables', 'ProtectKernelModules', 'ProtectKernelLogs'}
 
 
 class Typed(testscenarios.WithScenarios, testtools.TestCase):
-    """Pages for users, against a service of their own each."""
+    """Pages for users, each with a service of its own."""
 
     scenarios = [(page, {'page': page}) for page in sorted(_CLI)]
 
@@ -83,7 +83,7 @@ class Python(Typed):
 
 
 class Named(testtools.TestCase):
-    """What pages for operators name."""
+    """Commands, options and rules that pages for operators name."""
 
     def pages(self):
         return {page.name: page.read_text() for page in (DOC / 'admin').glob('*.rst')}
@@ -166,7 +166,7 @@ class Named(testtools.TestCase):
             self.assertRegex(text, rf'(?m)^ExecStart=\S+/{unit.stem} --config-file \S+$')
             self.assertEqual(unit.stem in _MOUNTING, 'KillMode=process' in text)
             settings_of = {line.partition('=')[0] for line in text.splitlines() if not line.startswith('#')}
-            # Mounts of its own are right for those who mount nothing, and would end file access where shares are served.
+            # A mount namespace suits services that mount nothing. Where shares are served it would end file access.
             self.assertEqual(set() if unit.stem in _MOUNTING else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
             self.assertIn('\nLimitCORE=0\n', text)     # a core file would hold passwords and keys
             self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)

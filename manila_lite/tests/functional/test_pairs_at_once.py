@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata and extra specs, when several set the same key at the same moment."""
+"""Metadata and extra specs, when several requests set the same key at the same time."""
 
 import concurrent.futures
 
@@ -9,7 +9,7 @@ from manila_lite.tests.functional import base
 class PairsAtOnce(base.ServiceTest):
 
     def write(self, path, wrapped, methods=('POST', 'PUT')):
-        """Each write succeeds, and the last word of one of them stands."""
+        """Check that of several writes at once each succeeds, and that the value is then that of one of them."""
         for method in methods * 3:
             with concurrent.futures.ThreadPoolExecutor(6) as pool:
                 calls = [pool.submit(self.admin.call, method, path, {wrapped: {method: str(value)}}) for value in range(6)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operation that a worker passes on to the next: it goes there whole, with all its tries, or not at all."""
+"""Operations that one worker passes on to another: passed on completely, with all tries, or not at all."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ KIND = 'test.passed'
 
 
 class PassingOn(base.ServiceTest):
-    """Two runners alone: what the first has done goes on to the second."""
+    """Two runners without a service: the first passes its operations on to the second."""
 
     PARTS = ()
 
@@ -32,7 +32,7 @@ class PassingOn(base.ServiceTest):
                     lambda conn, work, error: self.notes.append(f'{name} failed: {error}'))
 
     def run_through(self, first, second, refused=0):
-        """Run one operation through the plans of the two; return its row when it has ended."""
+        """Run one operation through the plans of both runners; return its row when it has ended."""
         services = self.service.services
         refusing = dataclasses.replace(services, db=Refusing(services.db, self.is_passed, refused))
         with services.db.writer() as conn:

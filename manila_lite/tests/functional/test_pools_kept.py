@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scheduler keeps of pools: old for a moment, never promised twice, never a reason to say that there is no room."""
+"""Pools that a scheduler keeps in memory: briefly outdated, but no capacity is promised twice or overlooked."""
 
 import math
 import time
@@ -18,7 +18,7 @@ DOWN_TIME = 60.0
 
 
 class Lasting(hosts.Hosts):
-    """Keeps what it has read until it is told to look again, however slow or fast the machine is."""
+    """A cache of pools that is read again only on request, however slow or fast the machine is."""
 
     looks = 0
 
@@ -34,7 +34,7 @@ class Lasting(hosts.Hosts):
 
 
 class Kept(base.ServiceTest):
-    """Reports are written by hand; two schedulers have keepers of their own."""
+    """Two schedulers with pools in memory, and reports that the tests write."""
 
     PARTS = ()
 
@@ -56,7 +56,7 @@ class Kept(base.ServiceTest):
         return found
 
     def report(self, **free):
-        """The backend has exactly these pools with so many GiB free."""
+        """Report exactly these pools of the backend, with so many GiB free."""
         with self.db.writer() as conn:
             services.report(conn, BACKEND, [
                 {'host': f'{BACKEND}#{name}', 'total_gb': 100.0, 'free_gb': float(gib), 'reserved_percentage': 0,
@@ -65,7 +65,7 @@ class Kept(base.ServiceTest):
                 services.promised(conn, BACKEND))
 
     def kept(self, scheduler, *, look=False):
-        """Return what the scheduler knows, by the name of the pool."""
+        """Return the pools that the scheduler knows, by name."""
         with self.db.reader() as conn:
             found = scheduler.hosts.pools(conn, time.monotonic() if look else -math.inf)
         return {pool.host.partition('#')[2]: pool for pool in found}
@@ -120,7 +120,7 @@ class Kept(base.ServiceTest):
     def test_own_claims_are_known_at_once(self):
         first = self.place(self.mine, 30)
         self.assertEqual(30, self.kept(self.mine)[first].claimed_gb)
-        self.assertNotEqual(first, self.place(self.mine, 1))    # the other one has more room now
+        self.assertNotEqual(first, self.place(self.mine, 1))    # the other pool has more free capacity now
         self.assertEqual(1, self.mine.hosts.looks)
 
     def test_a_claim_that_was_rolled_back_is_forgotten(self):

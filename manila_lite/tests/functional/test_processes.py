@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""API, scheduler and share managers as processes under oslo.service's launcher: signals, deaths, slow backends."""
+"""API, scheduler and share managers as processes under oslo.service's launcher: signals, crashes, slow backends."""
 
 import signal
 
@@ -22,7 +22,7 @@ class Processes(testtools.TestCase):
             self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
 
     def child(self, name, besides=()):
-        """Return the one child of a part, once it is there and none of ``besides``."""
+        """Return the only child process of a part, once it runs and is none of ``besides``."""
         def found():
             alive = [child for child in process.children(self.started[name]) if child.pid not in besides]
             return alive[0] if len(alive) == 1 else None
@@ -41,7 +41,7 @@ class Processes(testtools.TestCase):
         return row is not None and row['state'] == 'up'
 
     def test_term_drains_each(self):
-        """What is idle ends, with status 0, its children too, and shows as down."""
+        """End each idle process with status 0, and its child; show the service as down."""
         self.start('api', 'scheduler', 'share')
         self.parts.until(self.parts.pools, 'a pool')
         for name in ('share', 'scheduler'):
@@ -64,7 +64,7 @@ class Processes(testtools.TestCase):
         self.assertEqual('available', self.parts.ok('GET', f'/shares/{ident}')['share']['status'])
 
     def test_term_does_not_wait_for_what_hangs(self):
-        """Longer than graceful_shutdown_timeout; and the next process carries the work out."""
+        """End a process whose work takes longer than graceful_shutdown_timeout; let the next process do the work."""
         self.start('api', 'scheduler', 'share', extra=f'graceful_shutdown_timeout = {_FEW_SECONDS}\n')
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.knobs('create_share:hang')
@@ -80,7 +80,7 @@ class Processes(testtools.TestCase):
         self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
 
     def test_hup_reads_the_configuration_again(self):
-        """A default of the API, a size of the backend: each where its children are forked again."""
+        """Read a default of the API and a pool size of the backend anew when their children are forked again."""
         self.start('api', 'scheduler', 'share', backend='driver = dummy\ndummy_pool_size_gb = 100\n')
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.edit('default_share_type = default', 'default_share_type = other')
@@ -101,7 +101,7 @@ class Processes(testtools.TestCase):
         return pools[0]['capabilities'].get('total_capacity_gb') if pools else None
 
     def test_hup_of_all_in_one(self):
-        """What may change does, in the same process; a file that cannot be read changes nothing."""
+        """Apply changed options in the same process; change nothing if the file cannot be read."""
         lite = self.useFixture(process.Lite())
         self.parts = lite
         lite.start()
@@ -164,7 +164,7 @@ class Processes(testtools.TestCase):
             self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
 
     def test_a_slow_backend_is_up_before_it_is_ready(self):
-        """Its heart beats, and it has no pool yet; with TERM it does not wait until it is."""
+        """Send heartbeats while the backend is being set up and has no pool yet."""
         self.parts = self.useFixture(process.Parts())
         self.parts.knobs('setup:hang')
         self.started = {name: self.parts.run(name) for name in ('api', 'share')}
@@ -176,7 +176,7 @@ class Processes(testtools.TestCase):
         self.parts.until(self.parts.pools, 'a pool')
 
     def test_a_process_for_each_backend(self):
-        """One that dies takes no other along."""
+        """Let the other backend's process run on when one dies."""
         self.start('api', 'scheduler', 'share', extra='enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n')
         self.parts.until(lambda: self.parts.pools()[1:], 'two pools')
         self.assertEqual({'test@alpha', 'test@beta'}, {name.partition('#')[0] for name in self.parts.pools()})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two share managers for one backend: one works, the other takes over, and never do both."""
+"""Two share managers for one backend: one works, the other takes over, and they never work at the same time."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ _STANDS_BY, _TAKES_OVER, _STANDS_BACK = 'works there; waiting', 'this process ta
 
 
 class Takeover(testtools.TestCase):
-    """One host, one configuration file, two masters with a child each; the first is at work."""
+    """Two share managers of one host and configuration file, each a master with a child; the first works."""
 
     def setUp(self):
         super().setUp()
@@ -26,7 +26,7 @@ class Takeover(testtools.TestCase):
         self.parts.until(lambda: self.parts.log.read_text().count(words) >= times, f'{words} ({times})')
 
     def signal_all(self, started, signo):
-        os.killpg(started.pid, signo)       # a session of its own: the master and its child
+        os.killpg(started.pid, signo)       # it has a session of its own, so this reaches the master and its child
 
     def is_up(self):
         return [row['state'] for row in self.parts.ok('GET', '/services')['services']
@@ -36,7 +36,7 @@ class Takeover(testtools.TestCase):
         self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
 
     def assert_one_call_for_each_of(self, count):
-        """New shares are created, by one of the two."""
+        """Create shares; check that one of the two managers creates each of them, with one call."""
         before = self.parts.calls('create_share')
         for ident in [self.parts.share() for _ in range(count)]:
             self.available(ident)
@@ -47,7 +47,7 @@ class Takeover(testtools.TestCase):
         self.assertEqual(1, self.parts.calls('setup'))
 
     def test_the_other_takes_over_from_one_that_was_killed(self):
-        """In the middle of its work, which the other finishes; what is dead on the same host is not waited for."""
+        """Finish the work of a manager that was killed on the same host, without waiting for its lease."""
         self.parts.knobs('create_share:hang')
         ident = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
@@ -60,7 +60,7 @@ class Takeover(testtools.TestCase):
         self.assert_one_call_for_each_of(3)
 
     def test_the_other_takes_over_from_one_that_ends(self):
-        """An orderly one: the other takes over; and its own end later is one of the service."""
+        """Take over from a manager that ends in order; show the service as down when the second ends, too."""
         self.first.terminate()
         self.assertEqual(0, self.first.wait(timeout=60), self.parts.tail())
         self.said(_TAKES_OVER)
@@ -77,7 +77,7 @@ class Takeover(testtools.TestCase):
         self.assert_one_call_for_each_of(3)
 
     def test_one_that_slept_longer_than_its_lease_stands_back(self):
-        """Longer than the lease, in the middle of its work. Awake again it writes nothing of it, and stands back."""
+        """Stop a manager at work for longer than its lease: when it goes on, it writes nothing and stands back."""
         self.parts.knobs('create_share:hang')
         ident = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')

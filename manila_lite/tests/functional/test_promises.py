@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shares and schedulers have promised of pools, as it is counted before a backend is asked for its figures."""
+"""Capacity of pools that is promised to shares, as it is counted before a backend is asked for its report."""
 
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
@@ -15,7 +15,7 @@ POOL = f'{BACKEND}#a'
 
 
 class Promises(base.ServiceTest):
-    """Shares, pools and operations are rows that are made here."""
+    """Shares, pools and operations that are rows only."""
 
     PARTS = ()
 
@@ -34,7 +34,7 @@ class Promises(base.ServiceTest):
                 'capabilities': {}, 'reported_at': timeutils.utcnow()})
 
     def share(self, size, status='available', host=POOL, target=None):
-        """Return the id of a share of ``size`` GiB."""
+        """Insert a share of ``size`` GiB; return its id."""
         with self.db.writer() as conn:
             (share, instance), = factory.make(conn, 1, type_id=self.type_id, host=host)
             conn.execute(models.shares.update().where(models.shares.c.id == share).values(size=size, target_size=target))
@@ -78,7 +78,7 @@ class Promises(base.ServiceTest):
         self.assertEqual({POOL: Promised(0.0, 11.0, 0.0)}, self.promised())
 
     def figures(self):
-        """Return what is claimed, provisioned and allocated of the pool."""
+        """Return the claimed, provisioned and allocated GiB of the pool."""
         with self.db.reader() as conn:
             return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
                                                 models.pools.c.allocated_gb)).one())
@@ -87,7 +87,8 @@ class Promises(base.ServiceTest):
         self.pool(POOL)
         self.share(30, 'deleting')
         self.share(40, 'creating')
-        self.assertEqual((40, 30, 70), self.report(self.promised()))     # 100 GiB are free: it is gone at the backend already
+        # The backend has 100 GiB free, so it has deleted the first share already.
+        self.assertEqual((40, 30, 70), self.report(self.promised()))
         with self.db.writer() as conn:
             services.gone(conn, POOL, 30)
         self.assertEqual((40, 30, 40), self.figures())
@@ -102,7 +103,7 @@ class Promises(base.ServiceTest):
         self.assertEqual((20, 0, 20), self.figures())
 
     def report(self, before):
-        """The backend has told its figures; return what is claimed, provisioned and allocated of the pool then."""
+        """Store a report of the backend; return the claimed, provisioned and allocated GiB of the pool after that."""
         figures = {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
                    'max_over_subscription_ratio': 1.0, 'capabilities': {}}
         with self.db.writer() as conn:
@@ -110,7 +111,7 @@ class Promises(base.ServiceTest):
         return self.figures()
 
     def test_what_is_given_back_while_the_backend_is_asked_leaves_no_room_twice(self):
-        self.pool(POOL, 30.0)       # of a share that was there before anybody counted it
+        self.pool(POOL, 30.0)       # of a share that is already there when claims are counted
         self.share(30)
         before = self.promised()
         with self.db.writer() as conn:
@@ -127,7 +128,7 @@ class Promises(base.ServiceTest):
         self.assertEqual((12, 30, 42), self.report(before))
 
     def test_it_is_counted_at_one_moment(self):
-        """Two statements would each see another moment, where a transaction does not: what moves between them is lost."""
+        """Count in one statement: two may see different moments, and lose what moves from one to the other."""
         self.pool(POOL, 1)
         self.share(2)
         statements = []

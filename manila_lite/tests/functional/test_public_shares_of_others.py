@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A public share can be seen by other projects, but not backed up, replicated or restored to by them."""
+"""Public shares: other projects can see them, but not back them up, replicate them or restore to them."""
 
 from manila_lite.tests.functional.test_share_backups import BackingUp
 from manila_lite.tests.functional.test_share_replicas import Replicating
@@ -8,7 +8,7 @@ from manila_lite.tests.functional.test_share_replicas import Replicating
 class Backups(BackingUp):
 
     def public(self):
-        """Return a public share, and a caller of another project."""
+        """Make a public share; return it, and a caller of another project."""
         share, stranger = self.caller('first').share(), self.caller('second')
         self.admin.ok('PUT', f'/shares/{share["id"]}', {'share': {'is_public': True}})
         stranger.ok('GET', f'/shares/{share["id"]}')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What QoS types promise gets to backends that keep it, and shares to no others."""
+"""QoS types: their specs are passed to the driver, and their shares are placed only on backends with QoS."""
 
 import concurrent.futures
 
@@ -9,7 +9,7 @@ _DHSS = {'driver_handles_share_servers': 'False'}
 
 
 class Qos(base.ServiceTest):
-    """One backend that keeps promises, and one that does not."""
+    """One backend with QoS, and one without."""
 
     BACKENDS = {'alpha': 'dummy_pool_size_gb = 10', 'beta': 'dummy_capabilities = qos:false'}
 
@@ -22,7 +22,7 @@ class Qos(base.ServiceTest):
         return name
 
     def promised(self, share):
-        """Return what the backend was told."""
+        """Return the QoS specs that the backend was given for the share."""
         found = self.admin.ok('GET', f'/shares/{share}')['share']
         self.assertEqual('test@alpha#pool1', found['host'])
         instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
@@ -42,7 +42,7 @@ class Qos(base.ServiceTest):
         base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told', 60)
 
     def test_no_backend_that_does_not_keep_it(self):
-        """Not even the one that alone has room."""
+        """Place no share on a backend without QoS, even if no other has enough capacity."""
         self.qos('bronze', maxbps='1')
         share = self.caller().share(share_type=self.kind('large', default_qos_type='bronze'), size=20, wait='error')
         [message] = self.caller().ok('GET', f'/messages?resource_id={share["id"]}')['messages']
@@ -51,7 +51,7 @@ class Qos(base.ServiceTest):
         self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{plain}')['share']['host'])
 
     def test_share_types_name_none_that_goes(self):
-        """Whoever comes first is right: a QoS type that is named stays."""
+        """Refuse the later of two requests: to delete a QoS type, and to make a share type that names it."""
         for number in range(10):
             name = f'brief-{number}'
             ident = self.qos(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front door, as a newcomer uses it: it works, twice, and leaves nothing behind."""
+"""The quickstart, as a newcomer runs it: it works, also a second time, and leaves nothing behind."""
 
 import hashlib
 import os
@@ -27,7 +27,7 @@ def _lines(*command):
 
 
 def traces(state):
-    """Return what a run left: mounts, loop devices, processes that name its state directory, and its network namespaces."""
+    """Return mounts, loop devices and processes of a run, by its state directory, and its network namespaces."""
     found = [*Path('/proc/self/mounts').read_text().splitlines(), *_lines('losetup', '-a'), *_lines('ip', 'netns'),
              *_lines('ps', '-eo', 'args')]
     mark = f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}-'
@@ -35,7 +35,7 @@ def traces(state):
 
 
 class Quickstart(testtools.TestCase):
-    """What tools/quickstart does once the environment is there; the shell part is tried by .ci/run's own set-up."""
+    """The Python part of tools/quickstart; the shell part is tried by the set-up of .ci/run."""
 
     def setUp(self):
         super().setUp()
@@ -82,7 +82,7 @@ class WithRoot(Quickstart):
         super().setUp()
 
     def stay(self, *words, until='Staying'):
-        """A walk goes on; returns its process, and what it said up to a word."""
+        """Start a run that stays; return its process, and its output up to the line with ``until``."""
         process = subprocess.Popen([*_TOOL, '--state', str(self.state), '--stay', *words], env=self.env,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.kill)
@@ -100,7 +100,7 @@ class WithRoot(Quickstart):
 
 
 class RealStorage(WithRoot):
-    """The life of a share, and then, over what that left, what is broken behind the back of the service is repaired."""
+    """The life of a share, and then, in the same state directory, the repair of damage made behind the service."""
 
     def test_walk_stay_second_walk_and_down(self):
         self.addCleanup(self.run_tool, '--down')
@@ -113,7 +113,7 @@ class RealStorage(WithRoot):
         self.assertEqual([], traces(self.state))
 
     def _stay(self):
-        """A run stays until it is told to end, and can be used meanwhile."""
+        """Let a run stay until it is told to end, and use the service meanwhile."""
         process, said = self.stay()
         for part in ('read back: \'hello from manila_lite\'', 'is refused', '1.2 GiB into 1 GiB are refused',
                      'extended to 2 GiB', 'reverted', 'mount -t nfs4', 'It works.'):
@@ -137,7 +137,7 @@ class RealStorage(WithRoot):
 
 
 class Moving(WithRoot):
-    """A share server moves to another backend."""
+    """Migration of a share server to another backend."""
 
     def test_a_share_moves_with_its_data(self):
         self.addCleanup(self.run_tool, '--down')
@@ -156,7 +156,7 @@ class Siblings(WithRoot):
     """Services that use shares, with guests."""
 
     def walk(self, lacks, *words):
-        """Return what a walk says, which leaves nothing."""
+        """Run the tool, and check that it leaves nothing; return its output."""
         if lacks:
             self.skipTest(f'guests need {lacks}')
         self.addCleanup(self.run_tool, '--down')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A quota lets exactly its number of share networks, share groups and group snapshots be made."""
+"""Quotas of share networks, share groups and group snapshots: exactly as many can be made."""
 
 from manila_lite.tests.functional import base
 
@@ -7,7 +7,7 @@ from manila_lite.tests.functional import base
 class Brinks(base.ServiceTest):
 
     def brink(self, project, resource, path, body, settled='available'):
-        """With a quota of two, two can be made and no third one. Returns the ids."""
+        """Check that a quota of two admits two, and no third; return the ids."""
         self.admin.ok('PUT', f'/quota-sets/{project}', {'quota_set': {resource: 2}})
         caller = self.caller(project)
         [noun] = body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a quota counts, and which limits go when limits are taken back: row by row."""
+"""Rows that quotas count, and rows of limits that are deleted."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ class Projects(base.ServiceTest):
             return call(conn, *args, **more)
 
     def share(self, *, is_going=False, kind=None, **more):
-        """A share with a snapshot and an active replica of it, of 5 GiB."""
+        """Insert a share of 5 GiB with an active replica, and a snapshot of it."""
         share = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
             conn.execute(models.shares.insert().values(
@@ -47,7 +47,7 @@ class Projects(base.ServiceTest):
             id=uuidutils.generate_uuid(), project_id=self.project, user_id=user, status='active')))
 
     def kind(self):
-        """Return the id of the type that there is."""
+        """Return the id of the default share type."""
         return next(one['id'] for one in self.admin.ok('GET', '/types')['share_types'] if one['name'] == 'default')
 
     def used(self, **part):
@@ -151,7 +151,7 @@ class Checks(Projects):
         self.do(quotas.set_limits, self.project, limits, **(part or {}))
 
     def check(self, user='u', kind=None, only_type=None, **add):
-        """Return the code by which it was refused, or None."""
+        """Return the code of the error if the addition is refused, or None."""
         try:
             self.do(quotas.check, self.service.conf, self.project, user, kind, add,
                     **({} if only_type is None else {'only_type': only_type}))
@@ -193,7 +193,7 @@ class Checks(Projects):
 
 
 class Turns(Projects):
-    """A count locks the row of its project first: one count at a time in a project, and no other project waits."""
+    """The lock on a project's row: it comes before each count, so that only counts of the same project wait."""
 
     def setUp(self):
         super().setUp()
@@ -259,7 +259,7 @@ class Turns(Projects):
                 made.append(new)
                 conn.execute(models.quota_locks.insert().values(project_id=new, turn=5))
         sa.event.listen(engine, 'after_cursor_execute', quicker)
-        # Prepared statements pass the events only while somebody listens to this one.
+        # Prepared statements cause events only while this one has a listener.
         sa.event.listen(engine, 'before_cursor_execute', self._ignored)
         try:
             self.do(quotas.lock, new)

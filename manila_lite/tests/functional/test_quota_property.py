@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever several users do at once, no quota is exceeded, and what is counted is what is there."""
+"""Quotas under random requests of several users at once: none is exceeded, and usage is that of the existing shares."""
 
 import threading
 from concurrent import futures
@@ -16,7 +16,7 @@ from manila_lite.tests.functional import base
 TYPES = ('default', 'gold')
 USERS = ('ann', 'bob')
 LIMITS = st.fixed_dictionaries({'shares': st.integers(0, 6), 'gigabytes': st.integers(0, 12)})
-#: Who, and what: the size and type of a share to create, or None to delete the share that this user made last.
+#: The user, and the size and type of a share to create, or None to delete the share that this user made last.
 STEP = st.tuples(st.sampled_from(USERS), st.one_of(st.none(), st.tuples(st.integers(1, 4), st.sampled_from(TYPES)),
                                                    st.tuples(st.integers(1, 4), st.sampled_from(TYPES))))
 PLAN = st.lists(st.lists(STEP, min_size=1, max_size=5), min_size=3, max_size=4)
@@ -26,7 +26,7 @@ _SETTINGS = settings(max_examples=25, deadline=None, derandomize=True, database=
 
 
 class QuotaPropertyTest(base.ServiceTest):
-    """No scheduler and no backend runs: what a request leaves behind stays as it is."""
+    """Requests without a scheduler and backends, so that nothing changes their rows later."""
 
     PARTS = ()
     #: The project of the present example; each has its own.
@@ -54,7 +54,7 @@ class QuotaPropertyTest(base.ServiceTest):
         return dict(zip((*USERS, *TYPES), cut, strict=True)) | {'project': project}
 
     def _run(self, steps, start):
-        """Take the steps; returns the shares of this thread that stay, as (user, type, size)."""
+        """Take the steps; return the shares of this thread that stay, as (user, type, size)."""
         mine = {user: [] for user in USERS}
         start.wait(10)
         for user, what in steps:
@@ -71,7 +71,7 @@ class QuotaPropertyTest(base.ServiceTest):
         return [(user, kind, size) for user, made in mine.items() for _, kind, size in made]
 
     def _delete(self, ctx, ident):
-        """Delete a share to the end: what the backend would do after the request is only to remove the row."""
+        """Delete a share completely: after the request, remove the row as the backend's operation would."""
         actions.delete(self.service.context(self.project, ctx.user_id, ('admin',)), ident, force=True)
         with self.service.services.db.writer() as conn:
             conn.execute(models.shares.delete().where(models.shares.c.id == ident))
@@ -88,7 +88,7 @@ class QuotaPropertyTest(base.ServiceTest):
             return [share for thread in threads for share in thread.result(60)]
 
     def _check_watched(self, limits, plan):
-        """Play the plan while another thread watches that usage never exceeds the limits, not even for a moment."""
+        """Play the plan while another thread checks that usage never exceeds the limits of the project."""
         done, seen = threading.Event(), []
 
         def watch():
@@ -140,7 +140,7 @@ class QuotaPropertyTest(base.ServiceTest):
         self._within(self._used(user_id='ann'), {'shares': 2})
 
     def test_a_limit_cannot_be_lowered_below_what_is_used_meanwhile(self):
-        """Limits and usage change behind one lock: after both there is never more in use than allowed."""
+        """Lower a limit while shares are made, both behind one lock: usage is never above the limit afterwards."""
         for turn in range(10):
             self.project = f'lowered-{turn}'
             self._limit({'shares': 5, 'gigabytes': 100}, [{}, {}], [{}, {}])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access rules and locks that are refused, each with its code and its reason."""
+"""Access rules and resource locks that are refused, each with its code and reason."""
 
 from manila_lite.db import models
 from manila_lite.tests.functional import refused
 
-#: To whom nobody can give access: type, text, and what is wrong with it.
+#: Type and text of access rules that are not valid, and the words about it in the message.
 _NOBODY = (
     ('ip', '10.0.0.0/24/8', 'it must be one address, such as 10.0.0.1 or fd00::1, or one network, such as 10.0.0.0/24'),
     ('ip', '10.0.0.0/0.0.0.255', '0.0.0.255 is not a netmask'),
@@ -24,7 +24,7 @@ _NOBODY = (
 
 
 class Rules(refused.Refusing):
-    """Rules that do not come, change or go."""
+    """Access rules that are not made, changed or denied."""
 
     def setUp(self):
         super().setUp()
@@ -85,7 +85,7 @@ class Rules(refused.Refusing):
 
 
 class Locks(refused.Refusing):
-    """Locks that are not placed, changed or lifted, and what they refuse."""
+    """Locks that are not placed, changed or lifted, and requests that a lock refuses."""
 
     def setUp(self):
         super().setUp()

@@ -7,7 +7,7 @@ from manila_lite.tests.functional import refused
 
 
 class Grouping(refused.Refusing):
-    """Short ways to groups."""
+    """Helpers for share groups, their snapshots and networks."""
 
     EXTRA = 'default_share_group_type = plain\n'
 
@@ -25,25 +25,25 @@ class Grouping(refused.Refusing):
                 ('plain', ['default']), ('served', ['served']), ('mixed', ['default', *kinds]))}
 
     def group(self, kind='plain', **wanted):
-        """Return the id of a group that has its place."""
+        """Make a group that has a host; return its id."""
         ident = self.user.ok('POST', '/share-groups', {'share_group': {
             'share_group_type_id': self.group_types[kind], **wanted}})['share_group']['id']
         self.put(models.share_groups, ident, status='available', host=refused.HOST)
         return ident
 
     def taken(self, group):
-        """Return the id of a snapshot of the group."""
+        """Make an available snapshot of the group; return its id."""
         ident = self.user.ok('POST', '/share-group-snapshots', {
             'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
         self.put(models.share_group_snapshots, ident, status='available')
         return ident
 
     def network(self):
-        """Return the id of a share network."""
+        """Make a share network; return its id."""
         return self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
 
     def group_no(self, words, status=400, code='invalid_input', caller=None, **wanted):
-        """Such a group is refused."""
+        """Check that a request for such a group is refused."""
         self.no(status, code, words, '/share-groups', {'share_group': wanted}, caller)
 
 
@@ -102,10 +102,10 @@ class Groups(Grouping):
 
 
 class Members(Grouping):
-    """Shares that do not come into a group, and what is not asked of those in one."""
+    """Shares that are not made in a group, and requests that its members refuse."""
 
     def share_no(self, group, words, status=400, code='invalid_input', caller=None, **wanted):
-        """Such a share is refused in the group."""
+        """Check that a request for such a share in the group is refused."""
         self.no(status, code, words, '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group, **wanted}},
                 caller)
 
@@ -165,7 +165,7 @@ class Members(Grouping):
 
 
 class Types(Grouping):
-    """Group types that go, or stay."""
+    """Group types that are deleted, or refused to be."""
 
     def test_a_type_goes_when_no_group_has_it_any_more(self):
         ident = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
@@ -182,7 +182,7 @@ class Types(Grouping):
 
 
 class Going(Grouping):
-    """Groups and their snapshots that stay."""
+    """Groups, group snapshots and share networks that are not deleted."""
 
     def test_a_group_with_snapshots(self):
         group = self.group()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a backend has already and is not taken over, each with the code and the reason."""
+"""Shares and snapshots of a backend that are not managed or unmanaged, each with the code and the reason."""
 
 
 from manila_lite.db import models
@@ -11,13 +11,13 @@ _WANTED = {'service_host': refused.HOST, 'protocol': 'NFS', 'export_path': '10.0
 
 
 class Managing(refused.WithBackends):
-    """Two backends, of which one is up and has a pool."""
+    """Two backends, one of which is up and has a pool."""
 
     UP = {'test@alpha': True, 'test@gone': False}
     POOLS = {refused.HOST: (9, {**{name: [True, False] for name in DEFAULT_TYPE}, 'flash': False})}
 
     def manage_no(self, status, code, words, caller=None, **more):
-        """The share is not taken over."""
+        """Check that a request to manage the share is refused."""
         self.no(status, code, words, '/shares/manage', {'share': {**_WANTED, **more}}, caller or self.admin)
 
     def test_all_that_is_needed_is_there(self):
@@ -81,7 +81,7 @@ class Managing(refused.WithBackends):
         self.no(400, 'snapshots_not_supported', words, '/snapshots', {'snapshot': {'share_id': share}})
 
     def served(self):
-        """Return the ids of a share that a share server exports, and of a snapshot of it."""
+        """Make a share on a share server, and a snapshot of it; return their ids."""
         name = self.getUniqueString()
         self.type(name, driver_handles_share_servers='True')
         with self.service.services.db.writer() as conn:
@@ -106,7 +106,7 @@ class Managing(refused.WithBackends):
         self.assertEqual('unmanage_starting', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
     def members_may(self, **rules):
-        """Open the true rules to members, and the others to administrators only, until the test ends."""
+        """Allow members the policy rules that are true, and only administrators the others, until the test ends."""
         known = self.service.services.enforcer.rules
         for name, may in rules.items():
             self.addCleanup(known.__setitem__, f'share:{name}', known[f'share:{name}'])

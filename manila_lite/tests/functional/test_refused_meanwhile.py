@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changes between the look at a thing and the write to it is seen: the request is refused, and nothing of it is done.
+"""Rows that change after a request has read them, and before it writes them: it is refused and changes nothing.
 
-The change of somebody else comes in the same transaction, just before the statement that would be too late otherwise.
+The other change is made in the same transaction, just before the statement that would not see it otherwise.
 """
 
 from manila_lite.db import models
@@ -18,7 +18,7 @@ _ANSWER = models.operations.update().values(state='done', data={'support': _SUPP
 
 
 class Shares(refused.Refusing):
-    """A share comes into the recycle bin, its replica, offer or rule goes, or its name is taken."""
+    """Shares that go to the recycle bin, lose a replica, offer or rule, or lose the race for a mount point name."""
 
     def setUp(self):
         super().setUp()
@@ -28,7 +28,7 @@ class Shares(refused.Refusing):
         self.path = f'/shares/{self.ident}/action'
 
     def binned(self, path, body, when=_HELD):
-        """The share comes into the bin when it is about to be changed."""
+        """Check that the request is refused if the share goes to the recycle bin just before the statement ``when``."""
         table = models.shares
         with self.meanwhile(when, table.update().where(table.c.id == self.ident).values(is_soft_deleted=True)):
             self.no(403, 'share_soft_deleted', f'Share {self.ident} is in the recycle bin (soft deleted)', path, body)
@@ -77,6 +77,17 @@ class Shares(refused.Refusing):
             self.no(400, 'wrong_state', 'The snapshot access rule is denying; to revoke it, it must be', path,
                     {'deny_access': {'access_id': rule['id']}})
 
+    def test_a_snapshot_stays_as_a_snapshot_of_the_group_of_its_share_begins(self):
+        kind = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']['id']
+        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': kind}})['share_group']['id']
+        self.put(models.share_groups, group, status='available', host=refused.HOST)
+        snapshot = self.snapshot(self.share(share_group_id=group))
+        with self.meanwhile(r'^UPDATE share_groups', models.share_group_snapshots.insert().values(
+                id=refused.NOWHERE, share_group_id=group, project_id='p', status='creating')):
+            self.no(403, 'wrong_state', f'Share group snapshot {refused.NOWHERE}, of the group that share',
+                    f'/snapshots/{snapshot}')
+        self.assertEqual('available', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
     def test_a_mount_point_that_another_share_was_just_given(self):
         self.type('at a place', mount_point_name_support='True')
@@ -87,7 +98,7 @@ class Shares(refused.Refusing):
 
 
 class Networks(refused_moves.Moving):
-    """A share network, or a server in it, is not what its backends were asked about."""
+    """Share networks and share servers that changed after their backends were asked."""
 
     def setUp(self):
         super().setUp()
@@ -97,7 +108,7 @@ class Networks(refused_moves.Moving):
             'security_service']['id']
 
     def change_no(self, network, words, status=409, code='wrong_state'):
-        """The network gets no security service."""
+        """Check that the network gets no security service."""
         self.no(status, code, words, f'/share-networks/{network}/action', {
             'add_security_service': {'security_service_id': self.security}})
 
@@ -134,18 +145,18 @@ class Networks(refused_moves.Moving):
 
 
 class Moves(refused_moves.Moving):
-    """A share or a share server is not what its backend was asked about."""
+    """Shares and share servers that changed after their backend was asked whether they can move."""
 
     def row(self, table, ident, **values):
-        """Return a change of a row."""
+        """Return a statement that changes a row."""
         return table.update().where(table.c.id == ident).values(**values)
 
     def of(self, share, **values):
-        """Return a change of the instance of a share."""
+        """Return a statement that changes the instance of a share."""
         return models.share_instances.update().where(models.share_instances.c.share_id == share).values(**values)
 
     def moved_not(self, path, body, when, change, words, status, answer=_ANSWER):
-        """It does not move, because of a change that came when it was about to."""
+        """Check that a migration does not start, because of a change just before the statement ``when``."""
         with self.meanwhile(_ANSWERED, answer, every=True), self.meanwhile(when, change):
             self.no(status, 'wrong_state', words, path, {'migration_start': body}, self.admin)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share networks, their subnets, security services and servers that stay as they are, each with the code and the reason."""
+"""Changes of share networks, subnets, security services and servers that are refused, each with the code and reason."""
 
 from oslo_utils import timeutils, uuidutils
 
@@ -9,7 +9,7 @@ from manila_lite.tests.functional import refused
 
 
 class Networks(refused.Refusing):
-    """A network with two subnets, a security service and a server, all of them made beside the API."""
+    """A share network with two subnets, a security service and a share server, all of them inserted in the database."""
 
     EXTRA = 'service_down_time = 86400\n'
 
@@ -33,16 +33,16 @@ class Networks(refused.Refusing):
         self.empty = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
 
     def is_not(self, table, ident, **values):
-        """The row is like this, which is not how it must be."""
+        """Set values of the row for which a request is refused."""
         self.put(table, ident, **values)
 
     def security(self, kind='ldap', caller=None):
-        """Return the id of a security service."""
+        """Make a security service; return its id."""
         return (caller or self.user).ok('POST', '/security-services', {'security_service': {'type': kind, 'name': kind}})[
             'security_service']['id']
 
     def act(self, network, status, code, words, caller=None, **action):
-        """The action of the network is refused."""
+        """Check that the action of the network is refused."""
         self.no(status, code, words, f'/share-networks/{network}/action', action, caller)
 
     # Networks and subnets

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas that are not made, promoted, brought up to date or deleted, each with the code and the reason."""
+"""Replicas that are not made, promoted, resynced or deleted, each with the code and the reason."""
 
 from manila_lite.db import models
 from manila_lite.db import services as service_rows
@@ -7,7 +7,7 @@ from manila_lite.tests.functional import refused
 
 
 class Replicas(refused.Refusing):
-    """A share that can have replicas."""
+    """A share whose type has replicas."""
 
     def setUp(self):
         super().setUp()
@@ -18,11 +18,11 @@ class Replicas(refused.Refusing):
         self.ident = self.share(share_type=self.name)
 
     def replica_no(self, words, status=400, code='invalid_input', share=None, caller=None, **wanted):
-        """Such a replica is refused."""
+        """Check that a request for such a replica is refused."""
         self.no(status, code, words, '/share-replicas', {'share_replica': {'share_id': share or self.ident, **wanted}}, caller)
 
     def act(self, replica, status, code, words, action, caller=None):
-        """The action of the replica is refused."""
+        """Check that the action of the replica is refused."""
         self.no(status, code, words, f'/share-replicas/{replica}/action', {action: None}, caller)
 
     def test_a_type_that_does_not_replicate(self):

@@ -9,10 +9,10 @@ _GONE_BY = ('migration_success', 'migration_error', 'migration_cancelled')
 
 
 class Servers(refused_moves.Moving):
-    """Share servers with all that is on them."""
+    """Share servers with their shares, groups and snapshots."""
 
     def start_no(self, server, status, code, words, **more):
-        """Neither does the server move, nor could it."""
+        """Check that both the migration of the server and the check of one are refused."""
         for action in ('migration_start', 'migration_check'):
             self.no(status, code, words, f'/share-servers/{server}/action', {action: {
                 **WANTED, 'host': 'test@beta', **more}}, self.admin)
@@ -86,6 +86,12 @@ class Servers(refused_moves.Moving):
         self.backend_is(availability_zone_id=self.zones['there'])
         self.start_no(server, 409, 'conflict', f'Share network {network} has no subnet in zone there, where test@beta is.')
 
+    def test_a_share_that_moved_by_itself_earlier_does_not_hold_it(self):
+        share, _, server = self.served()
+        for task in ('migration_success', 'migration_error', 'migration_cancelled'):
+            self.put(models.shares, share, task_state=task)
+            self.start_no(server, 409, 'backend_silent', 'The backend test@beta did not say in time whether it can')
+
     def test_into_another_network_clients_notice(self):
         _, _, server = self.served()
         other, _ = self.network()
@@ -103,6 +109,19 @@ class Servers(refused_moves.Moving):
             self.no(409, 'wrong_state', f'The share server is active; {words}', f'/share-servers/{server}/action',
                     {'migration_complete': None}, self.admin)
             self.put(models.share_servers, server, status='error')
+
+    def test_only_a_cut_over_that_failed_is_tried_again(self):
+        for state, task, cut in (('done', 'migration_success', True), ('open', 'migration_completing', True),
+                                 ('failed', 'migration_cancelled', True), ('open', 'migration_error', True),
+                                 ('failed', 'migration_error', False)):
+            _, network, server = self.served()
+            target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='error',
+                                 source_share_server_id=server)
+            self.broken_off(server, 'share_server.migrate', target, state, cut=cut)
+            self.put(models.share_servers, server, task_state=task, status='error')
+            self.no(400, 'not_migrating', f'The migration of share server {server} cannot be completed: its task state is '
+                    f'{task}, not migration_driver_phase1_done.', f'/share-servers/{server}/action',
+                    {'migration_complete': None}, self.admin)
 
     def test_there_is_nothing_to_go_on_with(self):
         _, _, server = self.served()

@@ -10,7 +10,7 @@ class Shares(refused_moves.Moving):
     """Single shares."""
 
     def start_no(self, share, status, code, words, **more):
-        """The share does not move."""
+        """Check that the migration of the share is refused."""
         self.no(status, code, words, f'/shares/{share}/action', {'migration_start': {
             **WANTED, 'preserve_metadata': True, **more}}, self.admin)
 
@@ -116,3 +116,14 @@ class Shares(refused_moves.Moving):
                     {'migration_complete': None}, self.admin)
             self.share_is(share, status='error')
             self.put(models.share_instances, target, status='available')
+
+    def test_only_a_cut_over_that_failed_is_tried_again(self):
+        for state, task, cut in (('done', 'migration_success', True), ('open', 'migration_completing', True),
+                                 ('failed', 'migration_cancelled', True), ('open', 'migration_error', True),
+                                 ('failed', 'migration_error', False)):
+            share = self.share()
+            self.broken_off(share, 'share.migrate', self.aside(share, status='error'), state, cut=cut)
+            self.put(models.shares, share, task_state=task)
+            self.share_is(share, status='error')
+            self.no(400, 'not_migrating', f'The migration of share {share} cannot be completed: its task state is {task}, not '
+                    'migration_driver_phase1_done.', f'/shares/{share}/action', {'migration_complete': None}, self.admin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shares are refused, each with its code and its reason: to be made, changed, resized and reverted."""
+"""Requests to make, change, resize and revert shares that are refused, each with its code and reason."""
 
 from manila_lite.db import models
 from manila_lite.db import services as service_rows
@@ -12,7 +12,7 @@ class Making(refused.Refusing):
     """Shares that are not made."""
 
     def share_no(self, words, status=400, code='invalid_input', caller=None, **wanted):
-        """A share that would be like this is refused."""
+        """Check that a request for such a share is refused."""
         self.no(status, code, words, '/shares', {'share': {**_BASE, **wanted}}, caller)
 
     def zone(self, name):
@@ -130,14 +130,14 @@ class Making(refused.Refusing):
 
 
 class Resizing(refused.Refusing):
-    """Shares that keep their size and what they hold."""
+    """Shares that are not resized or reverted."""
 
     def act(self, share, status, code, words, **action):
-        """The action of the share is refused."""
+        """Check that the action of the share is refused."""
         self.no(status, code, words, f'/shares/{share}/action', action)
 
     def revert_no(self, share, snapshot, status, code, words):
-        """The share stays as it is."""
+        """Check that the share is not reverted."""
         self.act(share, status, code, words, revert={'snapshot_id': snapshot})
 
     def test_a_size_grows_by_extending_and_falls_by_shrinking(self):

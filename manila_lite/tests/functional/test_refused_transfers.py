@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that another project does not get, each with the code and the reason."""
+"""Transfers of shares to another project that are refused, each with the code and the reason."""
 
 from manila_lite.db import models
 from manila_lite.tests import hush
@@ -7,7 +7,7 @@ from manila_lite.tests.functional import refused
 
 
 class Offered(refused.Refusing):
-    """A share that is offered. Nobody looks for offers whose time is over."""
+    """Transfers that are not accepted. No scheduler deletes those that have expired."""
 
     def setUp(self):
         super().setUp()
@@ -19,7 +19,7 @@ class Offered(refused.Refusing):
         return offer
 
     def taken_not(self, offer, status, code, words, key=None):
-        """The taker does not get the share, which stays whose it was."""
+        """Check that the taker does not get the share, and that it stays in its project."""
         self.no(status, code, words, f'/share-transfers/{offer["id"]}/accept',
                 {'accept': {'auth_key': key or offer['auth_key']}},
                 self.taker)
@@ -79,7 +79,7 @@ class Offered(refused.Refusing):
 
 
 class Offering(refused.Refusing):
-    """Shares that are not offered."""
+    """Shares for which no transfer is made."""
 
     def no_offer(self, share, words):
         self.no(400, 'share_not_transferable', f'share_id: share {share} cannot be transferred: {words}', '/share-transfers',

@@ -4,7 +4,7 @@
 from manila_lite.tests.functional import refused
 
 _SPECS = {'driver_handles_share_servers': 'False'}
-#: An extra spec, a value that it cannot have, and what is wrong with it.
+#: An extra spec, a value that it cannot have, and the words about it in the message.
 _WRONG = (
     ('snapshot_support', 'perhaps', "extra_specs.snapshot_support: must be True or False, not 'perhaps'."),
     ('availability_zones', 'here,,there', 'extra_specs.availability_zones: must be names of zones separated by commas, not'),
@@ -21,7 +21,7 @@ _NO_QOS = "extra_specs.default_qos_type: there is no QoS type 'nonesuch'."
 
 
 class Types(refused.Refusing):
-    """Types that are not as they must be."""
+    """Share types and QoS types that are not valid."""
 
     def test_an_extra_spec_has_a_value_that_it_can_have(self):
         kind = self.type('plain')
@@ -84,7 +84,7 @@ class Quotas(refused.Refusing):
     """Limits that are not set."""
 
     def set_no(self, words, path='/quota-sets/p', **limits):
-        """The limits are refused."""
+        """Check that the limits are refused."""
         self.no(400, 'invalid_input', words, path, {'quota_set': limits}, self.admin, 'PUT')
 
     def test_names_have_an_end(self):

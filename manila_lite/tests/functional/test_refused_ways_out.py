@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that do not go: deleted, put in the recycle bin, unmanaged or given away; and what is not done to one in the bin."""
+"""Shares that are not deleted, put in the recycle bin, unmanaged or transferred; requests to a share in the bin."""
 
 from manila_lite.db import models
 from manila_lite.tests.functional import refused
 
-#: How a share goes: body of the action, status of the answer where the share is in no status for it, and the message's verb.
+#: Bodies of the actions by which a share goes away.
 _ACTIONS = ({'force_delete': None}, {'soft_delete': None}, {'unmanage': None})
 _MOVING = 'is being moved to another backend; cancel that first.'
 
 
 class Going(refused.Refusing):
-    """A share that something holds back."""
+    """Shares that cannot be deleted, unmanaged or transferred as they are."""
 
     def goes_not(self, share, status, code, words, ways=_ACTIONS):
-        """None of the ways out is open to the share, and it is as it was."""
+        """Check that each of the actions is refused, and that the share is still available."""
         for way in ways:
             self.no(status, code, words, f'/shares/{share}/action', way, self.admin)
         self.assertEqual('available', self.admin.ok('GET', f'/shares/{share}')['share']['status'])
 
     def given_not(self, share, status, code, words):
-        """Nor is it given away."""
+        """Check that no transfer of the share is made."""
         self.no(status, code, words, '/share-transfers', {'transfer': {'share_id': share}})
 
     def grouped(self):
-        """Return a group and a share in it."""
+        """Make a group and a share in it; return both."""
         types = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']
         group = self.user.ok('POST', '/share-groups', {'share_group': {
@@ -32,7 +32,7 @@ class Going(refused.Refusing):
         return group, self.share(share_group_id=group)
 
     def replicated(self):
-        """Return a share with a replica."""
+        """Make a share with a replica; return the share."""
         name = self.getUniqueString()
         self.type(name, replication_type='dr')
         share = self.share(share_type=name)
@@ -118,7 +118,7 @@ class Going(refused.Refusing):
                        f'Share {share} cannot be transferred: it, or an access rule of it, is locked')
 
     def lock(self, caller, ident, kind='share'):
-        """Return the id of a lock of the caller's."""
+        """Make a resource lock of the caller; return its id."""
         return caller.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': ident, 'resource_type': kind}})[
             'resource_lock']['id']
 
@@ -138,7 +138,7 @@ class Going(refused.Refusing):
 
 
 class InTheBin(refused.Refusing):
-    """A share in the recycle bin is looked at, restored and deleted, and nothing else."""
+    """Shares in the recycle bin, which can be shown, restored and deleted, and nothing else."""
 
     def setUp(self):
         super().setUp()
@@ -151,7 +151,7 @@ class InTheBin(refused.Refusing):
         self.put(models.shares, self.ident, is_soft_deleted=True)
 
     def never(self, path, body, method=None):
-        """The request is refused, for this reason."""
+        """Check that the request is refused because the share is in the recycle bin."""
         self.no(403, 'share_soft_deleted', f'Share {self.ident} is in the recycle bin (soft deleted); restore it first.', path,
                 body, self.admin, method)
 

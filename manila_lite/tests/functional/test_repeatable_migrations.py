@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change of the schema that was cut off anywhere is taken up by the next ``db sync``, and ends as if nothing had been."""
+"""Changes of the schema that were interrupted anywhere: the next ``db sync`` completes them, with the same result."""
 
 import concurrent.futures
 import contextlib
@@ -21,7 +21,7 @@ from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
 from manila_lite.tests.services import places
 
-#: Statements that change something; and of those that a revision has for many tables, in what they are alike.
+#: Statements that change the schema or rows; those that a revision repeats for many tables, with their common part.
 _CHANGE = re.compile(r'\s*(ALTER|CREATE|DROP|INSERT|UPDATE|DELETE)\b')
 _FOR_ALL = re.compile(r'ALTER TABLE \S+ (CONVERT|DROP FOREIGN KEY|ADD CONSTRAINT)')
 
@@ -31,7 +31,7 @@ class _Cut(BaseException):
 
 
 class OnMariaDB(_MigrationTest):
-    """The database that commits each change of the schema at once."""
+    """Tests on MariaDB, which commits each change of the schema by itself."""
 
     def setUp(self):
         if places.backend() != 'mysql':
@@ -51,7 +51,7 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
         while runs <= len(self.was):
             runs += 1
             self.at = migrate.current(db)
-            # The second is of those who clean up behind themselves: they have no connection any more.
+            # The second error comes from code that cleans up: it has no connection any more.
             with contextlib.suppress(_Cut, sa.exc.PendingRollbackError):
                 migrate.upgrade(db)
             db.engine.dispose()
@@ -68,13 +68,13 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
         return found
 
     def tables(self, db):
-        """Return all that the database says of its tables."""
+        """Return the definition of each table, by name."""
         with db.engine.connect() as conn:
             return {name: conn.exec_driver_sql(f'SHOW CREATE TABLE {name}').one()[1].splitlines()
                     for name in sa.inspect(conn).get_table_names()}
 
     def cut(self, conn, cursor, statement, parameters, *_):
-        """A run ends behind each change, once for each."""
+        """Interrupt the run after each change, once for each."""
         alike = _FOR_ALL.match(statement)
         key = (self.at, alike[1]) if alike else (statement, str(parameters))
         if _CHANGE.match(statement) and key not in self.was:
@@ -101,7 +101,7 @@ class Twice(OnMariaDB):
         lambda op: op.drop_table('other'))
 
     def twice(self, conn, changes):
-        """Return all that the database says of the table behind changes that were each asked for twice."""
+        """Make each change twice; return the definition of the table after that."""
         op = Operations(migration.MigrationContext.configure(conn))
         for change in changes:
             change(op)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wake-up that comes twice, late, or for what has ended, does nothing twice."""
+"""Wake-ups that come twice, late, or for an operation that has ended: nothing is done twice."""
 
 from manila_lite.db import operations
 from manila_lite.tests.functional import base
@@ -13,7 +13,7 @@ class Repeated(base.ServiceTest):
         return [ident for _, ident in self.service.managers['alpha'].driver.store.calls('create_share')].count(share)
 
     def woken(self, share):
-        """The manager heard of the operation again, several times; and has looked for work since."""
+        """Send the manager several wake-ups for the operation, and let it look for work; return the operation."""
         with self.service.services.db.reader() as conn:
             [found] = operations.of(conn, share, 'share.create')
         for _ in range(_TIMES):
@@ -42,7 +42,7 @@ class Repeated(base.ServiceTest):
                 return [row.state for row in operations.of(conn, share, 'share.create')] == ['done']
         base.eventually(ended, 'is not done', patience=60)
         before = self.woken(share)
-        self.admin.share()          # whatever the wake-ups led to came before this
+        self.admin.share()          # all effects of the wake-ups come before the end of this
         with self.service.services.db.reader() as conn:
             [after] = operations.of(conn, share, 'share.create')
         self.assertEqual((1, before), (self.calls(instance), after))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGUSR2 brings a report, in every process, and ends none."""
+"""Reports on SIGUSR2: each process writes one and goes on."""
 
 import signal
 

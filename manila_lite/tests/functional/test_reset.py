@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statuses set by hand: what was never made at a backend, and what other work had hold of."""
+"""Statuses that an administrator sets: of shares that were never made at a backend, and of resources under work."""
 
 import webob
 
@@ -10,7 +10,7 @@ from manila_lite.tests.functional import base
 
 
 class Hostless(base.ServiceTest):
-    """A share that was never placed, which an administrator calls available."""
+    """A share that was never placed, and that an administrator set to available."""
 
     def setUp(self):
         super().setUp()
@@ -18,7 +18,7 @@ class Hostless(base.ServiceTest):
         self.assertEqual(202, self.admin.action(self.ident, 'reset_status', {'status': 'available'})[0])
 
     def refused(self, answer):
-        """The answer says that there is no host, and the share is as it was."""
+        """Check that the answer names the missing host, and that the share did not change."""
         status, document, _ = answer
         self.assertEqual(400, status, document)
         fault = document['badRequest']
@@ -44,7 +44,7 @@ class Hostless(base.ServiceTest):
 
 
 class Reset(base.ServiceTest):
-    """An administrator's reset ends the work, and what else the work had hold of is let go."""
+    """Resets that end the work on a resource, and free the other resources that this work held."""
 
     def test_a_snapshot_being_reverted_to(self):
         self.addCleanup(self.service.knob, 'alpha', '')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource locks: who may touch which, what they hide, and that they go when what they are on is really gone."""
+"""Resource locks: callers that may change them, rules that they hide, and their end with the locked resource."""
 
 import concurrent.futures
 import itertools
@@ -12,13 +12,13 @@ from manila_lite.tests.functional import base, commandline, test_budgets
 LOCKS = '/resource-locks?all_projects=true'
 LOCKED = {'lock_visibility': True, 'lock_deletion': True, 'lock_reason': 'mine'}
 ROLES = {'user': 'member,reader', 'service': 'service', 'admin': 'admin,member,reader'}
-#: Whose locks somebody may touch.
+#: Kind of caller, and kind of caller whose locks it may change.
 TOUCHES = {('user', 'user'), ('service', 'user'), ('service', 'service'), ('admin', 'user'), ('admin', 'service'),
            ('admin', 'admin')}
 
 
 class LockTest(base.ServiceTest):
-    """A share of the project p, and short ways to its rules and locks."""
+    """A share of the project p, with helpers for its access rules and locks."""
 
     def setUp(self):
         super().setUp()
@@ -34,7 +34,7 @@ class LockTest(base.ServiceTest):
         return caller.action(self.share, 'deny_access', {'access_id': ident, **more})[0]
 
     def locks(self, ident):
-        """Return what is locked of a resource."""
+        """Return the locked actions of a resource, sorted."""
         return sorted(row['resource_action'] for row in self.admin.ok('GET', f'{LOCKS}&resource_id={ident}')['resource_locks'])
 
     def lock(self, caller, ident, kind='share', **more):
@@ -73,7 +73,7 @@ class Locks(LockTest):
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{self.share}')[0])
 
     def test_who_may_touch_whose(self):
-        """Any kind of caller and any kind of lock: changing, taking away, and denying the rule say the same."""
+        """Allow each kind of caller to change a lock, to delete it and to deny the locked rule, or refuse all three."""
         callers = {name: self.caller('p', 'u', roles) for name, roles in ROLES.items()}
         for (maker, toucher), number in zip(itertools.product(callers, repeat=2), itertools.count(1), strict=False):
             by, may = callers[toucher], (toucher, maker) in TOUCHES
@@ -168,7 +168,7 @@ class Locks(LockTest):
         self.assertEqual([200, 409, 409, 409], sorted(answers))
 
     def test_pages_by_marker(self):
-        """Nothing comes twice or not at all, whatever the order, also where values are missing."""
+        """Show each lock exactly once over all pages, in any order, also where values are missing."""
         mine = {self.lock(self.user, self.share, lock_reason=reason)[1]['resource_lock']['id']
                 for reason in (None, 'b', 'a', None, 'b')}
         path = f'/resource-locks?resource_id={self.share}&limit=2'
@@ -201,7 +201,7 @@ class Locks(LockTest):
 
 
 class Clients(commandline.OverHttp, LockTest):
-    """The command line and openstacksdk, as people have them; without Keystone they are administrators."""
+    """The released command line and openstacksdk; without Keystone their callers are administrators."""
 
     def test_command_line(self):
         lock = self.cli('share', 'lock', 'create', self.share, 'share', '--lock-reason', 'keep')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backend that starts: it serves what it served before, whatever goes wrong on the way."""
+"""Backends that start: they serve the shares that they served before, also after failures."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from manila_lite.tests.functional import base
 
 
 class Backend(testtools.TestCase):
-    """Start and stop of a backend that is not well."""
+    """Start and stop of a backend that fails or is slow."""
 
     def service(self, knobs):
         found = self.useFixture(fixtures.Service({'alpha': ''}, parts=()))
@@ -53,7 +53,7 @@ class Backend(testtools.TestCase):
         manager.start()
         started.wait(10)
         stopper = threading.Thread(target=manager.stop)
-        with service.services.db.writer():      # others write: the first claim of the new worker has to wait
+        with service.services.db.writer():      # the write lock is taken: the first claim of the new worker has to wait
             go.set()
             time.sleep(0.3)     # sleeps: the worker is to try meanwhile, and leaves no trace of it
             stopper.start()
@@ -72,7 +72,7 @@ class Backend(testtools.TestCase):
 
 
 class Restore(base.ServiceTest):
-    """Bringing shares back after a restart."""
+    """Shares that are exported again after a restart."""
 
     def setUp(self):
         super().setUp()
@@ -102,7 +102,7 @@ class Restore(base.ServiceTest):
         base.eventually(lambda: all(store.share(instance).exported for instance in instances), 'not served', patience)
 
     def test_one_that_is_deleted_meanwhile_keeps_none_of_the_others_away(self):
-        self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that exports are written
+        self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that export locations are written
         first, *others = sorted(self.instances)
         calls = self.service.managers['alpha'].driver.store.calls
         before = len(calls('ensure_shares'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what by default, as the table in ``roles.yaml`` says: each of its lines is tried through the API by everybody."""
+"""Default policy, as the table in ``roles.yaml`` has it: each line is tried through the API with each role."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ from manila_lite.api.contract import OPS
 from manila_lite.tests.functional import base, world
 
 TABLE = yaml.safe_load(pathlib.Path(__file__).with_name('roles.yaml').read_text())
-#: Roles as Keystone's tokens list them (one implies the next), and the project of whoever has them.
+#: The project of a caller, and its roles as Keystone's tokens list them (one implies the next).
 PERSONAS = {
     'admin': ('first', 'admin,manager,member,reader'),
     'manager': ('first', 'manager,member,reader'),
@@ -20,16 +20,16 @@ PERSONAS = {
     'reader': ('first', 'reader'),
     'service': ('service', 'service'),
 }
-#: Those who may do nothing: without a role, and with one that means nothing here.
+#: Callers that may do nothing: without a role, and with roles that mean nothing here.
 NOBODY = {'nobody': ('first', 'none'), 'auditor': ('first', 'auditor,members,administrator,admin_api')}
-#: Where there is nothing to read in this world.
+#: Calls without a resource to read among those of ``world``, and their status.
 NOTHING = {'/extensions/{alias}': 404, '/share-group-types/default': 404, '/shares/{share_id}/migration-progress': 400}
 UNKNOWN = '00000000-0000-4000-8000-000000000000'
 _LINE = re.compile(r'(?P<method>[A-Z]+) (?P<path>/[^ ?]+)(\?(?P<query>\S+))?( (?P<action>\w+))?( (?P<body>{.*}))?')
 
 
 def label(op):
-    """Return the line of a call."""
+    """Return the key of a call in the table."""
     return f'{op.method} {op.path} {op.action or ""}'.strip()
 
 
@@ -39,7 +39,7 @@ def last(op):
 
 
 class Unknown(dict):
-    """Ids of nothing."""
+    """Ids of resources that do not exist."""
 
     def __missing__(self, key):
         return UNKNOWN
@@ -56,7 +56,7 @@ class Matrix(base.ServiceTest):
                        for name, (project, roles) in (PERSONAS | NOBODY).items()}
 
     def test_every_call_has_its_line(self):
-        """And every line is of a call."""
+        """Check that each call has a line in the table, and each line a call."""
         calls = {label(op): op for op in OPS}
         missing = [f'{line}: {" ".join(self.by_policy(calls[line]))}' for line in sorted(calls.keys() - TABLE.keys())]
         self.assertEqual([], missing, 'lines to add to roles.yaml, if this is right:\n' + '\n'.join(missing))
@@ -69,7 +69,7 @@ class Matrix(base.ServiceTest):
                 if self.service.context(project, name, roles.split(',')).can(op.policy)]
 
     def test_no_line_is_odd(self):
-        """Administrators may do everything; who may less never may more; readers change nothing."""
+        """Let administrators do everything, a lower role never more than a higher one, and readers change nothing."""
         for line, roles in TABLE.items():
             found = roles.split()
             self.assertIn('admin', found, line)
@@ -79,7 +79,7 @@ class Matrix(base.ServiceTest):
                 self.assertNotIn('reader', found, line)
 
     def test_each_call_is_for_the_roles_of_its_line(self):
-        """Reading is tried with what is there, and gives it; changing with what is not there, so that nothing changes."""
+        """Try each call with each role, reads on existing resources, and changes on missing ones to change nothing."""
         for op in OPS:
             for name, caller in self.callers.items():
                 status, document = self.ask(caller, op)
@@ -105,28 +105,28 @@ class Matrix(base.ServiceTest):
         return {field.name: UNKNOWN for field in world.body_fields(op, last(op)) if field.name.endswith('_id')}
 
     def test_more_than_the_call(self):
-        """Filters and values that need more rights than the call itself."""
-        # One line makes it public.
+        """Try filters and values that need more rights than the call itself."""
+        # One line of the table makes the share public.
         self.addCleanup(self.admin.ok, 'PUT', f'/shares/{self.world["share_id"]}', {'share': {'is_public': False}})
         for line, roles in TABLE.items():
             if '?' in line or '{"' in line:
                 found = _LINE.fullmatch(line)
                 path = found['path'].format_map(self.world) + (f'?{found["query"]}' if found['query'] else '')
-                for name, caller in reversed(self.callers.items()):     # who may comes last, for it changes things
+                for name, caller in reversed(self.callers.items()):     # allowed callers last: they change rows
                     status, document, _ = caller.call(found['method'], path, json.loads(found['body'] or 'null'))
                     self.assertEqual(name in roles.split(), status < 300, (line, name, status, document))
                     if name not in roles.split():
                         self.assertEqual(403, status, (line, name, document))
 
     def test_an_administrator_of_another_project_is_one_everywhere(self):
-        """As in Manila: the role counts, whatever the project. Lists still show the own project until asked for all."""
+        """Let administrators of any project see all, as in Manila. Lists show their project unless asked for all."""
         other = self.caller('third', 'root', 'admin,member,reader')
         self.assertEqual('first', other.ok('GET', f'/shares/{self.world["share_id"]}')['share']['project_id'])
         self.assertEqual([], other.ok('GET', '/shares')['shares'])
         self.assertNotEqual([], other.ok('GET', '/shares?all_tenants=1')['shares'])
 
     def test_members_of_another_project(self):
-        """A role counts in its own project only."""
+        """Give managers, members and readers no rights in another project."""
         for roles in ('manager,member,reader', 'member', 'reader'):
             other = self.caller('third', 'bob', roles)
             self.assertEqual(404, other.call('GET', f'/shares/{self.world["share_id"]}')[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever changes the room at a backend is followed by a report, long before the next one is due."""
+"""Changes of the free capacity at a backend, which are reported long before the next report is due."""
 
 import dataclasses
 
@@ -30,14 +30,14 @@ class RoomReported(base.ServiceTest):
             self.addCleanup(self.service.knob, name, '')
 
     def reports(self, backend):
-        """Return how often the backend was asked for its room, when it is not to be asked again."""
+        """Return the number of reports of the backend, once no further one is requested."""
         manager = self.service.managers[backend]
         base.eventually(lambda: not manager._report_wanted.is_set(), 'it is asked for ever')
         with manager._reporting:
             return len(manager.driver.store.calls('report'))
 
     def is_reported(self, backend, act, *more):
-        """The backend is asked for its room since this was done. Returns what that gave."""
+        """Call ``act``, and wait until the backend reports its capacity; return the result of the call."""
         before = self.reports(backend)
         given = act(*more)
         base.eventually(lambda: self.reports(backend) > before, f'{backend} is not asked for its room')
@@ -47,7 +47,7 @@ class RoomReported(base.ServiceTest):
         return self.admin.share(**{'availability_zone': 'alpha', **more})['id']
 
     def made(self, path, key, wait='available', field='status', **body):
-        """Return the id of what a POST makes, when it is made."""
+        """Make a resource by a POST and wait for its status; return its id."""
         ident = self.admin.ok('POST', path, {key: body})[key]['id']
         self.admin.wait(f'{path}/{ident}', key, wait, field=field)
         return ident

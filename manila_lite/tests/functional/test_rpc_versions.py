@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Releases side by side: the messages that earlier ones sent, recorded, against what this one sends and understands.
+"""Releases side by side: recorded messages of earlier releases, and the messages that this one sends and understands.
 
-``rpc_messages/<version>/`` holds a file per message: the calls of ``Bus.wake`` that made it, where it went, and what
-the transport was given. Files of a released version are never changed.
+``rpc_messages/<version>/`` holds a file per message: the calls of ``Bus.wake`` that made it, its target, and the
+message that the transport got. Files of a released version are never changed.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def recorded(version):
 
 
 class Versions(base.BusTestCase):
-    """What is common to sending and receiving."""
+    """Helpers to send and to receive messages."""
 
     def setUp(self):
         super().setUp()
@@ -43,7 +43,7 @@ class Versions(base.BusTestCase):
         return running
 
     def send(self, message, *, topic='manila-share', host='host@backend', call=False):
-        """Give the transport a message as it is."""
+        """Send a message unchanged through the transport."""
         target = oslo_messaging.Target(topic=topic, server=host)
         return transport.get_transport(self.conf)._send(target, {}, message, wait_for_reply=call, timeout=10 if call else None)
 
@@ -87,7 +87,7 @@ class Recorded(testscenarios.WithScenarios, Versions):
 
 
 class Pins(Versions):
-    """The option and the table of shapes name the same versions."""
+    """Versions in the option ``upgrade_levels`` and in the table of shapes, which are the same."""
 
     def test_every_version_has_its_pin_and_its_records(self):
         option = next(option for option in options.UPGRADE_LEVELS if option.name == 'operations')
@@ -111,7 +111,7 @@ class Pins(Versions):
 
 
 class Newer(Versions):
-    """A process of a later release sends: nothing breaks, and each oddity is one line of the log."""
+    """Messages of a later release: nothing breaks, and each kind of unknown message or argument is logged once."""
 
     def wake(self, version, **args):
         return {'method': 'wake', 'namespace': 'operations', 'version': version, 'args': args}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner when things go wrong: one operation's trouble is no other's, and all of them end."""
+"""The runner under failures: a failing operation does not affect others, and each operation ends."""
 
 import dataclasses
 import threading
@@ -39,7 +39,7 @@ class Unreachable:
 
 
 class Trouble(base.ServiceTest):
-    """The runner alone."""
+    """A runner without a service."""
 
     PARTS = ()
 
@@ -65,7 +65,7 @@ class Trouble(base.ServiceTest):
         return self.row(ident)
 
     def take_over(self, ident):
-        """What the next process does at its start with the claim of one that died."""
+        """Free the claim of a process that died, as the next process does at its start."""
         row = self.row(ident)
         if row.state == rows.OPEN and row.owner:
             with self.service.services.db.writer() as conn:
@@ -90,7 +90,7 @@ class Trouble(base.ServiceTest):
         release = threading.Event()
         runner = self.runner([self.plan(lambda work: release.wait(30)),
                               self.plan(lambda work: None, kind='quick')])
-        self.addCleanup(release.set)    # before the runner is stopped, which waits for what runs
+        self.addCleanup(release.set)    # before the runner is stopped, which waits for running work
         for _ in range(30):
             self.begin(runner)
         quick = self.begin(runner, 'quick', lane=FAST)
@@ -121,7 +121,7 @@ class Trouble(base.ServiceTest):
         self.goes_on(runner, ident, 'it has ended')
 
     def goes_on(self, runner, ident, what):
-        """The operation has ended; whenever its process died in it another took it over."""
+        """Wait until the operation has ended; let another process take it over whenever one dies in it."""
         def ended():
             if self.row(ident).state != rows.OPEN:
                 return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing shares: capacity is never promised twice, failures move on to the next pool, refusals say why."""
+"""Placement of shares: no capacity is promised twice, a failure leads to the next pool, refusals have a reason."""
 
 import threading
 import time
@@ -49,7 +49,7 @@ class TwoBackends(base.ServiceTest):
         self.assertEqual(before, self.allocated())
 
     def allocated(self):
-        """A report that comes meanwhile counts some as provisioned that was claimed: the sum stays."""
+        """Return the allocated GiB of all pools, which stay the same when a report turns claims into provisioned GiB."""
         with self.service.services.db.reader() as conn:
             return conn.execute(sa.select(sa.func.sum(models.pools.c.allocated_gb))).scalar()
 
@@ -143,13 +143,13 @@ class Capacity(base.ServiceTest):
         self._empty()
 
     def _settle(self):
-        """The backend has made its reports of the start. One that is made while shares are counts some of them twice, to
-        be safe: once as promised, once as what is no longer free.
+        """Wait for the backend's reports of the start. A report while shares are made counts some of them twice, to
+        be safe: once as promised, once as capacity that is not free.
         """
         seen = None
         while (generation := self._pool().generation) != seen:
             seen = generation
-            time.sleep(1)       # sleeps: until no report comes any more, which nothing tells
+            time.sleep(1)       # sleeps: until no report comes any more, which no event shows
 
     def _pool(self):
         with self.service.services.db.reader() as conn:
@@ -197,7 +197,7 @@ class Large(base.ServiceTest):
 
 
 class Backend(base.ServiceTest):
-    """What becomes of operations when the backend misbehaves."""
+    """Operations on a backend that fails, hangs or refuses."""
 
     def setUp(self):
         super().setUp()

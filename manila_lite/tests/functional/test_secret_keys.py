@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of secrets: from the key manager, and all secrets of a large database with another one, in portions."""
+"""Keys of secrets: keys of the key manager, and new encryption of all secrets of a database, in portions."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _KEYS = 'castellan.tests.unit.key_manager.mock_key_manager.MockKeyManager'
 
 
 class SecretKeys(testtools.TestCase):
-    """A database without a service."""
+    """Secrets in a database without a service."""
 
     def setUp(self):
         super().setUp()
@@ -82,7 +82,7 @@ class SecretKeys(testtools.TestCase):
         self.assertFalse(other.exists())
 
     def key(self, bits=256):
-        """Return the id of a key in the key manager."""
+        """Store a key in the key manager; return its id."""
         return key_manager.manager(self.conf).store(context.RequestContext(),
                                                     symmetric_key.SymmetricKey('AES', bits, b'k' * (bits // 8)))
 

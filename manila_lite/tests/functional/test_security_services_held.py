@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who changes or deletes a security service holds its row before looking who uses it: nobody begins to use it meanwhile."""
+"""Held rows of security services: a change or deletion holds the row first, so that no network adds it meanwhile."""
 
 import sqlalchemy as sa
 
@@ -7,10 +7,10 @@ from manila_lite.tests.functional.test_networks import NetworkTest
 
 
 class Held(NetworkTest):
-    """The order of statements: on a database where transactions run beside each other it is what keeps them apart."""
+    """The order of statements: it alone keeps transactions apart where the database runs them beside each other."""
 
     def statements(self, method, path, body=None):
-        """Return what a request asked of the two tables, in order: ``hold``, ``look`` or ``use``."""
+        """Return a request's statements on the two tables, in order, as ``hold``, ``look`` or ``use``."""
         seen = []
 
         def saw(conn, cursor, statement, *args):

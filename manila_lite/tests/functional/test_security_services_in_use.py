@@ -2,8 +2,13 @@
 """Security services of share networks in use: backends are asked first, then network and servers change together."""
 
 import concurrent.futures
+import types
 
+from oslo_utils import uuidutils
+
+from manila_lite import errors
 from manila_lite.db import operations, services, serving
+from manila_lite.manager import security_services
 from manila_lite.tests.functional import base, served
 
 _CHECK = 'check_update_share_server_security_service'
@@ -11,15 +16,15 @@ _UPDATE = 'update_share_server_security_service'
 
 
 class InUse(served.ServedTest):
-    """Each share has a server of its own."""
+    """Share servers of one share each."""
 
     def service_of(self, kind='ldap', caller=None, **more):
-        """A security service. Returns its id."""
+        """Make a security service; return its id."""
         return (caller or self.user).ok('POST', '/security-services', {'security_service': {'type': kind, **more}})[
             'security_service']['id']
 
     def used(self, *services, shares=1):
-        """A network with the services and as many shares. Returns its id and the shares' ids."""
+        """Make a network with the services and so many shares; return its id and the shares' ids."""
         network = self.network()
         for service in services:
             self.assertEqual(200, self.add(network, service)[0])
@@ -32,12 +37,12 @@ class InUse(served.ServedTest):
         return self.act(network, 'update_security_service', {'current_service_id': current, 'new_service_id': new}, **more)
 
     def services(self, network):
-        """Return the ids of the services that the network uses."""
+        """Return the ids of the network's security services, sorted."""
         found = self.user.ok('GET', f'/security-services/detail?share_network_id={network}')['security_services']
         return sorted(service['id'] for service in found)
 
     def known(self, network):
-        """Return what each server knows its users by, at the backend."""
+        """Return the security services of each server at the backend."""
         return [self.record(server.id).services for server in self.servers(network)]
 
     def test_one_is_added(self):
@@ -179,7 +184,7 @@ class InUse(served.ServedTest):
         self.assertEqual(['active', 'error'], sorted(server.status for server in self.servers(network)))
 
     def test_servers_that_are_not_capable(self):
-        """As those are that a backend without the ability made."""
+        """Refuse to change servers that were made by a backend without the capability."""
         network, _ = self.used()
         self.assertTrue(self.shown(network)['security_service_update_support'])
         self.cannot(network)
@@ -247,8 +252,16 @@ class InUse(served.ServedTest):
         self.settled(network)
         self.user.ok('DELETE', path)
 
+    def test_one_that_is_gone_is_named(self):
+        there, gone = self.service_of(), uuidutils.generate_uuid()
+        for new, current in ((there, gone), (gone, None)):
+            work = types.SimpleNamespace(data={'new_id': new, 'current_id': current})
+            with self.service.services.db.reader() as conn:
+                error = self.assertRaises(errors.Final, security_services._services, conn, work)
+            self.assertEqual(f'Security service {gone} is gone.', str(error))
+
     def test_several_who_change_at_once(self):
-        """One does; the others are told that they cannot."""
+        """Let one of several concurrent changes succeed, and refuse the others."""
         old, *others = (self.service_of() for _ in range(4))
         network, _ = self.used(old)
         with concurrent.futures.ThreadPoolExecutor(3) as hands:
@@ -262,7 +275,7 @@ class InUse(served.ServedTest):
 
 
 class CannotBeTold(served.ServedTest):
-    """The backend says that it cannot tell its servers of another security service."""
+    """A backend that cannot change the security services of its servers, and reports so."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\ndummy_capabilities = security_service_update_support:false\n'}
 

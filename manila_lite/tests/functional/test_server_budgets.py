@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many SQL statements a change of servers in use costs: so many, and so many more for each server, however many."""
+"""SQL statements for a change of share servers in use: a fixed number, and a fixed number for each server."""
 
 import re
 
@@ -7,20 +7,20 @@ import sqlalchemy as sa
 
 from manila_lite.tests.functional import served, test_budgets
 
-#: Of the request: without a look whether the backends have answered, which are as many as they take time.
+#: Statements of the request. Looks for the backends' answers are not counted, since their number depends on time.
 REQUEST, REQUEST_EACH = 28, 1
-#: Of the workers for each server, one of them only where rows are locked; beside them come heartbeats and looks for work.
+#: Statements of workers for each server, one only where rows are locked; without heartbeats and looks for work.
 WORKER_EACH = 48
 SERVERS = (1, 2, 4, 8)
 
 
 class Changes(served.ServedTest):
-    """Each share has a server of its own. One works at a time: who is late for an address asks for another, which costs."""
+    """Share servers of one share each, and one worker, since workers that compete for an address need more statements."""
 
     EXTRA = '[operations]\nworkers = 1\n'
 
     def cost(self, count, change):
-        """Return how many statements the request and the workers make for a network with that many servers."""
+        """Return the statements of the request and of the workers for a network with ``count`` servers."""
         network = self.network()
         shares = [self.share(network, wait=None)['id'] for _ in range(count)]
         for share in shares:
@@ -32,7 +32,7 @@ class Changes(served.ServedTest):
             change(network)
             request = [text for name, text in counter.statements if name == 'MainThread' and not _a_look(text)]
             self.settled(network)
-            # How often a lease is prolonged is a matter of time.
+            # The number of renewals of a lease depends on time.
             workers = [text for name, text in counter.statements
                        if name.startswith('share-') and name != 'share-lease' and _of_work(text)]
         finally:

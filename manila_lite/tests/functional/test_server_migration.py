@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server moves to another backend in two phases, with everything on it."""
+"""Migration of a share server to another backend in two phases, with everything on it."""
 
 import concurrent.futures
 import dataclasses
@@ -8,7 +8,7 @@ import functools
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
-from manila_lite.db import allocations, models, server_migrations
+from manila_lite.db import allocations, models, operations, server_migrations
 from manila_lite.drivers.dummy.store import SnapshotRecord
 from manila_lite.manager import server_migration
 from manila_lite.operations import doctor
@@ -34,7 +34,7 @@ _WANTED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
 
 
 class Migration(base.ServiceTest):
-    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` wants nobody to write meanwhile."""
+    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` cannot copy while clients write."""
 
     BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('here'), 'gamma': _BACKEND.format('there'),
                 'still': _BACKEND.format('here') + 'dummy_writable_migration = false\n',
@@ -63,7 +63,7 @@ class Migration(base.ServiceTest):
             'neutron_net_id': 'net', 'neutron_subnet_id': subnet}})['share_network']['id']
 
     def make_shares(self, count=2, kind='served', backend='alpha'):
-        """Shares on one server of a backend. Returns (server, shares)."""
+        """Make shares on one server of a backend; return (server, shares)."""
         host = f'test@{backend}#' + self.pool(backend)
         shares = [self.admin.share(share_type=kind, share_network_id=self.network, scheduler_hints={'only_host': host})
                   for _ in range(count)]
@@ -96,14 +96,14 @@ class Migration(base.ServiceTest):
         return self.service.managers[backend].driver.store
 
     def at_rest(self):
-        """Nothing is being migrated and every operation has ended."""
+        """Wait until no server migrates and every operation has ended."""
         def ended():
             with self.service.services.db.reader() as conn:
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
         base.eventually(ended, 'operations are open', patience=180)
 
     def told(self, heard, server, *, until):
-        """Return what was said of the server's migration, up to this event: pairs of event and publisher."""
+        """Return the notifications of the server's migration, up to this event, as pairs of event and publisher."""
         heard.wait(until, share_server_id=server['id'])
         return [(event['event'].removeprefix('share_server.'), event['publisher'])
                 for event in heard.of(share_server_id=server['id'])]
@@ -178,7 +178,7 @@ class Migration(base.ServiceTest):
         self.admin.ok('DELETE', f'/share-networks/{self.network}')
 
     def idle_server(self, network):
-        """A server of ``beta`` that had a share, and has none."""
+        """Make a server on ``beta`` whose share is deleted; return it."""
         share = self.admin.share(share_type='served', share_network_id=network,
                                  scheduler_hints={'only_host': 'test@beta#' + self.pool('beta')})
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
@@ -336,12 +336,12 @@ class Migration(base.ServiceTest):
             [(place.neutron_subnet_id, place.allocations) for place in migration.target.networks]))
 
     def shows(self, server):
-        """Return what an administrator sees of the server."""
+        """Return the server's status, task state and mark of automatic deletion."""
         found = self.admin.ok('GET', f'/share-servers/{server}')['share_server']
         return found['status'], found['task_state'], found['is_auto_deletable']
 
     def reaches_its_target(self, server):
-        """The server is copied. Return the id of the target."""
+        """Migrate the server up to the end of the first phase; return the id of the target."""
         self.assertEqual(202, self.start(server)[0])
         self.task_is(server, 'migration_driver_phase1_done')
         return self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
@@ -398,7 +398,7 @@ class Migration(base.ServiceTest):
         self.assertIsNone(self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['task_state'])
 
     def fill(self, server, share, count):
-        """``count`` more shares are on the server of this one, each with exports, rules and a snapshot."""
+        """Insert ``count`` shares on the share's server, each with export locations, access rules and a snapshot."""
         with self.service.services.db.writer() as conn:
             kind = conn.execute(sa.select(models.share_instances.c.share_type_id).limit(1)).scalar()
             made = factory.make(conn, count, type_id=kind, host='test@alpha#pool1')
@@ -414,13 +414,13 @@ class Migration(base.ServiceTest):
             store.snapshots.put(SnapshotRecord(taken[ident], instance, 1, '', 0.0))
 
     def phase(self, act, until):
-        """Return how many statements a phase costs: the request, and those who work on it."""
+        """Return the number of SQL statements of a phase: of the request, and of the workers."""
         with counting(self.service.services.db.engine) as counter:
             self.assertLess(act()[0], 300)
             asked = [text for thread, text in counter.statements if thread == 'MainThread']
             until()
         worked = [text for thread, text in counter.statements if thread.startswith(('share-work', 'scheduler-work'))]
-        # Looks for the answer of the backend depend on the time that it takes.
+        # The number of looks for the answer of the backend depends on time.
         return len([text for text in asked if 'FROM operations' not in text]), len(worked)
 
     def test_statements_do_not_grow_with_the_shares(self):
@@ -455,7 +455,7 @@ class Migration(base.ServiceTest):
         self.is_as_before(server, shares)
 
     def set_aside(self, server, task_state, **more):
-        """The server's migration was given up by all processes that tried it, when it was as far as this."""
+        """Set the server's migration aside in this task state, as after too many tries; return the operation's id."""
         table = models.operations
         with self.service.services.db.reader() as conn:
             op = server_migrations.last(conn, server['id'])
@@ -496,7 +496,7 @@ class Migration(base.ServiceTest):
         self.assertEqual((['rw'], False), (self.levels('alpha', share), self.is_read_only(share)))
 
     def with_rule(self):
-        """A server with a share in which somebody may write. Returns (server, share)."""
+        """Make a server and a share with a read-write access rule; return (server, share)."""
         server, [share] = self.make_shares(1)
         self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.1.0.0/20'})
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
@@ -519,11 +519,24 @@ class Migration(base.ServiceTest):
             self.task_is(server, 'migration_driver_phase1_done')
             self.assertEqual((['ro'], True), (self.levels('alpha', share), self.is_read_only(share)))
             [shown] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
-            self.assertEqual(('rw', 'active'), (shown['access_level'], shown['state']))     # as it was asked for
+            self.assertEqual(('rw', 'active'), (shown['access_level'], shown['state']))     # unchanged for users
             self.act(server, last)
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
             self.at_rest()
             self.assertEqual((['rw'], False), (self.levels(there, share), self.is_read_only(share)))
+
+    def test_neither_rules_nor_addresses_change_where_the_backend_needs_neither(self):
+        server, share = self.with_rule()
+        self.assertEqual(202, self.start(server)[0])
+        self.task_is(server, 'migration_driver_phase1_done')
+        target = self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
+        with self.service.services.db.reader() as conn:     # it will have those of the source
+            self.assertEqual([], list(allocations.of_server(conn, target)))
+        self.act(server, 'migration_cancel')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.at_rest()
+        with self.service.services.db.reader() as conn:
+            self.assertEqual([], operations.of(conn, server['id'], server_migrations.RULES))
 
     def test_a_backend_that_cannot_call_it_off(self):
         server, [share] = self.make_shares(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server with a share group on it stays where it is, since the group would be torn apart."""
+"""Share servers with a share group: they do not move, since a move would split the group."""
 
 from manila_lite.db import models
 from manila_lite.tests.functional import base
@@ -34,7 +34,7 @@ class Groups(base.ServiceTest):
             'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
 
     def placed(self):
-        """Return a group without shares, and its server, on which there is a share that is in no group."""
+        """Make a group without shares, and a share of no group on the same server; return the group and the server."""
         group = self.admin.ok('POST', '/share-groups', {'share_group': {
             'share_group_type_id': self.group_type, 'share_types': [self.kind], 'share_network_id': self.network}})
         group = self.admin.wait(f'/share-groups/{group["share_group"]["id"]}', 'share_group', 'available')
@@ -45,7 +45,7 @@ class Groups(base.ServiceTest):
         return group, self.admin.ok('GET', f'/share-servers/{group["share_server_id"]}')['share_server']
 
     def refused(self, server, group):
-        """No call begins to move the server, because of the group."""
+        """Check that the migration and its check are refused because of the group."""
         host = 'test@beta' if server['host'] == 'test@alpha' else 'test@alpha'
         for action in ('migration_check', 'migration_start'):
             status, document, _ = self.admin.call('POST', f'/share-servers/{server["id"]}/action', {
@@ -60,7 +60,7 @@ class Groups(base.ServiceTest):
         self.refused(server, group)
 
     def test_the_server_of_a_share_in_it_stays(self):
-        """Also if nobody noted that the group has the server."""
+        """Refuse to move the server of a share in the group, even if the group's row does not name the server."""
         group, server = self.placed()
         self.admin.share(share_type='served', share_group_id=group['id'])
         groups = models.share_groups

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The private servers that tests start: in the way of nobody, and gone whatever becomes of who started them."""
+"""Private servers that tests start: they conflict with no other server, and end with the command that started them."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import testtools
 from manila_lite.tests import waiting
 from manila_lite.tests.services import daemon, databases, places
 
-#: Tells what it was given, and stays until it is ended, if asked to.
+#: Prints its test variables, sleeps for the given seconds, and exits with the given status.
 _COMMAND = """
 import json, os, sys, time
 print(json.dumps({name: value for name, value in os.environ.items() if name.startswith('MANILA_LITE_TEST_')}), flush=True)
@@ -26,7 +26,7 @@ sys.exit(int(sys.argv[2]))
 
 
 class Around(testtools.TestCase):
-    """A command with a server; PostgreSQL, since it is there soonest."""
+    """Commands with a server: PostgreSQL, since it starts fastest."""
 
     def setUp(self):
         super().setUp()
@@ -37,7 +37,7 @@ class Around(testtools.TestCase):
 
     def start(self, stay, status=0):
         env = {name: value for name, value in os.environ.items() if not name.startswith('MANILA_LITE_TEST_')}
-        # What is left of a server that was killed with us shall not stay behind.
+        # Remains of a server that was killed with the command are deleted with this directory.
         env['TMPDIR'] = self.useFixture(fixtures.TempDir()).path
         Path(env['TMPDIR']).chmod(0o755)
         process = subprocess.Popen(
@@ -92,7 +92,7 @@ class Around(testtools.TestCase):
 
 
 class Places(testtools.TestCase):
-    """Each test service is alone in its database."""
+    """Databases and buses of test services, each for one service alone."""
 
     def test_apart_and_empty(self):
         folder = self.useFixture(fixtures.TempDir()).path

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a share holds is backed up, and comes back: to the share, or to another."""
+"""Backups of shares, restored to the same share or to another."""
 
 import sqlalchemy as sa
 from manilaclient.common.constants import BACKUP_SORT_KEY_VALUES
 
 from manila_lite.api import versions
-from manila_lite.db import models
+from manila_lite.db import access, models
 from manila_lite.operations import doctor
-from manila_lite.tests.functional import base
+from manila_lite.tests.functional import base, refused
 from manila_lite.tests.services import hearing
 
 _EXPERIMENTAL = {versions.EXPERIMENTAL_HEADER: 'true'}
 
 
 class Api(base.Api):
-    """A caller who takes what is experimental."""
+    """A caller that sends the header for experimental APIs."""
 
     def call(self, method, path, body=None, *, version=None, headers=None):
         return super().call(method, path, body, version=version, headers={**_EXPERIMENTAL, **(headers or {})})
 
 
 class BackingUp(base.ServiceTest):
-    """Short ways to make and restore backups."""
+    """Helpers to make and restore backups."""
 
     BACKENDS = {'alpha': '', 'beta': ''}
     EXTRA = '[quota]\nbackups = -1\nbackup_gigabytes = -1\nshares = -1\n'
@@ -40,7 +40,7 @@ class BackingUp(base.ServiceTest):
         return Api(self.service.app, user, project, roles, version)
 
     def driver(self, share):
-        """Return the driver of the share's backend, and what that calls the share."""
+        """Return the driver of the share's backend, and the id of the share's instance."""
         shown = self.admin.ok('GET', f'/shares/{share["id"]}')['share']
         [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
         return self.service.managers[shown['host'].partition('@')[2].partition('#')[0]].driver, instance['id']
@@ -54,7 +54,7 @@ class BackingUp(base.ServiceTest):
         return driver.read(ident)
 
     def back_up(self, share, caller=None, wait='available', **more):
-        """Return a backup of the share."""
+        """Make a backup of the share; return it."""
         caller = caller or self.admin
         made = caller.ok('POST', '/share-backups', {'share_backup': {'share_id': share['id'], **more}})['share_backup']
         return caller.wait(f'/share-backups/{made["id"]}', 'share_backup', wait) if wait else made
@@ -74,7 +74,7 @@ class BackingUp(base.ServiceTest):
         self.assertEqual((status, reason), (got, fault['reason']), document)
 
     def hang(self, share, knob):
-        """The share's backend does not get on with this; return what lets it."""
+        """Set a fault (``knob``) at the share's backend; return the function that removes it."""
         backend = self.driver(share)[0].backend.name
         self.service.knob(backend, knob)
         return lambda: self.service.knob(backend, '')
@@ -155,7 +155,7 @@ class Copies(BackingUp):
             self.assertEqual(there, 'backup_type' in shown)
         self.assertEqual(404, caller.call('GET', f'/share-backups/{backup["id"]}', version='2.79')[0])
         plain = base.Api(self.service.app, 'u', 'p', 'member,reader')
-        self.assertEqual(404, plain.call('GET', f'/share-backups/{backup["id"]}')[0])       # without the experimental header
+        self.assertEqual(404, plain.call('GET', f'/share-backups/{backup["id"]}')[0])       # without the header
 
     def test_lists_are_filtered_sorted_and_paged(self):
         caller = self.caller('lists')
@@ -224,7 +224,7 @@ class Refusals(BackingUp):
             'resource_id': share['id'], 'resource_type': 'share', 'lock_reason': 'mounted by Nova'}})['resource_lock']
         self.refused(409, 'share_locked', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': None})
         self.is_now(share, 'available')
-        self.back_up(share)         # which changes nothing of the share
+        self.back_up(share)         # which does not change the share
         self.assertEqual('mounted by Nova',
                          self.admin.ok('GET', f'/resource-locks/{lock["id"]}')['resource_lock']['lock_reason'])
         self.admin.ok('DELETE', f'/resource-locks/{lock["id"]}')
@@ -277,7 +277,7 @@ class Refusals(BackingUp):
         self.assertEqual(0, self.admin.ok('GET', '/quota-sets/poor/detail')['quota_set']['backups']['in_use'])
 
     def test_quota_of_a_user(self):
-        """Of the one who makes the backup, whoever made the share."""
+        """Count a backup for the user that makes it, not for the user that made the share."""
         share, other = self.caller('both', 'one').share(), self.caller('both', 'other')
         self.admin.ok('PUT', '/quota-sets/both?user_id=other', {'quota_set': {'backups': 1}})
         self.back_up(share, other)
@@ -286,6 +286,19 @@ class Refusals(BackingUp):
         self.back_up(share, self.caller('both', 'one'))
         used = self.admin.ok('GET', '/quota-sets/both/detail?user_id=other')['quota_set']['backups']
         self.assertEqual((1, 1), (used['in_use'], used['limit']))
+
+
+class Admitted(refused.Refusing):
+    """Clients that copied to or from backups, and still have access; no worker withdraws it."""
+
+    def test_a_client_that_copied_a_backup_earlier_is_not_let_in_to_its_target(self):
+        share, target = self.share(), self.share()
+        backup = self.backup(share)
+        self.put(models.share_backups, backup, copier='192.0.2.33')
+        self.user.ok('POST', f'/share-backups/{backup}/action', {'restore': target})
+        with self.service.services.db.reader() as conn:
+            self.assertEqual({}, access.in_force(conn, (share, target)))
+            self.assertEqual([], access.copiers_of(conn, (share, target)))
 
 
 class Failures(BackingUp):
@@ -314,7 +327,7 @@ class Failures(BackingUp):
         self.assertEqual(('SHARE', '910'), (told['resource_type'], told['action_id']))
         go_on()
         self.write(share, 'half')
-        self.assertEqual(202, self.act(backup, 'restore')[0])       # once more, from there
+        self.assertEqual(202, self.act(backup, 'restore')[0])       # once more, from this status
         self.is_now(share, 'available')
         self.assertEqual('before', self.read(share))
 
@@ -329,14 +342,14 @@ class Failures(BackingUp):
         self.backup_is_now(backup, 'gone')
 
     def test_a_deletion_waits_for_the_one_that_a_reset_ended(self):
-        """The backend is still at that one, and is not asked for another of the same backup beside it."""
+        """Begin no second deletion of a backup while the backend still works on one that a reset ended."""
         share = self.admin.share()
         backup, other = (self.back_up(self.is_now(share, 'available')) for _ in range(2))
         store, go_on = self.driver(share)[0].store, self.hang(share, 'delete_backup:hang')
         self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
         base.eventually(lambda: any(backup['id'] in ids for _, ids in store.calls('delete_backup')), 'the backend is not asked')
         self.act(backup, 'reset_status', {'status': 'error'})
-        for one in (backup, other):     # which is the order in which they are taken
+        for one in (backup, other):     # workers take them in this order
             self.admin.ok('DELETE', f'/share-backups/{one["id"]}')
         base.eventually(lambda: self.worker_of(other), 'nobody works on the other')
         self.assertIsNone(self.worker_of(backup))
@@ -345,7 +358,7 @@ class Failures(BackingUp):
             self.backup_is_now(one, 'gone')
 
     def worker_of(self, backup):
-        """Return who has claimed the open deletion of the backup, or None."""
+        """Return the owner of the claim on the backup's open deletion, or None."""
         with self.service.services.db.reader() as conn:
             return conn.execute(sa.select(models.operations.c.owner).where(
                 models.operations.c.resource_id == backup['id'], models.operations.c.state == 'open')).scalar_one()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that are mounted to be backed up: who is let in for that, and who no more."""
+"""Shares that are mounted for a backup: access of the host that copies, and its end."""
 
 import dataclasses
 import math
@@ -15,7 +15,7 @@ from manila_lite.tests.functional.test_share_backups import BackingUp
 
 
 class LetIn(BackingUp):
-    """Short ways to see whom a backend lets in."""
+    """Helpers to see the access rules that are in force at a backend."""
 
     def in_force(self, share):
         driver, ident = self.driver(share)
@@ -33,7 +33,7 @@ class LetIn(BackingUp):
 
 
 class OverNfs(LetIn):
-    """A backend whose shares are mounted to be backed up; those of the dummy cannot be. In a twin of this machine they can:
+    """A backend whose shares are mounted for backups. Mounts of the dummy's shares fail; for mounts that work
     see ``linux/test_kernel_backups.py``.
     """
 
@@ -73,7 +73,7 @@ class OverNfs(LetIn):
         self.assertEqual(('ro', 'active'), (rule['access_level'], rule['state']))
 
     def not_shut_out(self, share):
-        """Return a backup whose copier is still let in, since the backend does not take it; and what lets that work."""
+        """Make a backup whose copier keeps its access, as the backend fails; return it, and a function to end that."""
         backup = self.back_up(share, wait=None)
         self.until(share, [('192.0.2.33', 'ro')])
         go_on = self.hang(share, 'update_access:fail_final')
@@ -85,7 +85,7 @@ class OverNfs(LetIn):
         share = self.admin.share()
         backup, go_on = self.not_shut_out(share)
         self.assertEqual('192.0.2.33', self.copier(backup))
-        # Its owner gave no such rule, and can do nothing about it.
+        # No message: the owner did not ask for this rule, and cannot remove it.
         self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
         go_on()
         self.service.managers['alpha']._clean_backups()
@@ -104,7 +104,7 @@ class OverNfs(LetIn):
             self.is_told(share)
             return self.times_told(share), tries[share['id']][1]
 
-        # Who is the first to look, and when, is left to the timer.
+        # The first look may be this one or the timer's.
         told, pause = look()
         self.assertEqual(60, pause)
         self.assertEqual((told, pause), look())
@@ -132,7 +132,7 @@ class OverNfs(LetIn):
 
 
 class OverNfsBefore(LetIn):
-    """A backend whose shares were mounted to be backed up, until an operator chose another way."""
+    """A backend whose shares were mounted for backups, until an operator chose another way."""
 
     BACKENDS = {'alpha': ''}
 
@@ -142,7 +142,7 @@ class OverNfsBefore(LetIn):
         driver, ident = self.driver(share)
         with self.service.services.db.writer() as conn:
             share_backups.update(conn, backup['id'], copier='192.0.2.33')
-        self.service.managers['alpha'].shut_out_tries[share['id']] = math.inf, 0.0      # that is not what its timer does
+        self.service.managers['alpha'].shut_out_tries[share['id']] = math.inf, 0.0      # keep the timer from doing it
         with driver.store.locked():
             driver.store.shares.put(dataclasses.replace(
                 driver.store.share(ident), rules={backup['id']: ['ip', '192.0.2.33', 'ro']}))
@@ -153,7 +153,7 @@ class OverNfsBefore(LetIn):
 
 
 class TakenOver(testtools.TestCase):
-    """Two share managers for one backend, each as if on a machine of its own: the shares see them at two addresses."""
+    """Two share managers for one backend, which mount shares from two addresses, as if on two hosts."""
 
     FIRST, SECOND = '192.0.2.33', '192.0.2.44'
 
@@ -162,7 +162,7 @@ class TakenOver(testtools.TestCase):
         self.parts = self.useFixture(process.Parts(
             'enabled_backup_types = nightly\n[nightly]\nbackup_continue_update_interval = 0.2\n',
             f'driver = dummy\nbackup_over_nfs = true\nbackup_client_ip = {self.FIRST}\n'))
-        # A mount that fails is tried again only when both had their turn.
+        # A mount that fails is tried again only after each of the two had a turn.
         self.parts.edit('retry_delay = 0.1', 'retry_delay = 2')
         self.first = self.parts.begin()
         other = self.parts.state / 'other.conf'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which backends new share groups come to, and how groups are found there."""
+"""Backends for new share groups, and lists of groups by host."""
 
 import time
 
@@ -17,7 +17,7 @@ class Places(GroupTest):
         self.addCleanup(self.switch, 'enable')
         self.switch('disable')
         with self.service.services.db.reader() as conn:
-            # What the scheduler knows may be a second old, unless it looks.
+            # The scheduler's pools may be a second old, unless it reads them anew.
             self.service.scheduler.hosts.pools(conn, time.monotonic())
         group = self.group(wait='error')
         message, = self.user.ok('GET', f'/messages?resource_id={group["id"]}')['messages']

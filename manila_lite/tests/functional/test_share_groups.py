@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups: their shares stay together, are snapshotted together, and come back together."""
+"""Share groups: their shares are placed together, snapshotted together, and restored together."""
 
 import time
 
@@ -9,7 +9,7 @@ from manila_lite.db import operations, quotas, services, share_groups, shares
 from manila_lite.operations.doctor import examine
 from manila_lite.tests.functional import base
 
-#: One backend snapshots groups at one moment, the other says that it cannot; the third makes share servers.
+#: The first backend snapshots groups at one moment, the second reports that it cannot, the third makes share servers.
 _APART = 'dummy_capabilities = sg_consistent_snapshot_support:,apart:yes\n'
 _SERVERS = 'driver_handles_share_servers = true\n'
 _NETWORKS = """
@@ -23,7 +23,7 @@ networks:
 
 
 class GroupTest(base.ServiceTest):
-    """Short ways to groups."""
+    """Helpers for share groups."""
 
     BACKENDS = {'alpha': 'dummy_pools = one,two\n', 'beta': _APART, 'gamma': _SERVERS}
     EXTRA = 'default_share_group_type = plain\n'
@@ -55,14 +55,14 @@ class GroupTest(base.ServiceTest):
             'name': name, 'share_types': kinds, 'group_specs': specs}})['share_group_type']['id']
 
     def group(self, wait='available', **values):
-        """Return a new group, as administrators see it."""
+        """Make a group; return it as administrators see it."""
         made = self.user.ok('POST', '/share-groups', {'share_group': values})['share_group']
         self.assertEqual('creating', made['status'])
         self.user.wait(self.path(made), 'share_group', wait)
         return self.admin.ok('GET', self.path(made))['share_group']
 
     def network(self):
-        """Return a new share network."""
+        """Make a share network; return it."""
         file = self.service.state / 'networks.yaml'
         file.write_text(_NETWORKS)
         self.service.conf.set_override('file', str(file), 'standalone_network')
@@ -141,7 +141,7 @@ class Groups(GroupTest):
             'host': 'test@beta#pool1', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': False,
             'preserve_metadata': False}}, caller=self.admin, says='torn apart')
         self.refused(400, 'POST', '/share-transfers', {'transfer': {'share_id': share['id']}}, says='member of share group')
-        # A network and a zone that there are, so that it is for the group's sake.
+        # The network and the zone exist, so the group is the only reason to refuse.
         network = self.network()['id']
         with self.service.services.db.writer() as conn:
             services.zone_id(conn, 'elsewhere', create=True)
@@ -309,7 +309,7 @@ class Snapshots(GroupTest):
         self.admin.ok('PUT', '/services/disable', {'host': 'test@alpha', 'binary': 'manila-share'})
         self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
         with self.service.services.db.reader() as conn:
-            # What the scheduler knows may be a second old, unless it looks.
+            # The scheduler's pools may be a second old, unless it reads them anew.
             self.service.scheduler.hosts.pools(conn, time.monotonic())
 
     def test_while_it_is_taken_the_shares_stand_still(self):
@@ -385,7 +385,7 @@ class Snapshots(GroupTest):
 class OnServers(GroupTest):
 
     def served_by(self, network):
-        """Return what asks for a group in the network."""
+        """Return the body of a request for a group in the network."""
         return {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': network['id']}
 
     def test_a_network_without_a_subnet_there(self):
@@ -405,7 +405,7 @@ class OnServers(GroupTest):
 
     def test_one_without_a_server_takes_nothing(self):
         group = self.group(**self.served_by(self.network()))
-        with self.service.services.db.writer() as conn:     # as if an administrator had not waited for it
+        with self.service.services.db.writer() as conn:     # as if an administrator reset the group before it had one
             share_groups.update(conn, group['id'], share_server_id=None)
         self.refused(400, 'POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_group_id': group['id']}}, says='has no place')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A single share moves to another backend in two phases: with its snapshots and rules, to another type or network."""
+"""Migration of a single share in two phases, with snapshots and access rules, to another backend, type or network."""
 
 import concurrent.futures
 
@@ -26,7 +26,7 @@ networks:
 
 
 class MigrationTest(base.ServiceTest):
-    """Short ways to move shares."""
+    """Helpers to migrate shares."""
 
     EXTRA = ('[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
              '[api]\nwaiters = 7\nwaiters_per_project = 7\n')
@@ -38,19 +38,19 @@ class MigrationTest(base.ServiceTest):
 
     @classmethod
     def make_type(cls, name, servers='False', **more):
-        """Return the id of a new share type."""
+        """Make a share type; return its id."""
         return cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
             'driver_handles_share_servers': servers, 'snapshot_support': 'True', **more}}})['share_type']['id']
 
     def make(self, backend='alpha', kind='plain', caller=None, **more):
-        """Return a share on a backend, of 2 GiB."""
+        """Make a share of 2 GiB on a backend; return it."""
         share = (caller or self.admin).ok('POST', '/shares', {'share': {
             'size': 2, 'share_proto': 'NFS', 'share_type': kind, **more,
             'scheduler_hints': {'only_host': f'test@{backend}#pool1'}}})['share']
         return self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
 
     def take(self, share):
-        """Return the id of a new snapshot."""
+        """Make a snapshot; return its id."""
         snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
         return snapshot['id']
@@ -96,14 +96,14 @@ class MigrationTest(base.ServiceTest):
         return self.held(backend)
 
     def at_rest(self):
-        """Every operation has ended."""
+        """Wait until every operation has ended."""
         def ended():
             with self.service.services.db.reader() as conn:
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
         base.eventually(ended, 'operations are open')
 
     def move(self, share, host='test@beta', **more):
-        """The share has moved."""
+        """Migrate the share, through both phases."""
         self.assertEqual((202, None), self.start(share, host, **more))
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual((202, None), self.act(share, 'migration_complete'))
@@ -111,7 +111,7 @@ class MigrationTest(base.ServiceTest):
         self.at_rest()
 
     def is_as_before(self, share, held):
-        """The share is where it was, and the other backend has what it had."""
+        """Check that the share is where it was, and that ``beta`` has only the shares and snapshots of ``held``."""
         self.at_rest()
         self.assertEqual({share['host']: 'available'}, self.instances(share))
         self.assertEqual('available', self.shown(share)['status'])
@@ -168,7 +168,7 @@ class Migration(MigrationTest):
                           'seconds_left'}, set(once))
         self.assertEqual({*once, 'details'}, set(now))
         self.assertEqual((once['task_state'], once['phase']), (now['task_state'], now['details']['phase']))
-        # and on it goes from there: back, and away
+        # a share that has moved can be moved back and deleted
         self.assertEqual((202, None), self.act(share, 'deny_access', {'access_id': next(iter(record.rules))}))
         self.admin.ok('DELETE', f'/snapshots/{snapshot}')
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
@@ -325,7 +325,7 @@ class Migration(MigrationTest):
         status, document = self.start(share, share['host'], new_share_type_id=self.other)
         self.assertEqual((413, True), (status, 'gigabytes' in str(document)))
         self.admin.ok('PUT', '/quota-sets/typed?share_type=other', {'quota_set': {'gigabytes': 2}})
-        self.move(share, share['host'], new_share_type_id=self.other)         # where it is, with another type
+        self.move(share, share['host'], new_share_type_id=self.other)         # on the same pool, with another type
         found = self.shown(share)
         self.assertEqual((self.other, True, share['host']), (
             found['share_type'], found['revert_to_snapshot_support'], found['host']))
@@ -392,7 +392,8 @@ class Migration(MigrationTest):
             with counting(self.service.services.db.engine) as completed:
                 self.assertEqual(202, self.act(share, 'migration_complete')[0])
                 self.task_is(share, 'migration_success')
-            # Looks for the answer of the backend, and for work, depend on the time that things take.
+                self.at_rest()      # the release of the source and its rules follow at any time; count them always
+            # The number of looks for the answer of the backend, and for work, depends on time.
             asked = [text for thread, text in started.statements if thread == 'MainThread' and 'FROM operations' not in text]
             moved = [text for thread, text in completed.statements
                      if thread != 'MainThread' and ('share_instances' in text or 'snapshots' in text)]
@@ -451,7 +452,7 @@ class Migration(MigrationTest):
 
 
 class OnServers(MigrationTest):
-    """Between share servers, in one share network or to another."""
+    """Migration between share servers, in one share network or to another."""
 
     BACKENDS = {name: _BACKEND.format('here') + 'driver_handles_share_servers = true\n' for name in ('alpha', 'beta')}
 

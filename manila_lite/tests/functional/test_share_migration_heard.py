@@ -10,7 +10,7 @@ _CUT = ('migration_complete.start', 'api.test', 2)
 
 
 class Heard(test_share_migration.MigrationTest):
-    """From ``alpha`` to ``beta``, with somebody who listens."""
+    """From ``alpha`` to ``beta``, with a listener on the bus."""
 
     BACKENDS = {name: _BACKENDS[name] for name in ('alpha', 'beta')}
 
@@ -24,13 +24,13 @@ class Heard(test_share_migration.MigrationTest):
         self.heard = self.useFixture(hearing.Heard(self.service.conf))
 
     def told(self, share, until):
-        """Return event, publisher and phase of all that was said of the share's migration, up to this event."""
+        """Return event, publisher and phase of all notifications of the share's migration, up to this event."""
         self.heard.wait(f'share.{until}', share_id=share['id'])
         return [(event['event'].removeprefix('share.'), event['publisher'], event['payload']['phase'])
                 for event in self.heard.of(share_id=share['id']) if 'migrat' in event['event']]
 
     def copied(self):
-        """Return a share whose copy waits for the word, and all that listen have heard that it does."""
+        """Make a share and copy it, up to the end of the first phase and its notification; return the share."""
         share = self.make()
         self.assertEqual((202, None), self.start(share))
         self.task_is(share, 'migration_driver_phase1_done')

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unmanaging a share or a share server holds the row of its network first: nobody adds a share to it meanwhile."""
+"""Held rows of share networks, so that no share is added while a share or share server is unmanaged."""
 
 import re
 
-import sqlalchemy as sa
-
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import refused
+from manila_lite.tests.functional.test_budgets import counting
 
 
 class Held(refused.Refusing):
-    """The order of statements: on a database where transactions run beside each other it is what keeps them apart."""
+    """The order of statements: it alone keeps transactions apart where the database runs them beside each other."""
 
     def setUp(self):
         super().setUp()
@@ -19,20 +18,12 @@ class Held(refused.Refusing):
 
     def statements(self, path):
         """Return the statements of a request to unmanage, in order."""
-        seen = []
-
-        def saw(conn, cursor, statement, *args):
-            seen.append(statement.replace('"', '').replace('`', ''))
-        engine = self.service.services.db.engine
-        sa.event.listen(engine, 'before_cursor_execute', saw)
-        try:
+        with counting(self.service.services.db.engine) as counter:
             self.admin.ok('POST', f'{path}/action', {'unmanage': None})
-        finally:
-            sa.event.remove(engine, 'before_cursor_execute', saw)
-        return seen
+        return [text.replace('"', '').replace('`', '') for _, text in counter.statements]
 
     def held_before(self, pattern, path):
-        """The network is held before the first statement that looks like this."""
+        """Check that the network's row is held before the first statement that matches the pattern."""
         seen = self.statements(path)
         [held, *_], [other, *_] = ([place for place, text in enumerate(seen) if re.match(what, text, re.DOTALL)] or [None]
                                    for what in (r'UPDATE share_networks SET .*name=share_networks\.name', pattern))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused to replicas and to shares that have some, what counts, and what operators set right."""
+"""Replicas and shares with replicas: refused requests, quotas, and repairs by operators."""
 
 import contextlib
 
@@ -49,7 +49,7 @@ class Refused(Replicating):
 
     def test_where_there_is_no_place(self):
         share = self.make()
-        for zone in ('zone-a', 'zone-d'):       # where the active one is; in another replication domain
+        for zone in ('zone-a', 'zone-d'):       # the zone of the active replica; a zone in another replication domain
             made = self.admin.ok('POST', '/share-replicas', {'share_replica': {
                 'share_id': share['id'], 'availability_zone': zone}})['share_replica']
             self.admin.wait(self.path(made), 'share_replica', 'error')
@@ -115,7 +115,7 @@ class ByHand(Replicating):
         self.drop(share)
 
     def hanging(self, share=None):
-        """Return a share that is granted, its active replica, and one whose promotion hangs once its work is done."""
+        """Return a share with an access rule, its active replica, and a replica whose promotion hangs at its end."""
         share = share or self.make()
         self.grant(share)
         old, replica = self.active(share), self.replicate(share)
@@ -127,7 +127,7 @@ class ByHand(Replicating):
         return share, old, replica
 
     def is_served(self, share, old):
-        """The share is where it was, and clients find it there."""
+        """Check that the share is where it was, and that clients have access there."""
         self.assertEqual(('available', old['id']), (self.shown(share)['status'], self.active(share)['id']))
         base.eventually(lambda: self.rules(old) == (True, [('10.1.0.0/20', 'rw')]), 'nobody is let in')
 
@@ -264,7 +264,7 @@ class Snapshots(Replicating):
 
     @contextlib.contextmanager
     def dead(self, name):
-        """The backend's manager does not run."""
+        """Stop the backend's share manager meanwhile."""
         managers = self.service.managers
         managers[name].stop()
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quotas of replicas, where a share comes to have some or grows otherwise than by being extended."""
+"""Quotas of replicas, for shares that get a type with replicas, or that grow by a revert."""
 
 from manila_lite.tests.functional.test_share_replicas import Replicating
 

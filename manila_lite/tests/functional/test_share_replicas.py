@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share has replicas at other backends: they follow it, and one takes its place, also when its backend is dead."""
+"""Replicas of a share at other backends: they follow it, and one can be promoted, also when its backend is dead."""
 
 import contextlib
 
@@ -13,7 +13,7 @@ _ELSEWHERE = 'dummy_replication_domain = other\nbackend_availability_zone = zone
 
 
 class Replicating(base.ServiceTest):
-    """Short ways to make and move replicas."""
+    """Helpers to make and promote replicas."""
 
     BACKENDS = {'alpha': _BACKEND.format('zone-a'), 'beta': _BACKEND.format('zone-b'),
                 'gamma': _BACKEND.format('zone-c') + 'replica_state_update_interval = 1\n', 'delta': _ELSEWHERE}
@@ -33,11 +33,11 @@ class Replicating(base.ServiceTest):
             self.addCleanup(self.service.knob, name, '')
 
     def make(self, kind='dr', caller=None, **more):
-        """Return a share of 2 GiB on alpha."""
+        """Make a share of 2 GiB on ``alpha``; return it."""
         return (caller or self.admin).share(size=2, share_type=kind, availability_zone='zone-a', **more)
 
     def replicate(self, share, zone='zone-b', caller=None, **more):
-        """Return a new replica, up to date."""
+        """Make a replica, and wait until it is in sync; return it."""
         made = (caller or self.admin).ok('POST', '/share-replicas', {'share_replica': {
             'share_id': share['id'], 'availability_zone': zone, **more}})['share_replica']
         return self.is_in_sync(made)
@@ -58,7 +58,7 @@ class Replicating(base.ServiceTest):
         return {row['id']: row for row in found}
 
     def read_only(self, share):
-        """Return by id which replicas clients may only read."""
+        """Return by id whether clients may only read a replica."""
         return {ident: row['cast_rules_to_readonly'] for ident, row in self.replicas(share).items()}
 
     def active(self, share):
@@ -82,7 +82,7 @@ class Replicating(base.ServiceTest):
 
     @contextlib.contextmanager
     def away(self, backend):
-        """Nobody can reach the backend."""
+        """Let the backend be out of reach meanwhile."""
         mark = self.store(backend).root / 'away'
         mark.touch()
         try:
@@ -95,18 +95,18 @@ class Replicating(base.ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
 
     def rules(self, replica):
-        """Return to whom the replica is open at its backend, and how."""
+        """Return whether the replica is exported at its backend, and its addresses and access levels there."""
         record = self.driver(replica).store.share(replica['id'])
         return record.exported, sorted((to, level) for _type, to, level in record.rules.values())
 
     def take(self, share, caller=None):
-        """Return the id of a new snapshot."""
+        """Make a snapshot; return its id."""
         snapshot = (caller or self.admin).ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
         return snapshot['id']
 
     def drop(self, share):
-        """Share and replicas are gone."""
+        """Delete the share and its replicas."""
         for ident, row in self.replicas(share).items():
             if row['replica_state'] != 'active':
                 self.admin.ok('DELETE', f'/share-replicas/{ident}')
@@ -185,7 +185,7 @@ class Following(Replicating):
     def test_it_is_brought_up_to_date_now_and_then(self):
         share = self.make()
         active = self.active(share)
-        replica = self.replicate(share, 'zone-c')       # where that is every second
+        replica = self.replicate(share, 'zone-c')       # its backend updates replicas every second
         self.driver(active).write(active['id'], 'later')
         base.eventually(lambda: self.holds(replica, 'later'), 'nobody looked', 60)
         with self.away('alpha'):
@@ -254,7 +254,7 @@ class Promoting(Replicating):
         base.eventually(lambda: self.holds(replica, 'kept'), 'it does not follow')
         user = self.caller('p')
         with self.away('alpha'):
-            snapshot = self.take(share)         # which the replica will never see
+            snapshot = self.take(share)         # which the replica never gets
             self.driver(old).write(old['id'], 'lost')
             self.act(replica, 'resync')
             self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state')
@@ -302,7 +302,7 @@ class Promoting(Replicating):
         return [rule['state'] for rule in self.admin.ok('GET', f'{path}/access-list')['snapshot_access_list']]
 
     def promote_after(self, share, replica, call):
-        """The replica is promoted while the backend of the share is in the middle of a call that opens it to clients."""
+        """Promote the replica while the share's backend is in ``call``; check that the old one gives no access after that."""
         old = self.active(share)
         self.act(replica, 'promote')
         base.eventually(lambda: self.promotion(replica).data.get('before'), f'it does not wait for {call}')

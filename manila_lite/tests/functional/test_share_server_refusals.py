@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be done to share networks in use and to their servers is refused, and leaves everything as it was.
+"""Refused changes of share networks in use and of their servers, which leave everything as it was.
 
 Rule: after each of these tests every address belongs to a server that is there, at the database and at the backend.
 """
@@ -57,22 +57,22 @@ class Refusals(base.ServiceTest):
         self.user = self.caller('p')
 
     def network(self, subnet='four', **more):
-        """A share network with one subnet. Returns its id."""
+        """Make a share network with one subnet; return its id."""
         return self.user.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': subnet, **more}})['share_network']['id']
 
     def share(self, network, **more):
-        """A share in the network, at its end. Returns it."""
+        """Make a share in the network, and wait until it is available or in error; return it."""
         return self.admin.share(share_type='served', share_network_id=network, wait=('available', 'error'), **more)
 
     def add(self, network, subnet, net='blue', **more):
-        """Ask for one more subnet. Returns (status, message)."""
+        """Ask for one more subnet; return (status, message)."""
         body = {'share-network-subnet': {'neutron_net_id': net, 'neutron_subnet_id': subnet, **more}}
         status, document, _ = self.user.call('POST', f'/share-networks/{network}/subnets', body)
         return status, str(document)
 
     def facts(self):
-        """Return all that is known of subnets, servers and addresses, in the database and at the backends."""
+        """Return all rows of networks, subnets, servers and allocations, and servers and addresses at the backends."""
         tables = (models.share_network_subnets, models.share_server_share_network_subnet_mappings, models.share_servers,
                   models.share_networks, models.network_allocations)
         with self.service.services.db.reader() as conn:
@@ -88,7 +88,7 @@ class Refusals(base.ServiceTest):
         self.assertEqual(before, self.facts())
 
     def refused(self, network, status, *words, subnet='six', **more):
-        """The subnet is refused with that status; the message names ``words``; nothing changed."""
+        """Check that the subnet is refused with this status and all ``words``, and that nothing changes."""
         with self.nothing_changes():
             found, said = self.add(network, subnet, **more)
             self.assertEqual(status, found, said)
@@ -101,7 +101,7 @@ class Refusals(base.ServiceTest):
         return server
 
     def no_address_is_nobodys(self):
-        """Addresses in the database are those of servers there and, of servers that run, those at the backend."""
+        """Check that each allocation has its server, and that active servers have the same ones at the backend."""
         with self.service.services.db.reader() as conn:
             stored = conn.execute(sa.select(models.network_allocations.c['share_server_id', 'ip_address'])).all()
             running = conn.execute(sa.select(models.share_servers.c['id', 'status'])).all()
@@ -159,7 +159,7 @@ class Refusals(base.ServiceTest):
     def test_a_backend_that_is_down(self):
         network = self.network()
         self.share(network)
-        self.heard_of_backends(datetime.timedelta(hours=1))     # until the next heartbeat, some seconds
+        self.heard_of_backends(datetime.timedelta(hours=1))     # until the next heartbeat, in some seconds
         self.refused(network, 409, 'down')
         self.heard_of_backends(datetime.timedelta())
 
@@ -216,7 +216,7 @@ class Refusals(base.ServiceTest):
                 models.network_allocations.c.share_server_id.in_(
                     [*(server['id'] for server in servers), self.server(other)['id']]))).scalar())
 
-    # Zones, and what is in use
+    # Availability zones, and subnets in use
 
     def test_a_zone_without_a_subnet(self):
         network = self.network(availability_zone='east')
@@ -225,7 +225,7 @@ class Refusals(base.ServiceTest):
             status, document, _ = self.admin.call('POST', '/shares', {'share': {**body, 'availability_zone': 'west'}})
         self.assertEqual(400, status)
         self.assertIn('west', document['badRequest']['message'])
-        share = self.share(network)     # without a zone, it goes where the subnet is
+        share = self.share(network)     # without a zone, it is placed in the subnet's
         self.assertEqual(('available', 'east'), (share['status'], share['availability_zone']))
 
     def test_servers_in_another_zone_are_not_touched(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share types that ask for what share servers can do, and networks that need it: who gets the share, or why nobody does."""
+"""Share types and networks that need capabilities of share servers: the backend chosen, or the reason for none."""
 
 from oslo_utils import uuidutils
 
@@ -11,14 +11,14 @@ _SEVERAL, _ADD, _SECURITY = ('share_server_multiple_subnet_support', 'network_al
 
 
 class Specs(served.ServedTest):
-    """Three backends, each in a zone of its own, that report different things of their servers."""
+    """Three backends, each in a zone of its own, whose share servers have different capabilities."""
 
     BACKENDS = {'alpha': _MAKES.format('a'),
                 'beta': f'{_MAKES.format("b")}dummy_capabilities = {_SEVERAL}:false,{_SECURITY}:false\n',
                 'gamma': f'{_MAKES.format("c")}dummy_capabilities = {_ADD}:false\n'}
 
     def network(self, *subnets):
-        """A share network with these subnets. Returns its id."""
+        """Make a share network with these subnets; return its id."""
         made = super().network(subnets[0])
         for subnet in subnets[1:]:
             self.user.ok('POST', f'/share-networks/{made}/subnets', {'share-network-subnet': {
@@ -26,7 +26,7 @@ class Specs(served.ServedTest):
         return made
 
     def kind(self, expected=200, **specs):
-        """A share type with these extra specs was asked for."""
+        """Ask for a share type with these extra specs; return the type, or the fault."""
         specs = {'driver_handles_share_servers': 'True', **specs}
         status, document, _ = self.admin.call('POST', '/types', {'share_type': {
             'name': uuidutils.generate_uuid(), 'extra_specs': specs}})
@@ -38,7 +38,7 @@ class Specs(served.ServedTest):
         return self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'].partition('#')[0]
 
     def refused(self, network, kind, zone):
-        """No backend of the zone is good; returns what the owner is told, and the number of that."""
+        """Ask for a share that no backend of the zone can take; return detail id and text of the owner's message."""
         share = self.user.share(share_type=kind['id'], share_network_id=network, availability_zone=zone, wait='error')
         [message] = self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         return message['detail_id'], message['user_message']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers: shares of a network get one, share it, and it goes when nobody uses it."""
+"""Share servers: made for the shares of a network, used by several, and deleted when unused."""
 
 import concurrent.futures
 import types
@@ -20,7 +20,7 @@ networks:
 
 
 class Servers(base.ServiceTest):
-    """One backend that makes servers."""
+    """One backend that makes share servers, for at most two shares each."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 2\n'}
 

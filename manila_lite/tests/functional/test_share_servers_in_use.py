@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers with shares on them: which of them a share comes to, what is known of them, and what if one does not run."""
+"""Share servers with shares on them: the choice of one for a share, their details, and one that does not run."""
 
 from manila_lite.db import allocations, models, serving
 from manila_lite.tests.functional import base, served
@@ -8,7 +8,7 @@ _UPDATE = 'update_share_server_network_allocations'
 
 
 class Filled(served.ServedTest):
-    """Servers that take 3 GiB of shares."""
+    """Share servers for at most 3 GiB of shares."""
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_share_server_size = 3\n'}
 
@@ -32,24 +32,24 @@ class Filled(served.ServedTest):
 
 
 class Subnets(served.ServedTest):
-    """Each share has a server of its own."""
+    """Share servers of one share each."""
 
     def used(self, shares=1):
-        """Return a network whose servers have shares, and those servers."""
+        """Make a network with so many shares; return its id and the ids of its servers."""
         network = self.network()
         for _ in range(shares):
             self.share(network)
         return network, [server.id for server in self.servers(network)]
 
     def add(self, network):
-        """The network gets another subnet. Returns the ids of all."""
+        """Add a subnet to the network; return the ids of all its subnets by Neutron subnet."""
         self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
         self.settled(network)
         return {subnet['neutron_subnet_id']: subnet['id'] for subnet in self.shown(network)['share_network_subnets']}
 
     def known(self, server):
-        """Return what the backend wants to find again of a server."""
+        """Return the server's details, which its backend keeps in its row."""
         return self.admin.ok('GET', f'/share-servers/{server}/details')['details']
 
     def test_what_is_known_of_a_server_changes_with_its_subnets(self):
@@ -73,18 +73,37 @@ class Subnets(served.ServedTest):
         self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
 
 
+class Zones(served.ServedTest):
+    """Backends in two zones, and a network with a subnet in each."""
+
+    BACKENDS = {name: f'driver_handles_share_servers = true\nbackend_availability_zone = {zone}\n'
+                for name, zone in (('alpha', 'here'), ('beta', 'there'))}
+
+    def test_a_server_is_in_the_subnet_of_the_zone_of_its_share(self):
+        network = self.user.ok('POST', '/share-networks', {'share_network': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4', 'availability_zone': 'here'}})['share_network']['id']
+        self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6', 'availability_zone': 'there'}})
+        for zone, subnet in (('here', 'blue-v4'), ('there', 'blue-v6')):
+            share = self.share(network, availability_zone=zone)
+            server = self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
+            with self.service.services.db.reader() as conn:
+                places = serving.subnets_of(conn, [server])[server]
+            self.assertEqual([subnet], [place.neutron_subnet_id for place in places])
+
+
 class Down(served.ServedTest):
-    """A server that does not run, when its backend is to ensure all that it has."""
+    """A share server that does not run, when its backend ensures its shares and servers."""
 
     def ensured(self):
-        """Return the operation of a run that was asked for and has ended."""
+        """Ask the backend to ensure its shares, and wait for the end; return the operation."""
         self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
         path = '/operations?kind=service.ensure&host=test@alpha&sort_key=created_at&sort_dir=desc&all_tenants=1'
         base.eventually(lambda: self.admin.ok('GET', path)['operations'][0]['state'] != 'open', 'it does not end')
         return self.admin.ok('GET', path)['operations'][0]
 
     def is_told(self, share):
-        """The run fails, and the owner is told why."""
+        """Check that the run fails, and that the owner gets a message with the reason."""
         ended = self.ensured()
         self.assertEqual('failed', ended['state'])
         self.assertIn('1 shares and 1 share servers could not be ensured. Its share server does not run.', ended['error'])

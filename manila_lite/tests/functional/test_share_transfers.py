@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers of shares: what requests alone do not show."""
+"""Transfers of shares: stored keys, notifications, expiry, and the parts of a share that change project."""
 
 import datetime
 
@@ -12,7 +12,7 @@ from manila_lite.tests.services import hearing
 
 
 class Transfers(ServiceTest):
-    """A service that often looks for transfers whose time is over."""
+    """A service that looks for expired transfers every 0.1 seconds."""
 
     EXTRA = 'check_for_expired_transfers = 0.1\n'
 

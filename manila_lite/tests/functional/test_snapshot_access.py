@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who mounts snapshots, all the way to the backend."""
+"""Access rules of snapshots, from the API to the backend."""
 
 from manila_lite.tests.functional import base, test_share_migration
 
 
 class SnapshotAccess(base.ServiceTest):
-    """One dummy backend with a healthy start in every test."""
+    """One dummy backend, without faults at the start of each test."""
 
     BACKENDS = {'alpha': 'dummy_admin_export_ip = 10.9.9.9\ndummy_access_types = ip,user'}
 
@@ -28,7 +28,7 @@ class SnapshotAccess(base.ServiceTest):
         return made['id']
 
     def in_force(self, snapshot):
-        """Return what the backend grants: addresses and levels."""
+        """Return the addresses and access levels of the rules at the backend."""
         return sorted((to, level) for _type, to, level in self.store.snapshot(snapshot).rules.values())
 
     def act(self, snapshot, action, body):
@@ -94,7 +94,7 @@ class SnapshotAccess(base.ServiceTest):
         self.settled(snapshot, {})
 
     def test_where_it_mounts(self):
-        """Only administrators see the address that is for them."""
+        """Show the export location for administrators only to them."""
         snapshot = self.snapshot()
         self.assertEqual([f'10.0.0.1:/shares/{snapshot}', f'[fd00::1]:/shares/{snapshot}'], self.paths(snapshot))
         self.assertEqual(f'10.9.9.9:/shares/{snapshot}', self.paths(snapshot, self.admin)[-1])
@@ -126,7 +126,7 @@ class SnapshotAccess(base.ServiceTest):
         self.assertEqual((400, 'mount_snapshot_not_supported'), (status, document['badRequest']['reason']))
 
     def inheriting(self):
-        """A share whose rules hold for its snapshots, with one such rule, and a snapshot. Returns the ids of the three."""
+        """Make a share whose rules hold for its snapshots, with a rule and a snapshot; return the three ids."""
         name = f'inheriting-{self.id().rpartition(".")[2]}'
         self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True',
@@ -138,7 +138,7 @@ class SnapshotAccess(base.ServiceTest):
         return share['id'], rule, self.snapshot(share['id'])
 
     def test_the_rules_of_a_share_hold_for_its_snapshots_if_its_type_says_so(self):
-        """Read-only, beside the snapshot's own, from its first moment to the last of the rule."""
+        """Apply the share's rules to a snapshot, read-only, beside its own, from its creation until they are denied."""
         share, rule, snapshot = self.inheriting()
         self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
         self.allow(snapshot, '10.0.0.5')
@@ -170,7 +170,7 @@ class SnapshotAccess(base.ServiceTest):
 
 
 class RetypedSnapshots(test_share_migration.MigrationTest):
-    """A share goes to a type whose snapshots cannot be mounted."""
+    """Snapshots of a share that moves to a type whose snapshots cannot be mounted."""
 
     BACKENDS = dict.fromkeys(('alpha', 'beta'), 'migration_driver_continue_update_interval = 0.1\n')
 

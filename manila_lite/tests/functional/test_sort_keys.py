@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every list can be sorted by each field that is promised for it, and not by what is no field."""
+"""Sort keys: each list takes its own fields, in both directions and beside a marker, and refuses any other key."""
 
 from manila_lite.tests.functional import refused
 
@@ -9,7 +9,7 @@ _ALIASES = 'display_name display_description'
 _PLACED = ('id created_at updated_at share_id status host availability_zone availability_zone_id share_network_id '
            'share_server_id')
 
-#: Of each list what clients sort by. Columns that nobody sees may be among the others.
+#: Keys of each list by which clients sort. Columns that are not shown may be among the others.
 _KEYS = {
     '/shares': f'{_NAMED} {_ALIASES} size status host share_proto share_type share_type_id share_type_name share_network_id '
                'share_server_id share_group_id snapshot_id availability_zone availability_zone_id is_public task_state '
@@ -34,7 +34,7 @@ _KEYS = {
 
 
 class Sorted(refused.Refusing):
-    """Lists, however empty."""
+    """Lists, which may be empty."""
 
     def test_each_list_by_each_of_its_keys_and_not_by_what_is_none(self):
         for path, keys in _KEYS.items():

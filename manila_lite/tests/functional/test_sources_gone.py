@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a share is deleted by force while the share is being made: nothing is tried again, and the owner reads why."""
+"""Shares whose source is deleted by force while they are made: no second try, and a message with the reason."""
 
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_share_groups import GroupTest
@@ -8,14 +8,14 @@ _ASKED = 'create_share_from_snapshot'
 
 
 class SourcesGone(GroupTest):
-    """One backend, so that its reason is the only one to read."""
+    """One backend, so that the owner gets only one reason."""
 
     BACKENDS = {'alpha': ''}
 
     def told(self, path, key, make):
-        """The backend is at the share that ``make`` begins when what is at ``path`` goes, and then fails once.
+        """Delete the resource at ``path`` while the backend makes a share from it (``make``), and let that call fail once.
 
-        Return what the owner of the share was told.
+        Return the user message of the share's owner.
         """
         driver = self.service.managers['alpha'].driver
         before = len(driver.store.calls(_ASKED))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share manager that starts again serves what was served, and grants nothing that was taken away meanwhile."""
+"""Restarts of a share manager: it exports its shares again, and grants no access that was denied meanwhile."""
 
 from manila_lite.tests.functional import base
 
 
 class Startup(base.ServiceTest):
-    """The dummy backend forgets its exports when told to."""
+    """A dummy backend that loses its exports when a test asks for it."""
 
     def setUp(self):
         super().setUp()
@@ -58,7 +58,7 @@ class Startup(base.ServiceTest):
         before = len(self.driver.store.calls('ensure_shares'))
         self.service.knob('alpha', 'ensure_shares:hang')
         self.service.start()
-        # The backend is at it, and was told of both rules.
+        # The backend is in the call, which has both rules.
         base.eventually(lambda: len(self.driver.store.calls('ensure_shares')) > before, 'is not ensured', 60)
         caller.ok('POST', f'/shares/{share["id"]}/action', {'deny_access': {'access_id': doomed['id']}})
         caller.wait(f'/share-access-rules/{doomed["id"]}', 'access', 'gone', field='state', patience=60)

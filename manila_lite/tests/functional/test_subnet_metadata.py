@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of subnets in use is pushed to the drivers of their servers, as far as it means something to them."""
+"""Metadata of subnets in use: the keys for drivers are pushed to the drivers of their share servers."""
 
 from manila_lite.tests.functional import base, served
 
@@ -7,7 +7,7 @@ _METHOD = 'update_share_network_subnet_from_metadata'
 
 
 class Pushed(served.ServedTest):
-    """Two keys are for drivers."""
+    """A service with two metadata keys that are for drivers."""
 
     EXTRA = 'driver_updatable_subnet_metadata = quality,colour\n'
 
@@ -20,7 +20,7 @@ class Pushed(served.ServedTest):
         self.path = f'/share-networks/{self.net}/subnets/{self.subnet}/metadata'
 
     def act_by(self):
-        """Return what each server acts by."""
+        """Return the subnet's metadata as each server has it at the backend."""
         return [self.record(server.id).metadata.get(self.subnet, {}) for server in self.servers(self.net)]
 
     def eventually(self, **wanted):
@@ -44,13 +44,13 @@ class Pushed(served.ServedTest):
         self.user.ok('PUT', self.path, {'metadata': {'other': 'x'}})
         self.user.ok('DELETE', f'{self.path}/other')
         self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}}, version='2.88')
-        self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}})       # as it is
+        self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}})       # unchanged
         self.user.ok('POST', self.path, {'metadata': {'colour': 'red'}})
         self.eventually(quality='good', colour='red')
         self.assertEqual(2, self.count())
 
     def test_changes_that_come_while_it_is_pushed(self):
-        """The last word counts, and not each has a call of its own."""
+        """Push the last of several values, without a call for each."""
         self.fault(f'{_METHOD}:hang')
         self.user.ok('POST', self.path, {'metadata': {'quality': '0'}})
         base.eventually(lambda: self.count() == 2, 'no call')
@@ -74,7 +74,7 @@ class Pushed(served.ServedTest):
         self.eventually(quality='good')
 
     def test_a_server_that_went_meanwhile(self):
-        """Nobody is told of a failure where nothing is left to do."""
+        """Send no message if a server is deleted before the metadata is pushed to it."""
         self.fault(f'{_METHOD}:hang')
         first, _ = self.servers(self.net)
         self.user.ok('POST', self.path, {'metadata': {'quality': 'good'}})

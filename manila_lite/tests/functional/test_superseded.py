@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reset by an administrator ends every kind of operation on the resource, and no other operation."""
+"""Resets by an administrator, which end every kind of operation on the resource, and no other operation."""
 
 from oslo_utils import timeutils
 
@@ -11,10 +11,10 @@ _STRANGER = 'test.stranger'
 
 
 class Reset(test_deletion_rows.Going):
-    """Things with work of every kind on them, open or set aside."""
+    """Resources with operations of every kind, open or parked."""
 
     def ends(self, path, ident, kinds, status='available'):
-        """A reset ends work of these kinds, and no other."""
+        """Check that a reset ends operations of these kinds, and no other."""
         for kind in (*kinds.split(), _STRANGER):
             for state in ('open', 'parked'):
                 self.insert(models.operations, kind=kind, resource_type='x', resource_id=ident, topic='nobody', lane='work',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""osprofiler: a signed request is one trace from the API to the driver; others are not traced."""
+"""Traces of osprofiler: a signed request is one trace from the API to the driver; other requests are not traced."""
 
 import testtools
 from osprofiler import _utils as signing
@@ -44,7 +44,7 @@ class Traces(base.ServiceTest):
         Collected.seen.clear()
 
     def ask(self, base_id, key=_KEY):
-        """Ask for a share with a signed request; returns it when it is there."""
+        """Make a share with a signed request; return it when it is available."""
         info, signature = signing.signed_pack({'base_id': base_id, 'parent_id': base_id}, key)
         status, document, _ = self.admin.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {
             'password': 'hush-4711'}}}, headers={web.X_TRACE_INFO: info.decode(), web.X_TRACE_HMAC: signature})
@@ -66,7 +66,7 @@ class Traces(base.ServiceTest):
         begun = {info['trace_id']: info for info in self.parts(base_id) if info['name'].endswith('-start')}
 
         def above(info):
-            """Return the names of the parts in which this one is."""
+            """Return the names of the parts around this one, from the inside out."""
             parent = begun.get(info['parent_id'])
             return [] if parent is None else [parent['name'], *above(parent)]
         driver, = (info for info in begun.values() if info['name'] == 'driver-start' and 'create_share' in str(info['info']))
@@ -95,7 +95,7 @@ class Keys(testtools.TestCase):
         conf = setup.cfg.ConfigOpts()
         setup.manila_lite.conf.register(conf)
         conf.set_default('enabled', True, 'profiler')
-        # osprofiler's group of options is one for all configurations of the process.
+        # osprofiler has one group of options for all configurations of the process.
         self.addCleanup(conf.clear_default, 'enabled', 'profiler')
         refused = self.assertRaises(errors.BadConfig, setup.configure, ['--config-file=/dev/null'], conf=conf)
         self.assertIn('hmac_keys', str(refused))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each statement that writes a status meets the rows it is about, in the statuses it is about, and no others."""
+"""Statements that write a status: they change only the rows and the statuses that they are meant for."""
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
@@ -10,12 +10,12 @@ from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
 
-#: Of each of these there are two shares, 'extending' and 'extending 2', and so on.
+#: The database has two shares of each, such as 'extending' and 'extending 2'.
 STATUSES = ('available', 'extending', 'shrinking', 'deleting', 'error')
 
 
 class Statuses(base.ServiceTest):
-    """Shares in many statuses, of which a call names some."""
+    """Shares in many statuses; each call names some of them."""
 
     PARTS = ()
 
@@ -39,7 +39,7 @@ class Statuses(base.ServiceTest):
         return self.table.told_by(call, states.SHARE, *args, **more)
 
     def firsts(self):
-        """Return the ids of the first of each status."""
+        """Return the ids of the first share of each status."""
         return [self.ident(name) for name in STATUSES]
 
     def status(self, name):
@@ -98,7 +98,7 @@ class Statuses(base.ServiceTest):
 
 
 class Tasks(base.ServiceTest):
-    """Task states of shares and share servers, of which a change names those that it starts from."""
+    """Task states of shares and share servers; each change names the task states that it starts from."""
 
     PARTS = ()
     WAS = ('a', 'b', None)
@@ -120,7 +120,7 @@ class Tasks(base.ServiceTest):
                                                              'status': 'active', 'task_state': was})
 
     def changed(self, table, call, allowed):
-        """Return the names of those of the first three that the call changes, each by itself, and only itself."""
+        """Call for each of the first three rows, which may change no other; return the names of changed rows."""
         found = set()
         for name in map(str, self.WAS):
             touched, told = table.told_by(call, table.names[name], allowed, 'new')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status columns move only as the tables say, and of many who want to move a row one wins."""
+"""Status columns: they change only as ``states.py`` allows, and only one of several concurrent changes wins."""
 
 import threading
 
@@ -12,7 +12,7 @@ from manila_lite.tests.functional import base
 
 
 class Transitions(base.ServiceTest):
-    """On the tables of a service that does nothing by itself."""
+    """A database without workers."""
 
     PARTS = ()
 

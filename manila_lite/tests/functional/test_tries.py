@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often a step is tried: each step, each undo and each round has all its tries, whatever those before it needed."""
+"""Tries of a step: each step, each undo and each round has all its tries, independent of those before it."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ def is_at_the_second_step(conn):
 
 
 class Tries(base.ServiceTest):
-    """Plans whose steps end as they are told to, one try after the other, and work from then on."""
+    """Plans whose steps fail, die or wait as told, try by try, and then succeed."""
 
     PARTS = ()
 
@@ -44,7 +44,7 @@ class Tries(base.ServiceTest):
         self.host = uuidutils.generate_uuid()
 
     def step(self, name, ends=(), undo=()):
-        """Return a step that ends so, try by try; then it works. Its undo the same."""
+        """Return a step with the outcomes ``ends``, try by try, and then success; its undo the same with ``undo``."""
         return Step(self.ends(name, list(ends)), self.ends(f'undo {name}', list(undo)))
 
     def ends(self, name, left):
@@ -67,7 +67,7 @@ class Tries(base.ServiceTest):
         return act
 
     def run_plan(self, *steps, db=None, then=None):
-        """Run one operation until it ends, and return it. ``then``: the steps of who it is passed on to."""
+        """Run one operation until it ends; return its row. ``then``: steps of the runner that it is passed on to."""
         services = self.service.services
         with self.db.writer() as conn:
             ident = operations.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers that nobody uses: after how long they go, and when they stay all the same."""
+"""Unused share servers: the time after which they are deleted, and reasons to keep them."""
 
 import datetime
 
@@ -9,12 +9,12 @@ from manila_lite.manager import servers
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import refused, served
 
-#: Minutes: long enough that half of a hundredth of it is longer than any test.
+#: Minutes: half a percent of it is longer than any test.
 _INTERVAL = 10_000
 
 
 class Looks(refused.Refusing):
-    """Servers in the database, for whose backend nobody works."""
+    """Share servers in the database, for whose backend no share manager works."""
 
     def setUp(self):
         super().setUp()
@@ -75,7 +75,7 @@ class Looks(refused.Refusing):
 
 
 class Timer(served.ServedTest):
-    """A backend whose manager works."""
+    """A backend whose share manager works."""
 
     def test_each_look_takes_away_what_nobody_used_for_so_long(self):
         network = self.network()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share and the share server that a driver gets: field by field, and the same in each call."""
+"""The share and the share server that drivers get: complete in each field, and the same in each call."""
 
 import dataclasses
 
@@ -29,13 +29,13 @@ class Told(served.ServedTest):
         self.calls = {name: self.listen(name) for name in ('setup_server', 'create_share', 'extend_share', 'ensure_shares')}
 
     def listen(self, name):
-        """Return what the method of the driver is told first, in each call from now on."""
+        """Return a list that gets the first argument of each later call of the driver's method."""
         plain, told = getattr(self.driver, name), []
         self.patch(self.driver, name, lambda first, *more: told.append(first) or plain(first, *more))
         return told
 
     def network_with_all(self):
-        """Return a network whose subnet has metadata, and which has a security service."""
+        """Make a network with subnet metadata and a security service; return the ids of network, subnet and service."""
         network = self.user.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4', 'availability_zone': 'here'}})['share_network']['id']
         [subnet] = self.shown(network)['share_network_subnets']

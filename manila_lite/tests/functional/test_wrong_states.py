@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of a thing in a status that does not fit is refused, in every such status, and the message says which it is.
+"""Requests that the status of a resource forbids: refused in each such status, which the message names.
 
-The statuses that fit are written down here once more: a row of ``states.py`` that changes is noticed.
+The allowed statuses are repeated here, so that a changed row of ``states.py`` is noticed.
 """
 
 from manila_lite import states
@@ -103,7 +103,7 @@ _SNAPSHOTS = {
                      'snapshot_not_available', 'Snapshot {snapshot} is {status}; it can be mounted when it is available'),
     'share': ('/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'snapshot_id': '{snapshot}'}}, 'available', 400,
               'invalid_input', 'snapshot_id: snapshot {snapshot} is {status}, not available'),
-    # One in error is not the latest.
+    # A snapshot in error is not the latest one.
     'revert': (ACTION, {'revert': {'snapshot_id': '{snapshot}'}}, 'available error manage_error', 409, 'wrong_state',
                f'{_SNAPSHOT_IS}restore it, it must be available'),
     'transfer': ('/share-transfers', {'transfer': {'share_id': '{share}'}}, 'available error', 400, 'wrong_state',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of share groups and their snapshots in a status that does not fit: see ``test_wrong_states``."""
+"""Requests that the status of a share group or its snapshot forbids: see ``test_wrong_states``."""
 
 from manila_lite import states
 from manila_lite.db import models
@@ -61,7 +61,7 @@ class Groups(refused.Refusing):
         self.put(models.share_groups, self.ids['group'], status=now, **values)
 
     def taken(self):
-        """The group has a snapshot; returns what sets its status."""
+        """Make a snapshot of the group; return a function that sets its status."""
         self.ids['snapshot'] = self.user.ok('POST', '/share-group-snapshots', {
             'share_group_snapshot': {'share_group_id': self.ids['group']}})['share_group_snapshot']['id']
         return lambda now: self.put(models.share_group_snapshots, self.ids['snapshot'], status=now)
@@ -84,6 +84,6 @@ class Groups(refused.Refusing):
         self.assertEqual([], self.wrong(self.admin, self.still(), self.ids, {'creating', 'deleting'}, put))
 
     def still(self):
-        """Return what stands still, by name."""
+        """Return the requests that are refused while a group snapshot is taken or deleted, by name."""
         return {name: (path, {'revert': {'snapshot_id': '{single}'}} if name == 'revert' else body, *rest)
                 for name, (path, body, *rest) in _STILL.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of replicas in a status that does not fit: see ``test_wrong_states``."""
+"""Requests that the status of a replica forbids: see ``test_wrong_states``."""
 
 from manila_lite import states
 from manila_lite.db import models

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API behind gunicorn and uwsgi, called as doc/source/admin/wsgi.rst says: several processes, several threads."""
+"""The API behind gunicorn and uwsgi, started as in doc/source/admin/wsgi.rst, with several processes and threads."""
 
 import contextlib
 import re
@@ -26,16 +26,16 @@ def gunicorn(parts, *more):
 
 
 def uwsgi(parts, *more):
-    # The sample, but for port, number of processes and configuration.
+    # The sample with another port, number of processes and configuration.
     text = SAMPLE.read_text().replace(':8786', f':{parts.port}').replace('processes = 4', f'processes = {WORKERS}')
     ini = parts.state / 'uwsgi.ini'
     ini.write_text(re.sub('^env = .*', '', text, flags=re.MULTILINE))
-    # What the command "uwsgi" of pyuwsgi does, found whatever PATH says.
+    # The same as the command "uwsgi" of pyuwsgi, but independent of PATH.
     return [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', f'--ini={ini}', *more]
 
 
 class Servers(testscenarios.WithScenarios, testtools.TestCase):
-    """Each server, loading the application before it forks and after."""
+    """Each server, with the application loaded before the fork or after it."""
 
     scenarios = [
         ('gunicorn', {'server': gunicorn, 'more': ()}),
@@ -43,13 +43,13 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         ('uwsgi', {'server': uwsgi, 'more': ()}),
         ('uwsgi-lazy', {'server': uwsgi, 'more': ('--lazy-apps',), 'loaded': 'WSGI app 0 (mountpoint'}),
     ]
-    #: What stands in the log once for every process that is ready.
+    #: Text that each process logs once when it is ready.
     loaded = ''
 
     def setUp(self):
         super().setUp()
         self.parts = self.useFixture(process.Parts())
-        # An option by the environment, too: this one wins over the file.
+        # One option comes from the environment, which takes precedence over the file.
         self.web = self.parts.run('web', *self.server(self.parts, *self.more),
                                   HOME=str(self.parts.state), MANILA_LITE_CONFIG_FILES=str(self.parts.config),
                                   OS_DEFAULT__OSAPI_MAX_LIMIT='7')
@@ -69,7 +69,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
             return database.execute(sql, values).fetchall()
 
     def test_every_process_of_the_server_works(self):
-        """Rows are written by every process, the work is a row too, and a scheduler and a backend find it."""
+        """Make shares in every process of the server; a scheduler and a backend find their operations."""
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
         with futures.ThreadPoolExecutor(8) as callers:
             idents = list(callers.map(lambda _: self.parts.share(), range(24)))
@@ -89,7 +89,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         self.assertNotIn('Traceback', self.parts.log.read_text())
 
     def until_every_worker_worked(self):
-        """Connections are made by each process for itself."""
+        """Send requests until each process has a database connection of its own."""
         def worked():
             with futures.ThreadPoolExecutor(8) as callers:
                 list(callers.map(lambda _: self.parts.ok('GET', '/shares'), range(16)))
@@ -97,7 +97,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         self.parts.until(worked, 'requests were answered by every process')
 
     def test_stop_answers_what_is_under_way(self):
-        """The request waits for a lock of the database while the server is told to end."""
+        """Stop the server while a request waits for a lock of the database; the request is answered."""
         self.parts.until(lambda: self.parts.log.read_text().count(self.loaded) >= WORKERS, 'all processes are ready')
         lock = sqlite3.connect(self.parts.state / 'manila_lite.sqlite', isolation_level=None)
         self.addCleanup(lock.close)
@@ -105,7 +105,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         answers = []
         caller = threading.Thread(target=lambda: answers.append(self.parts.call('POST', '/types', process.DEFAULT_TYPE)))
         caller.start()
-        # The first request of all: its process is the first to have the database.
+        # This is the first request, so only its process has opened the database.
         self.parts.until(self.workers, 'the request has begun', patience=8)
         self.web.terminate()
         self.parts.until(self.is_ending, 'the server noticed', patience=8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a caller goes through all calls of the contract, with ids of one world or another: what tests of isolation share."""
+"""Base of tests of isolation: make all calls of the contract as one project, with the ids of another."""
 
 import contextlib
 import json
@@ -16,36 +16,36 @@ from manila_lite.policies import base as rules
 from manila_lite.policies import list_rules
 from manila_lite.tests.functional import base, world
 
-#: Parameters of paths that name nothing of a project.
+#: Path parameters that do not identify a project's resource.
 COMMON = {'key', 'alias', 'class_name'}
-#: Calls for other projects than the owner's: who knows the key may make them, and who does not is told that.
+#: Calls that are meant for other projects: with the key they are allowed, and without it they say so.
 FOR_OTHERS = {'share_transfers.accept'}
 UNKNOWN = '00000000-0000-4000-8000-000000000000'
-#: In every free text of the first project.
+#: A word in every free text of the first project.
 MARK = 'whose-first-7f3a'
-#: Rules that are for administrators, unless an operator opens them.
+#: Policy rules for administrators only, unless an operator opens them.
 CLOSED = {rule.name for rule in list_rules() if rule.check_str == rules.ADMIN}
-#: Those of them that do not, by their very words, ask for all projects'.
+#: The rules of CLOSED that are not described as about all projects.
 TO_OPEN = sorted(rule.name for rule in list_rules() if rule.name in CLOSED and 'of all projects' not in rule.description)
 _UUID = re.compile(r'[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}')
 
 
 class _UndoneError(Exception):
-    """Only to roll back."""
+    """Raised only to roll back."""
 
 
 def known(values, name):
-    """Return what the field of a body or a query would name in a world, or nothing."""
+    """Return the id that the field of a body or a query has in a world, or None."""
     return values.get(name) or values.get(world.ALSO.get(name, ''))
 
 
 def named(op):
-    """Return the parameters of a call's path that name something of a project."""
+    """Return the path parameters of a call that identify a project's resource."""
     return set(world.parameters(op)) - COMMON - {'quota_project_id'}
 
 
 def opened(cls):
-    """Return lines of a configuration, for a class of tests, under which members may do what is for administrators."""
+    """Return configuration lines, for a class of tests, that allow members the calls of administrators."""
     state = fixtures.TempDir()
     state.setUp()
     cls.addClassCleanup(state.cleanUp)
@@ -55,7 +55,7 @@ def opened(cls):
 
 
 class WalkTest(base.ServiceTest):
-    """Two projects own one of everything each: ``world`` is the first's, ``own`` that of the ``stranger``."""
+    """Two projects with one of everything each: ``world`` has the ids of the first, ``own`` those of the ``stranger``."""
 
     @classmethod
     def setUpClass(cls):
@@ -70,7 +70,7 @@ class WalkTest(base.ServiceTest):
         return [op for op in OPS if op.lives(version)]
 
     def may(self, op):
-        """Say whether policy lets a member do this to something of the own project."""
+        """Say whether policy allows a member this call on a resource of the own project."""
         return self.service.context('second', 'bob').can(op.policy)
 
     def lists(self, version=versions.MAX):
@@ -86,28 +86,28 @@ class WalkTest(base.ServiceTest):
         self.assertEqual([], [ident for ident in {*self.ids, MARK} - {*but} if ident in text], what)
 
     def told(self, said, foreign):
-        """Return an answer as a text in which no id is told from another."""
+        """Return an answer as a text in which all ids look the same."""
         return _UUID.sub('ID', json.dumps(said).replace(str(foreign), UNKNOWN))
 
     def assert_as_if_unknown(self, ask, foreign, what):
-        """``ask(id)``: what is another's is answered as what does not exist, word for word. Returns the status."""
+        """Check that the id of another project gets the same answer as an unknown id. Return the status of ``ask(id)``."""
         (status, document), (blank, nothing) = ask(foreign), ask(UNKNOWN)
         self.assertEqual((blank, self.told(nothing, foreign)), (status, self.told(document, foreign)), what)
         return status
 
     def everything(self):
-        """Return what the owner can read of the own world by id, which is all there (so the ids are right)."""
+        """Return all GET answers that the owner can read, by path; check that each is found, so that the ids are right."""
         found = {}
         for op in self.ops():
             if op.method == 'GET' and set(world.parameters(op)) - COMMON and self.may(op):
                 status, document = self.call(self.owner, op, versions.MAX, self.world)
-                if op.policy not in CLOSED:     # they ask for what no such thing has, such as a migration
+                if op.policy not in CLOSED:     # the resource lacks the subject of a closed call, such as a migration
                     self.assertEqual(200, status, (op.name, document))
                 found[op.path] = document
         return found
 
     def rows(self):
-        """Return all rows of the database that name anything of the first project, as texts."""
+        """Return, as texts, all rows of the database that mention the first project."""
         with self.service.services.db.reader() as conn:
             texts = {f'{table.name} {tuple(row)}' for table in models.metadata.tables.values()
                      for row in conn.execute(sa.select(table))}
@@ -115,7 +115,7 @@ class WalkTest(base.ServiceTest):
 
     @contextlib.contextmanager
     def undone(self):
-        """Whatever is written within is not, in the end, and nobody is woken for it."""
+        """Roll back all writes inside the block, and wake no worker for them."""
         with contextlib.suppress(_UndoneError), self.service.services.db.together():
             yield
             raise _UndoneError

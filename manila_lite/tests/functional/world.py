@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of everything, owned by one project, and bodies that fit: what tests that walk the contract send."""
+"""Create one resource of each kind for a project, and bodies that fit the contract. For tests of all calls."""
 
 from manila_lite.api.contract import fields
 from manila_lite.tests.factories import backups, networks, replicas
 
-#: Values that a schema alone does not tell, by field.
+#: By field: values that do not follow from the schema alone.
 _VALUES = {'size': 1, 'new_size': 2, 'share_proto': 'NFS', 'status': 'error', 'access_type': 'ip', 'access_to': '10.0.0.8',
            'access_level': 'ro', 'name': 'some-name', 'extra_specs': {'driver_handles_share_servers': 'False'},
            'metadata': {'key': 'value'}, 'meta': {'key': 'value'}}
 
-#: Fields of bodies and queries that name something by another word than paths do.
+#: Fields of bodies and queries whose name differs from the path parameter for the same resource.
 ALSO = {'share_type': 'type_id', 'share_type_id': 'type_id', 'new_share_type_id': 'type_id', 'volume_type': 'type_id',
         'new_share_network_id': 'share_network_id', 'share_network': 'share_network_id', 'server_id': 'share_server_id',
         'source_share_server_id': 'share_server_id', 'resource_id': 'share_id'}
 
 
 def make(service, admin, owner, mark='first'):
-    """Make one resource of each kind as ``owner``; returns the values of path parameters, by name.
+    """Create one resource of each kind as ``owner``; return the values of path parameters by name.
 
-    ``mark``: a word that stands in every free text.
+    ``mark``: a word to put into every free text.
     """
     pairs = {'key': mark}
     share = owner.share(name=mark, description=mark, metadata=pairs)
@@ -55,19 +55,19 @@ def make(service, admin, owner, mark='first'):
 
 
 def body(op, version, found):
-    """Return a body for a call, or nothing where it takes none. ``found``: see :func:`make`."""
+    """Return a body for a call, or None if the call takes no body. ``found``: see :func:`make`."""
     entity = op.body_at(version)
     return None if entity is None else _sample(entity.schema(version), '', {**_VALUES, **found})
 
 
 def planted(op, version, found, name, value):
-    """Return a body in which one field, or without a name the whole entity, is this, the rest being right."""
+    """Return a valid body in which one field, or without ``name`` the whole entity, has the given value."""
     key, sample = op.body_at(version).key, body(op, version, found)
     if name is None:
         return {key: value}
     if isinstance(sample.get(key), dict):
         return {key: {**sample[key], name: value}}
-    return {**sample, name: value}      # the body is the entity, under no key
+    return {**sample, name: value}      # the body is the entity itself, without a key
 
 
 def parameters(op):
@@ -105,7 +105,7 @@ def _snapshot(owner, share, mark):
 
 
 def _snapshot_export(owner, snapshot):
-    """Where the snapshot mounts; somebody may."""
+    """Allow access to a snapshot and return its first export location."""
     path = f'/snapshots/{snapshot["id"]}'
     owner.ok('POST', f'{path}/action', {'allow_access': {'access_type': 'user', 'access_to': snapshot['name']}})
     return owner.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations'][0]
@@ -130,7 +130,7 @@ def _lock(owner, rule, mark):
 
 
 def _message(owner):
-    owner.share(wait='error', size=900)     # more than the pool holds, which its owner is told
+    owner.share(wait='error', size=900)     # larger than the pool, so that the owner gets a user message
     return owner.ok('GET', '/messages')['messages'][0]
 
 
@@ -163,7 +163,7 @@ def _group(admin, owner, project, mark):
     kind, plain = (admin.ok('POST', '/share-group-types', {'share_group_type': {
         'name': f'{name}-{mark}', 'is_public': False, 'share_types': ['default'],
         'group_specs': specs}})['share_group_type']['id']
-        for name, specs in (('private', {'key': mark}), ('plain', {})))     # no pool has what the first one asks for
+        for name, specs in (('private', {'key': mark}), ('plain', {})))     # no pool fits the first group type
     for ident in (kind, plain):
         admin.ok('POST', f'/share-group-types/{ident}/action', {'addProjectAccess': {'project': project}})
     group = owner.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': plain, **named}})['share_group']['id']
@@ -193,7 +193,7 @@ def _backup(service, owner, mark):
 
 
 def _server(service, project):
-    """A server in a network of its own, so that the other one can be changed."""
+    """Create a share server in a network of its own, so that the share network of the world can be changed."""
     with service.services.db.writer() as conn:
         (*_, server), = networks.make(conn, 1, project=project)
     return server

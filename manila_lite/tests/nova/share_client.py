@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's own client of shared file systems, against the API that Keystone's catalog names; and what users see meanwhile."""
+"""Nova's own client of shared file systems, against the API in Keystone's catalog; and the users' view meanwhile."""
 
 import json
 import sys
@@ -15,12 +15,12 @@ NOBODY = '00000000-0000-0000-0000-000000000000'
 HOST = ('ip', '127.0.0.1')
 HIDDEN = '******'
 DOMAINS = {'user_domain_id': 'default', 'project_domain_id': 'default'}
-#: Seconds. Nova's own with a rule that is being applied is 10, which is short for a machine that is busy with other tests.
+#: Seconds. Nova waits 10 for a rule to be applied, which is short for a machine that is busy with other tests.
 PATIENCE = 60
 
 
 def configure(place):
-    """Nova logs in as nova."""
+    """Configure Nova to log in as the user nova."""
     conf = nova.conf.CONF
     conf([], project='nova', default_config_files=[])
     login = {'auth_url': place['auth_url'], 'username': 'nova', 'password': place['password'], 'project_name': 'service'}
@@ -32,7 +32,7 @@ def configure(place):
 
 
 class User:
-    """Somebody who calls the API directly."""
+    """A user who calls the API directly."""
 
     def __init__(self, place, name):
         self.session = session.Session(v3.Password(place['auth_url'], username=name, password=place['password'],
@@ -58,7 +58,7 @@ class User:
 
 
 def eventually(test, what):
-    """``test`` becomes true within ``PATIENCE`` seconds."""
+    """Wait until ``test`` returns true, for ``PATIENCE`` seconds."""
     end = time.monotonic() + PATIENCE
     while not test():
         assert time.monotonic() < end, what
@@ -66,7 +66,7 @@ def eventually(test, what):
 
 
 def refused(expected, call, *args):
-    """Nova's call ends with this exception."""
+    """Check that Nova's call raises this exception."""
     try:
         call(*args)
     except expected:
@@ -75,7 +75,7 @@ def refused(expected, call, *args):
 
 
 def granted(api, ctx, share):
-    """Nova lets its host mount the share."""
+    """Let Nova grant its host access to the share; return the rule."""
     got = api.get(ctx, share)
     assert got.status == 'available' and got.export_location, got
     assert not api.has_access(ctx, share, *HOST)
@@ -87,7 +87,7 @@ def granted(api, ctx, share):
 
 
 def kept_from_its_owner(demo, admin, share, rule):
-    """The owner of the share sees that there is a rule, and can neither read it nor take it or the share away."""
+    """Check that the share's owner sees the rule, but can neither read it nor delete it or the share."""
     seen, = demo.rules(share)
     assert (seen['id'], seen['access_to'], seen['access_key']) == (rule.id, HIDDEN, HIDDEN), seen
     status, shown = demo.call('GET', f'/share-access-rules/{rule.id}')
@@ -109,7 +109,7 @@ def kept_from_its_owner(demo, admin, share, rule):
 
 
 def main():
-    """All of it, in the order in which Nova does it."""
+    """Run all checks, in Nova's order of calls."""
     place = json.load(sys.stdin)
     configure(place)
     demo, admin, share = User(place, 'demo'), User(place, 'admin'), place['share']

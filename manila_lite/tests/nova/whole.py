@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All of Nova in one process, with a hypervisor that only pretends: a share is attached to two servers, and detached."""
+"""All of Nova in one process, with a fake hypervisor: a share is attached to two servers, and detached."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from nova.share import manila
 from nova.tests.functional import integrated_helpers
 from nova.tests.functional.api import client
 
-#: Nova's fixtures put something else in its place.
+#: Nova's fixtures replace these.
 _ENDPOINT = openstack.proxy.Proxy.get_endpoint
 _CLIENT = manila._manilaclient
 PLACE: dict[str, str] = {}
@@ -43,7 +43,7 @@ class Whole(integrated_helpers._IntegratedTestBase):
         self.stub_out('nova.share.manila._manilaclient', self._manilaclient)
 
     def _manilaclient(self, context, admin=False):
-        """Nova's own; whoever asks Nova is demo, since Nova's API does not look at tokens here."""
+        """Return Nova's own client. Nova's API does not check tokens here, so the caller is always demo."""
         if not admin:
             context.auth_token = self.demo.session.get_token()
             context.project_id = self.demo.session.get_project_id()
@@ -57,27 +57,27 @@ class Whole(integrated_helpers._IntegratedTestBase):
         return self.api.get_server_share(server['id'], PLACE['share'])['status']
 
     def rules(self):
-        """Return who may mount the share, as operators see it."""
+        """Return the share's rules as operators see them."""
         return [(rule['access_type'], rule['access_to'], rule['state']) for rule in self.operator.rules(PLACE['share'])]
 
     def assert_locked(self, count):
-        """So many locks are there, and the rule's owner cannot read it."""
+        """Check that there are ``count`` locks, and that the rule's owner cannot read it."""
         self.assertEqual(count, len(self.operator.locks()))
         self.assertEqual(count, len({(lock['resource_type'], lock['resource_action']) for lock in self.operator.locks()}))
         self.assertEqual({share_client.HIDDEN} if count else set(),
                          {rule['access_to'] for rule in self.demo.rules(PLACE['share'])})
 
     def assert_refused(self, server, status, action, body=None):
-        """Nova does not do this to a server with a share."""
+        """Check that Nova refuses the action for a server with a share."""
         bad = self.assertRaises(client.OpenStackApiException, self.api.post_server_action, server['id'], {action: body})
         self.assertEqual(status, bad.response.status_code, action)
 
     def stopped(self):
-        """A server that is there and does not run."""
+        """Return a server that is shut off."""
         return self._stop_server(self._create_server(networks='none'))
 
     def test(self):
-        """One test: Nova's options cannot be read twice in a process in which they were registered."""
+        """Test it all at once: Nova's options cannot be registered twice in a process."""
         first, second = self.stopped(), self.stopped()
         self._two_servers(first, second)
         self._what_is_told(first)
@@ -102,7 +102,7 @@ class Whole(integrated_helpers._IntegratedTestBase):
         self.assert_locked(0)
 
     def _runs(self, server):
-        """What can and cannot be done while it has a share."""
+        """Check the actions that are possible and impossible while the server has a share and runs."""
         self._start_server(server)
         self.assertEqual('active', self.attachment(server))
         self.assert_refused(server, 400, 'rebuild', {'imageRef': server['image']['id']})

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on the service, each a small program: what a hostile tenant or a stranger does, and what then must be true."""
+"""Attacks on the service, each a small program: the acts of a hostile tenant or a stranger, and the required result."""

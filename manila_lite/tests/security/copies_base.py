@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tried with each way to back shares up: their owner does what would lead the copy elsewhere, or to no end."""
+"""Attacks on backups, for each way to make them: the share's owner tries to lead the copy elsewhere, or to no end."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ ROUNDS = 4
 
 
 class Backups(base.LinuxTest):
-    """``self.copies`` makes and restores backups of shares of the driver; clients are at work in ``self.at(share)``."""
+    """``self.copies`` makes and restores backups of shares of the driver; clients work in ``self.at(share)``."""
 
     def setUp(self):
         super().setUp()
@@ -30,7 +30,7 @@ class Backups(base.LinuxTest):
         self.mine = self.share()
 
     def at(self, share):
-        """Return where the files of a share are now."""
+        """Return the present folder of a share's files."""
         return self.driver.parts[0].share(share.id)
 
     def backup(self, ratio=64.0):
@@ -40,7 +40,7 @@ class Backups(base.LinuxTest):
         return backup
 
     def ends(self, verb, share, backup, patience=120):
-        """What was begun came to its end. Returns why it was given up, or nothing."""
+        """Wait for the end of the backup or restore. Return the message of its failure, or ''."""
         try:
             getattr(self.copies, f'{verb}_backup')(share, backup)
             waiting.until(lambda: getattr(self.copies, f'{verb}_backup_continue')(share, backup).percent >= 100,
@@ -52,7 +52,7 @@ class Backups(base.LinuxTest):
     def kept(self, backup):
         return self.export / backup.id
 
-    # What is planted and stays ----------------------------------------------------------------
+    # Planted before the copy ---------------------------------------------------------------------------
 
     def test_one_of_everything(self):
         tenant.plant(self.at(self.mine), self.outside.place)
@@ -112,10 +112,10 @@ class Backups(base.LinuxTest):
         self.assertEqual('', self.ends('create', self.mine, well))
         self.assertLess((self.kept(well) / 'sparse').stat().st_blocks, 1000)
 
-    # What changes meanwhile -------------------------------------------------------------------
+    # Changed during the copy ---------------------------------------------------------------------------
 
     def bait(self, place):
-        """There is a directory, and a link to the outside that is to take its place."""
+        """Make a directory, and a link to the outside that shall take its place; return both."""
         for name in ('d', 'link'):
             if os.path.lexists(place / name):
                 (place / name).unlink() if (place / name).is_symlink() else shutil.rmtree(place / name)

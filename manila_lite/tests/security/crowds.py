@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that want the HTTP server to wait for them, by kind; and the honest one that wants an answer meanwhile."""
+"""Clients that make the HTTP server wait for them, by kind; and the honest client that needs an answer meanwhile."""
 
 import contextlib
 import http.client
@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Self
 
-#: What a client of each kind says when it has connected, and then again and again.
+#: Bytes that a client of each kind sends when it has connected, and then again and again.
 ATTACKS = {
     'idle': (b'', b''),
     'slow headers': (b'GET /v2/shares HTTP/1.1\r\nHost: a\r\nX-Slow: ', b'a'),
@@ -21,15 +21,15 @@ ATTACKS = {
 
 
 def may_open(number: int) -> None:
-    """This process may have so many descriptors."""
+    """Raise this process's limit of descriptors to ``number``."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= soft < number:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(number, hard) if hard >= 0 else number, hard))
 
 
 class Crowd(threading.Thread):
-    """So many clients of a kind, from ``start`` to ``stop``. Whoever is sent away comes again. ``pause``: seconds between what
-    one client says and what it says next.
+    """A number of clients of one kind, from ``start`` to ``stop``. A client that is disconnected comes again.
+    ``pause``: seconds between two sends of a client.
     """
 
     def __init__(self, port: int, kind: str, number: int, pause: float = 0.25):
@@ -49,7 +49,7 @@ class Crowd(threading.Thread):
         self.stop()
 
     def run(self) -> None:
-        """All say what they say, until told to stop."""
+        """Send the bytes of all clients again and again, until told to stop."""
         while not self._ended.is_set():
             self._clients = [client for client in self._clients if self._speaks(client)]
             while len(self._clients) < self._number and not self._ended.is_set():
@@ -60,7 +60,7 @@ class Crowd(threading.Thread):
             client.close()
 
     def stop(self) -> None:
-        """All have gone."""
+        """Stop all clients."""
         self._ended.set()
         self.join()
 
@@ -95,7 +95,7 @@ class Crowd(threading.Thread):
 
 
 def ask(port: int, path: str, token: str = '', patience: float = 10.0) -> tuple[int, float]:
-    """Return the status of the answer, 0 if there was none, and after how many seconds it was there."""
+    """Return the status of the answer, or 0 without one, and the seconds until it came."""
     began = time.monotonic()
     connection = http.client.HTTPConnection('127.0.0.1', port, timeout=patience)
     try:

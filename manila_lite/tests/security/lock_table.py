@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table ``locks.yaml``, as tests read it: what resource locks mean for every call that changes anything."""
+"""The table ``locks.yaml``, as tests read it: the meaning of resource locks for every call that changes something."""
 
 import pathlib
 
@@ -9,16 +9,16 @@ from manila_lite.api.contract import OPS
 
 _READ = yaml.safe_load(pathlib.Path(__file__).with_name('locks.yaml').read_text())
 
-#: The answer to calls: where locks are lifted first, to who may not lift them, and where the share is in the way.
+#: Refusals of calls: for all until locks are lifted, for callers that may not lift them, and because the share is in use.
 FIRST, LIFT, USED = (_READ[name] for name in ('first', 'lift', 'used'))
-#: Why calls may go on, by their labels.
+#: Reasons why calls may go on, by their labels.
 FREE = {label: reason for reason, labels in _READ['free'].items() for label in labels}
-#: All lines, as often as they stand there.
+#: All lines, including duplicates.
 LINES = [*FIRST, *LIFT, *USED, *(label for labels in _READ['free'].values() for label in labels)]
 
 
 def label(op):
-    """Return the line of a call."""
+    """Return the line of a call in the table."""
     return f'{op.method} {op.path} {op.action or ""}'.strip()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A raw NFS 4.0 client: each operation is sent as it is written here, with whatever file handle, true or made up.
+"""A raw NFS 4.0 client: each operation is sent as given, with any file handle, real or forged.
 
 The forms are those of RFC 7530 and, for the calls beneath, RFC 5531.
 """
@@ -17,9 +17,9 @@ _SECONDS = 20
 #: Numbers of operations.
 ACCESS, COMMIT, CREATE, GETATTR, GETFH, LINK, LOOKUP, LOOKUPP = 3, 5, 6, 9, 10, 11, 15, 16
 PUTFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, SAVEFH, SETATTR, WRITE = 22, 24, 25, 26, 27, 28, 29, 32, 34, 38
-#: What ``names`` and ``kind`` ask for of each file: its type.
+#: The attribute that ``names`` and ``kind`` ask for: the type of a file.
 _TYPE = 1 << 1
-#: Names of the answers that tests are about; others are shown as numbers.
+#: Names of statuses that tests expect; others are shown as numbers.
 NAMES = {0: 'OK', 1: 'PERM', 2: 'NOENT', 5: 'IO', 13: 'ACCESS', 17: 'EXIST', 18: 'XDEV', 20: 'NOTDIR', 21: 'ISDIR', 22: 'INVAL',
          30: 'ROFS', 63: 'NAMETOOLONG', 66: 'NOTEMPTY', 69: 'DQUOT', 70: 'STALE', 10001: 'BADHANDLE', 10006: 'SERVERFAULT',
          10020: 'NOFILEHANDLE', 10029: 'SYMLINK', 10013: 'GRACE'}
@@ -34,30 +34,30 @@ class Refused(Exception):
 
 
 def opaque(data):
-    """Return bytes as they go over the wire: length, content, zeros up to a multiple of four."""
+    """Return bytes in wire format: length, content, zeros up to a multiple of four."""
     return struct.pack('>I', len(data)) + data + bytes(-len(data) % 4)
 
 
 def name(text):
-    """Return a file's name as it goes over the wire."""
+    """Return a file's name in wire format."""
     return opaque(text if isinstance(text, bytes) else text.encode())
 
 
 class Answer:
-    """What a server said, read from its front."""
+    """A reply of the server, read from its front."""
 
     def __init__(self, data):
         self.data = data
         self._at = 0
 
     def take(self, form):
-        """Return the next numbers, by a form of ``struct``."""
+        """Return the next numbers, by a format of ``struct``."""
         found = struct.unpack_from('>' + form, self.data, self._at)
         self._at += struct.calcsize('>' + form)
         return found
 
     def number(self):
-        """Return the next word."""
+        """Return the next number."""
         return self.take('I')[0]
 
     def opaque(self):
@@ -69,7 +69,7 @@ class Answer:
 
 
 def _status(answer):
-    """The attributes that follow are read and dropped."""
+    """Skip the bitmap, and return the attributes."""
     for _ in range(answer.number()):
         answer.number()
     return answer.opaque()
@@ -85,7 +85,7 @@ def _names(answer):
     return found
 
 
-#: How the answer of an operation is read, of those that have one.
+#: Readers of results, for operations that have one.
 _READERS = {
     GETFH: Answer.opaque, GETATTR: _status, READLINK: Answer.opaque, READDIR: _names,
     COMMIT: lambda answer: answer.take('8s'),
@@ -101,7 +101,7 @@ _READERS = {
 
 
 def _connected(address, port, netns):
-    """A socket stays in the namespace in which it was made, which only the thread that makes it has entered."""
+    """Return a socket in the namespace. It stays where it was made, and only the thread that makes it has entered."""
     def connect():
         if netns:
             nfs_client.enter(netns)
@@ -112,20 +112,20 @@ def _connected(address, port, netns):
 
 
 class Client:
-    """A connection from a network namespace; ``uid`` and ``gid`` are who it says it is."""
+    """A connection from a network namespace; ``uid`` and ``gid`` are the identity that it claims."""
 
     def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0):
         self._socket = _connected(address, port, netns)
         self._who = opaque(struct.pack('>I', 0) + name('attacker') + struct.pack('>III', uid, gid, 0))
 
     def close(self):
-        """The connection is over."""
+        """Close the connection."""
         self._socket.close()
 
     def compound(self, *operations):
-        """Send operations, each a number with its arguments as bytes. Returns what each said, or nothing.
+        """Send operations, each a number with its arguments as bytes. Return the result of each, or None.
 
-        :raises Refused: one was refused; the server does not look at those behind it.
+        :raises Refused: one was refused; the server does not look at later ones.
         """
         body = opaque(b'') + struct.pack('>II', 0, len(operations))
         body += b''.join(struct.pack('>I', number) + arguments for number, arguments in operations)
@@ -171,18 +171,18 @@ class Client:
             found += piece
         return found
 
-    # What tests do ----------------------------------------------------------------------------
+    # Operations for tests --------------------------------------------------------------------------
 
     def walk(self, *names):
-        """Return the handle of what is there, from the root of all exports."""
+        """Return the handle of a path, from the root of all exports."""
         return self.compound((PUTROOTFH, b''), *((LOOKUP, name(word)) for word in names), (GETFH, b''))[-1]
 
     def lookup(self, handle, *names):
-        """Return the handle of what is there, from that directory."""
+        """Return the handle of a path, from that directory."""
         return self.compound((PUTFH, opaque(handle)), *((LOOKUP, name(word)) for word in names), (GETFH, b''))[-1]
 
     def parent(self, handle):
-        """Return the handle of the directory above."""
+        """Return the handle of the parent directory."""
         return self.compound((PUTFH, opaque(handle)), (LOOKUPP, b''), (GETFH, b''))[-1]
 
     def kind(self, handle):
@@ -191,7 +191,7 @@ class Client:
         return int.from_bytes(found[:4])
 
     def names(self, handle):
-        """Return the names in a directory, some thousand at most."""
+        """Return the names in a directory, at most some thousand."""
         wanted = struct.pack('>Q8sIIII', 0, bytes(8), 65536, 65536, 1, _TYPE)
         return self.compound((PUTFH, opaque(handle)), (READDIR, wanted))[-1]
 
@@ -200,29 +200,29 @@ class Client:
         return self.compound((PUTFH, opaque(handle)), (READ, bytes(16) + struct.pack('>QI', offset, count)))[-1]
 
     def write(self, handle, data, offset=0, *, stable=True):
-        """The file holds the data, on the disk if ``stable``; without opening it."""
+        """Write data into the file, and to its disk if ``stable``; without opening it."""
         where = struct.pack('>QI', offset, 2 if stable else 0)
         return self.compound((PUTFH, opaque(handle)), (WRITE, bytes(16) + where + opaque(data)))[-1]
 
     def commit(self, handle):
-        """All of the file is on the disk."""
+        """Write all of the file to the disk."""
         return self.compound((PUTFH, opaque(handle)), (COMMIT, struct.pack('>QI', 0, 0)))
 
     def space(self, handle):
-        """Return how many bytes are available, free and there at all, as ``df`` shows it."""
+        """Return the bytes that are available, free and total, as ``df`` shows them."""
         wanted = struct.pack('>III', 2, 0, 0b111 << 10)
         return struct.unpack('>QQQ', self.compound((PUTFH, opaque(handle)), (GETATTR, wanted))[-1])
 
     def truncate(self, handle):
-        """The file is empty."""
+        """Empty the file."""
         size = struct.pack('>II', 1, 1 << 4) + opaque(struct.pack('>Q', 0))
         return self.compound((PUTFH, opaque(handle)), (SETATTR, bytes(16) + size))
 
     def make(self, handle, word):
-        """A directory is there."""
+        """Make a directory."""
         return self.compound((PUTFH, opaque(handle)),
                              (CREATE, struct.pack('>I', 2) + name(word) + struct.pack('>II', 0, 0)))
 
     def remove(self, handle, word):
-        """Nothing has that name in the directory."""
+        """Remove a name from the directory."""
         return self.compound((PUTFH, opaque(handle)), (REMOVE, name(word)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody does who may change a share while the service works in it: root of a client, who knows no mercy."""
+"""Hostile tenants: changes by root of a client to a share while the service works in it."""
 
 import contextlib
 import hashlib
@@ -18,14 +18,14 @@ while os.getppid() == int(sys.argv[3]):
     for _ in range(1000):
         change(-100, one, -100, other, 2)
 """
-#: Names that are none of good manners.
+#: File names that programs stumble over.
 NAMES = (b'new\nline', b'not \xff\xfe utf-8', b'\x1b]0;owned\x07\x1b[31mred', b'-rf', b'--delete', b'%s%n', b'$(touch x)', b' ',
          b'rsync: [sender] opendir "x" failed: (12)', b'x' * 255)
 
 
 @contextlib.contextmanager
 def swapping(one, other):
-    """Two names of a folder change places meanwhile, as fast as another process can do it."""
+    """Exchange two names of a folder again and again meanwhile, as fast as another process can."""
     with subprocess.Popen((sys.executable, '-c', _EXCHANGE, str(one), str(other), str(os.getpid())),
                           stdout=subprocess.PIPE) as hand:
         hand.stdout.readline()
@@ -36,7 +36,7 @@ def swapping(one, other):
 
 
 def nest(place, levels, name='d'):
-    """There are so many directories in each other, and a file in the last."""
+    """Make so many nested directories, and a file in the last."""
     inner = os.open(place, os.O_RDONLY)
     for _ in range(levels):
         os.mkdir(name, dir_fd=inner)
@@ -47,7 +47,7 @@ def nest(place, levels, name='d'):
 
 
 def plant(place, outside):
-    """There is one of everything that a program could stumble over; all of it can be copied."""
+    """Plant one of each kind of file that a program could stumble over; all of them can be copied."""
     here = os.fsencode(place)
     for name in NAMES:
         Path(os.fsdecode(os.path.join(here, name))).write_bytes(name)
@@ -73,7 +73,7 @@ def plant(place, outside):
 
 
 def tree(place):
-    """Return what is in a folder, by names in bytes: kind, mode, owner, and content or where it points."""
+    """Return the files below a folder, by names in bytes: kind, mode, owner, and content or target of the link."""
     found = {}
     for folder, folders, files in os.walk(os.fsencode(place)):
         for name in (*folders, *files):
@@ -92,7 +92,7 @@ def _content(path, about):
 
 
 class Outside:
-    """A folder of this machine that no share has anything to do with; it holds secrets."""
+    """A folder of this machine that belongs to no share; it holds secrets."""
 
     SECRET = b'only for the host to know'
 
@@ -108,9 +108,9 @@ class Outside:
         return {name: (found.st_mtime_ns, found.st_ctime_ns, found.st_size) for name, found in about.items()}
 
     def is_untouched(self):
-        """Say whether nothing there was made, changed, or given another owner or mode."""
+        """Say whether no file there was made, changed, or given another owner or mode."""
         return self._look() == self._was
 
     def leaked(self, place):
-        """Return the files below a place in which its secrets are."""
+        """Return the files below a folder that hold the secrets."""
         return [name for name, about in tree(place).items() if about[-1] == hashlib.sha256(self.SECRET).hexdigest()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An access rule is for one address or one name, at every version and for snapshots: no more gets to a file server."""
+"""An access rule is for one address or one name, at every version and for snapshots: a file server gets no other."""
 
 from manila_lite.tests.functional import base
 from manila_lite.tests.unit.actions.test_access_to import BAD, GOOD
@@ -18,7 +18,7 @@ class AccessTo(base.ServiceTest):
         cls.user.wait(f'/snapshots/{cls.snapshot}', 'snapshot', 'available')
 
     def ways(self):
-        """Yield what asks for a rule, by version and for share and snapshot."""
+        """Yield the calls that ask for a rule, by version and for share and snapshot."""
         for version, action in (('2.0', 'os-allow_access'), ('2.37', 'allow_access'), ('2.99', 'allow_access')):
             yield version, f'/shares/{self.share}/action', action
         for version in ('2.32', '2.99'):
@@ -28,7 +28,7 @@ class AccessTo(base.ServiceTest):
         for version, path, action in self.ways():
             for kind, to in BAD:
                 if (kind == 'cephx' and (version == '2.0' or 'snapshots' in path)) or not {'\ud800', '\x00'}.isdisjoint(to):
-                    continue        # not known there; and not taken in any body
+                    continue        # a type unknown there; or a character that no body may have
                 body = {action: {'access_type': kind, 'access_to': to}}
                 status, document, _ = self.user.call('POST', path, body, version=version)
                 self.assertEqual(400, status, (version, path, kind, to, document))
@@ -43,7 +43,7 @@ class AccessTo(base.ServiceTest):
             self.assertEqual(200, self.user.action(share, 'allow_access', body)[0], body)
 
     def test_what_is_no_address_is_none_to_look_for(self):
-        """What is no address is none to look for, either."""
+        """A value that is no address is refused as a filter, too."""
         for to in ('fe80::1%25eth0', '::ffff:10.0.0.1', '10.0.0.1%0a', 'host'):
             path = f'/share-access-rules?share_id={self.share}&access_type=ip&access_to={to}'
             self.assertEqual(400, self.user.call('GET', path)[0], to)

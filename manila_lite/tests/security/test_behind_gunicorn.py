@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused on the wire of the built-in server is refused behind another one, too, which reads it in its own way."""
+"""Requests that the built-in server refuses are refused behind another server, too, which parses them in its own way."""
 
 import base64
 import re
@@ -15,14 +15,14 @@ from manila_lite.tests.functional.test_wsgi_servers import gunicorn
 class BehindGunicorn(testtools.TestCase):
 
     def served(self, **environ):
-        """The API answers behind gunicorn."""
+        """Serve the API behind gunicorn."""
         self.parts = self.useFixture(process.Parts())
         self.parts.run('web', *gunicorn(self.parts), HOME=str(self.parts.state),
                        MANILA_LITE_CONFIG_FILES=str(self.parts.config), **environ)
         self.parts.until(self.parts.answers, 'the server answers')
 
     def say(self, target, *headers):
-        """Send a request; returns the status of the answer and what is in it."""
+        """Send a request; return the status and the bytes of the reply."""
         lines = [b'GET %s HTTP/1.1' % target, *headers, b'Connection: close', b'', b'']
         with socket.create_connection(('127.0.0.1', self.parts.port), timeout=60) as wire:
             wire.sendall(b'\r\n'.join(lines))
@@ -46,7 +46,7 @@ class BehindGunicorn(testtools.TestCase):
             self.assertEqual(400, self.say(target, *headers)[0], (target[:40], headers))
 
     def test_two_passwords(self):
-        """gunicorn joins them with a comma, and base64 is read by passing over what is none of it."""
+        """gunicorn joins two headers with a comma, and decoders of base64 skip other characters."""
         users = self.useFixture(process.Parts()).state / 'users'
         users.write_text(f'alice:{bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()}\n')
         self.served(OS_DEFAULT__AUTH_STRATEGY='http_basic', OS_API__HTTP_BASIC_AUTH_USER_FILE=str(users),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who connects, and does not ask, or does not listen, does not keep others from being answered within a second."""
+"""Clients that connect and do not ask, or do not read, delay the answers to others by no more than a second."""
 
 import resource
 
@@ -21,20 +21,20 @@ answer_timeout = 2
 idle_timeout = 60
 """
 _WHAT = ('/healthcheck', '/v2/shares')
-#: Questions in a row, all of which are answered in a second; how often that is tried, for the machine may be busy.
+#: Requests in a row, each answered within a second; and attempts, for the machine may be busy.
 _QUESTIONS, _ROUNDS, _SECOND = 8, 3, 1.0
-#: Most bytes that the log grows by, and that the process does.
+#: Largest growth of the log, and of the process, in bytes.
 _LOG, _MEMORY = 200_000, 96 << 20
 
 
 class Besieged(testtools.TestCase):
-    """A service, and a crowd of clients before it."""
+    """A service under the attack of a crowd of clients."""
 
     def setUp(self):
         super().setUp()
         self.lite = self.useFixture(process.Lite(_CONFIG))
         self.lite.start()
-        crowds.ask(self.lite.port, '/openapi.json')     # once made, it is kept
+        crowds.ask(self.lite.port, '/openapi.json')     # the document is made once and kept
         self.server = psutil.Process(self.lite.process.pid)
         self.files, self.memory = self.server.num_fds(), self.server.memory_info().rss
 
@@ -43,7 +43,7 @@ class Besieged(testtools.TestCase):
                          (descriptors, resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)[1]))
 
     def answers(self):
-        """Return the answers that were none, or late, in the best of the rounds."""
+        """Return the failed and late answers of the best round."""
         for _ in range(_ROUNDS):
             found = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
             bad = [one for one in found if one[1] != 200 or one[2] > _SECOND]
@@ -52,7 +52,7 @@ class Besieged(testtools.TestCase):
         return bad
 
     def withstands(self, kind, number):
-        """A crowd that has come all does not stop it, and has left nothing when it has gone."""
+        """Check that the service answers during the attack of a whole crowd, and that nothing of it is left."""
         with crowds.Crowd(self.lite.port, kind, number) as crowd:
             base.eventually(lambda: crowd.made >= number or not crowd.is_alive(), f'the crowd is {crowd.made}')
             self.assertEqual([], self.answers())
@@ -64,7 +64,7 @@ class Besieged(testtools.TestCase):
 
 
 class Kinds(testscenarios.WithScenarios, Besieged):
-    """Many more clients of one kind than there are threads."""
+    """Many more clients of one kind than threads."""
 
     scenarios = [(kind, {'kind': kind}) for kind in crowds.ATTACKS]
 
@@ -73,7 +73,7 @@ class Kinds(testscenarios.WithScenarios, Besieged):
 
 
 class Descriptors(Besieged):
-    """More idle clients than there are descriptors."""
+    """More idle clients than descriptors."""
 
     def test_a_thousand_for_1024(self):
         self.limit(1024)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares of a btrfs pool are backed up and restored while their owner does what would lead the copy elsewhere."""
+"""Shares of a btrfs pool are backed up and restored while their owner tries to lead the copy elsewhere."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ _GIB = 1 << 30
 
 
 class Btrfs(copies_base.Backups):
-    """What comes back comes to where no client is."""
+    """Restores write to a place that no client reaches."""
 
     def test_nothing_of_a_restore_is_seen_before_it_is_whole(self):
         place = self.at(self.mine)
@@ -51,7 +51,7 @@ class Btrfs(copies_base.Backups):
         (self.at(self.mine) / 'good').write_text('data')
         backup = self.backup()
         self.assertEqual('', self.ends('create', self.mine, backup))
-        self.patch(beside, 'GIB', 32 << 20)     # it does not take long
+        self.patch(beside, 'GIB', 32 << 20)     # so that little data is enough
         for size, why in ((50, 'more than the share'), (100, 'There is no room')):
             (self.kept(backup) / 'more').write_bytes(os.urandom(size << 20))
             self.assertIn(why, self.ends('restore', self.mine, backup))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares are cloned, reverted, taken over and deleted while their owner does what would lead whoever does that elsewhere."""
+"""Shares are cloned, reverted, managed and deleted while their owner tries to lead the service elsewhere."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from manila_lite.tests.security import tenant
 
 
 class Snapshots(base.ShareTest):
-    """The kernel makes what is cloned and reverted, and no program walks through the tree."""
+    """The kernel clones and reverts; no program reads the tree."""
 
     def setUp(self):
         super().setUp()
@@ -50,7 +50,7 @@ class Snapshots(base.ShareTest):
 
 
 class Trees(testtools.TestCase):
-    """What is deleted file by file."""
+    """Trees that are deleted file by file."""
 
     def setUp(self):
         super().setUp()
@@ -79,7 +79,7 @@ class Trees(testtools.TestCase):
         self.delete()
 
     def test_a_directory_becomes_a_link_meanwhile(self):
-        """Whoever has it open still reaches it when it has another name."""
+        """The directory that was opened is deleted also when it has another name by then."""
         for _ in range(10):
             victim = self.folder / 'victim'
             (victim / 'd').mkdir(parents=True)
@@ -99,7 +99,7 @@ class Trees(testtools.TestCase):
 
 @cifs_base.needs_samba
 class TakenOver(cifs_base.Directory):
-    """In a plain directory nothing tells a share from a directory in one."""
+    """In a plain directory a share looks like any directory."""
 
     def test_nothing_in_a_share_is_taken_over(self):
         mine = self.share()

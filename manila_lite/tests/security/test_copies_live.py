@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that clients reach meanwhile are backed up and restored: plain directories, and such as are mounted for the copy."""
+"""Shares that clients use meanwhile are backed up and restored: plain directories, and shares mounted for the copy."""
 
 import os
 from pathlib import Path
@@ -11,14 +11,14 @@ from manila_lite.tests.security import copies_base, tenant
 
 @cifs_base.needs_samba
 class Plain(cifs_base.Directory, copies_base.Backups):
-    """Clients are at work in what is read and written."""
+    """Clients work in the tree that is read and written."""
 
-    # As over NFS.
+    # The same as over NFS.
     test_a_file_that_says_it_holds_terabytes = test_ten_thousand_directories_in_each_other = None
 
 
 class _Mounts(copies.BacksUpByCopies):
-    """As over NFS; what is mounted is the directory itself: the kernel here has no NFS client."""
+    """Copies as over NFS, with a bind mount of the directory: the kernel here has no NFS client."""
 
     def __init__(self, state, at):
         class Bound(nfs_backups.NfsCopies):
@@ -29,7 +29,7 @@ class _Mounts(copies.BacksUpByCopies):
 
 
 class OverNfs(copies_base.Backups):
-    # It takes long, and is tried above.
+    # It takes long, and is tested above.
     test_ten_thousand_directories_in_each_other = None
 
     def setUp(self):
@@ -42,7 +42,7 @@ class OverNfs(copies_base.Backups):
             (place / f'f{number}').write_text('x' * 1000)
         os.mkfifo(place / 'pipe')
         backup = self.backup()
-        self.patch(rsync, '_STILL', 0.5)        # seconds, instead of ten minutes
+        self.patch(rsync, '_STILL', 0.5)        # seconds, in place of ten minutes
         with tenant.swapping(place / 'f199', place / 'pipe'):
             for _ in range(copies_base.ROUNDS):
                 self.assertIn(self.ends('create', self.mine, backup, 60), (

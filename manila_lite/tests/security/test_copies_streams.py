@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares come from one pool to another by the kernel's streams, as migrations and replicas do it, and their owner knows."""
+"""Shares are copied between pools by the kernel's streams, as in migration and replication, against their owner's attacks."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ _MIB = 1 << 20
 
 
 class Streams(testtools.TestCase):
-    """The share ``s`` of one pool comes to another."""
+    """The share ``s`` of one pool is copied to another."""
 
     def setUp(self):
         super().setUp()
@@ -51,7 +51,7 @@ class Streams(testtools.TestCase):
         self.outside = tenant.Outside(self.state / 'outside')
 
     def round(self):
-        """Return how many bytes came."""
+        """Return the number of bytes that were copied."""
         with self.copy.talk() as talk:
             return self.copy.round(talk)
 
@@ -80,7 +80,7 @@ class Streams(testtools.TestCase):
         self.assertTrue(self.outside.is_untouched())
 
     def test_holes_do_not_come_as_zeros(self):
-        """The kernel writes zeros for a hole where something was, up to the next data: that can be a terabyte away."""
+        """A stream of the kernel has zeros for a hole that was data before, up to the next data: possibly a terabyte away."""
         with (self.share / 'sparse').open('wb') as file:
             file.truncate(1 << 40)
             file.seek(1 << 39)
@@ -91,7 +91,7 @@ class Streams(testtools.TestCase):
         (self.share / 'good').write_text('data')
         before = self.pool.capacity()[1]
         self.assertLess(self.round(), _MIB)
-        # The file system takes room for its own in chunks of an eighth of a GiB; the zeros would fill the pool.
+        # The file system allocates for itself in chunks of an eighth of a GiB; the zeros would fill the pool.
         self.assertLess(before - self.pool.capacity()[1], 1)
         place = self.landed()
         self.assertEqual((1 << 40, 0), ((place / 'sparse').stat().st_size, (place / 'sparse').stat().st_blocks))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds very much, from before there were limits, goes in a few statements: nothing recurses, and nothing is left."""
+"""Resources with very many parts, from before there were limits, are deleted in a few statements, without recursion."""
 
 import threading
 
@@ -9,7 +9,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.db import models
 from manila_lite.tests.functional import base
 
-#: Seconds within which all of it is gone, on a busy machine.
+#: Seconds until all of it is deleted, on a busy machine.
 PATIENCE = 60
 
 
@@ -28,7 +28,7 @@ class Deletion(base.ServiceTest):
             return conn.execute(sa.select(sa.func.count()).select_from(table).where(*where)).scalar_one()
 
     def statements(self, call):
-        """Return how many statements a call needs; those of the scheduler and the manager are not of this thread."""
+        """Return the number of statements of a call, without those of scheduler and manager, which are in other threads."""
         sent, mine = [], threading.get_ident()
 
         def hear(conn, cursor, statement, *_):

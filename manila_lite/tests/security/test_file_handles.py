@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that may mount one share makes up file handles, and reaches nothing but that share.
+"""A client that may mount one share forges file handles, and reaches nothing but that share.
 
-What it knows is the handle of its own share: a head of NFS-Ganesha's, and behind it what the kernel gave: the type of the
-handle, and on btrfs the numbers of the inode, of the subvolume and of a generation.
+It knows the handle of its own share: a head by NFS-Ganesha, then the handle by the kernel, with its type and, on btrfs,
+the numbers of the inode, of the subvolume and of a generation.
 """
 
 import ctypes
@@ -17,15 +17,15 @@ from manila_lite.drivers.linux.run import CommandFailed
 from manila_lite.tests.functional.linux import base, cifs_base, server_base
 from manila_lite.tests.security import nfs4
 
-#: The length of what the kernel gives of a file on btrfs.
+#: Length of the kernel's handle of a file on btrfs.
 _BTRFS = 20
-#: What whoever forges may be told.
+#: Refusals that a forger may get.
 _SHUT = ('STALE', 'BADHANDLE', 'ACCESS')
 _POOL_TOP, _FIRST_INODE = 5, 256
 
 
 def kernel_handle(path):
-    """Return the type and the bytes of the handle by which the kernel names a file."""
+    """Return the type and the bytes of the kernel's handle of a file."""
     libc = ctypes.CDLL(None, use_errno=True)
     found, mount = ctypes.create_string_buffer(struct.pack('=Ii', 128, 0), 8 + 128), ctypes.c_int()
     if libc.name_to_handle_at(-100, os.fsencode(path), found, ctypes.byref(mount), 0):
@@ -40,7 +40,7 @@ def forged(handle, inode, root, generation=0):
 
 
 def tries(client, handle):
-    """Yield what an attacker does with a handle, as (what, call)."""
+    """Yield the acts of an attacker with a handle, as (name, call)."""
     yield 'look', lambda: client.kind(handle)
     yield 'list', lambda: client.names(handle)
     yield 'read', lambda: client.read(handle)
@@ -53,7 +53,7 @@ def tries(client, handle):
 
 
 class _Forging:
-    """For a test of one backend, which has ``pair``: my share and a client that may mount it, and a share of another's."""
+    """Mixin for a test of a backend. ``pair``: my share, a client that may mount it, and a share of another project."""
 
     def setUp(self):
         super().setUp()
@@ -67,18 +67,18 @@ class _Forging:
         (self.place(self.other) / 'folder' / 'secret').write_text('deep')
 
     def place(self, share):
-        """Return where in the pool the share is."""
+        """Return the path of the share in the pool."""
         return self.driver._pool.share(share.id)
 
     def snapshot(self):
-        """Return where a snapshot of my own share is, which holds what I deleted since and which cannot be mounted."""
+        """Return the path of a snapshot of my share; it holds files deleted since, and cannot be mounted."""
         snapshot = kinds.Snapshot(f'snap-{self.mine.id}', self.mine, 1)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(self.driver.delete_snapshot, snapshot)
         return self.driver._pool.snapshot(snapshot.id)
 
     def shut(self, handle, about, also=()):
-        """Whatever is done with the handle is refused."""
+        """Check that every act with the handle is refused."""
         for what, call in tries(self.client, handle):
             try:
                 found = call()
@@ -88,7 +88,7 @@ class _Forging:
                 self.fail(f'{about}: {what} gave {found!r}')
 
     def test_true_handles_of_others(self):
-        """Not one number of them is guessed: these are what an attacker could at best find."""
+        """Real handles of others are refused: the best that an attacker could guess."""
         top, theirs = self.driver._pool.root, self.place(self.other)
         for path in (top, top / 'shares', top / 'snapshots', theirs, theirs / 'secret', theirs / 'folder',
                      theirs / 'folder' / 'secret', self.snapshot(), self.snapshot() / 'secret'):
@@ -107,7 +107,7 @@ class _Forging:
                 self.shut(forged(self.handle, inode, root), f'inode {inode} of {root}{" (my own)" if root == ours else ""}')
 
     def test_heads_of_other_exports(self):
-        """The number of an export and what names its file system are in the head."""
+        """The head has the number of the export and the id of its file system."""
         self.let_in_other()
         theirs = self.handle_of_other()
         mixed = {'their export number': theirs[:4] + self.handle[4:], 'my export number': self.handle[:4] + theirs[4:],
@@ -118,7 +118,7 @@ class _Forging:
                 self.shut(handle, about)
 
     def test_changed_bits(self):
-        """Whatever else is wrong with a handle; and the server goes on."""
+        """Other changes of a handle are harmless, and the server survives."""
         chance = random.Random(4)
         for _ in range(300):
             handle = bytearray(self.handle)
@@ -134,7 +134,8 @@ class _Forging:
             found = self.client.names(handle)
         except nfs4.Refused:
             return
-        # Bits of the head that nobody reads name the same root; a handle with the pseudo bit, the tree above exports.
+        # Some bits of the head are ignored, so that it names the same root; a handle with the pseudo bit names the tree
+        # above exports.
         self.assertIn(found, ([b'secret'], [b'shares'], [self.mine.id.encode()]), handle.hex())
 
     def test_the_way_up_ends_at_the_exports(self):
@@ -151,7 +152,7 @@ class _Forging:
             self.assertRaises(nfs4.Refused, self.client.remove, self.handle, word)
 
     def test_what_was_taken_away(self):
-        """A handle is good for nothing after the rule, or the share, is gone; and after a read-only rule, for reading."""
+        """A handle is useless after the rule, or the share, is deleted; and after a read-only rule, for writing."""
         secret = self.client.lookup(self.handle, 'secret')
         self.allow('ro')
         self.assertEqual(self.mine.id, self.client.read(secret).decode())
@@ -199,7 +200,7 @@ class Plain(_Forging, base.LinuxTest):
 
 
 class Servers(_Forging, server_base.ServerTest):
-    """A share server: what another network's has is in the same pool."""
+    """A share server: the shares of another network's server are in the same pool."""
 
     @classmethod
     def setUpClass(cls):
@@ -227,7 +228,7 @@ class Servers(_Forging, server_base.ServerTest):
 
 
 class Unguarded(base.LinuxTest):
-    """What has no guard is not served."""
+    """Exports without a guard are not served."""
 
     def test_a_server_that_passes_by_the_guard(self):
         share, server = self.share(), self.driver._outlets.of('NFS').server
@@ -248,7 +249,7 @@ class Unguarded(base.LinuxTest):
         self.refused('NOENT', 'one', share, 'list')
 
     def test_a_directory_is_not_served_whoever_exports_it(self):
-        """The second line, should a plain directory be exported by mistake: inode 2 is the root of the host."""
+        """A second line of defence, if a plain directory is exported by mistake: inode 2 is the root of the host."""
         share = self.share()
         plain = Path(self.state, 'plain', share.id)
         for place, kind in ((plain, 'of the host'), (self.driver._pool.root / 'plain', 'of the pool')):
@@ -264,7 +265,7 @@ class Unguarded(base.LinuxTest):
             for about, made in (('itself', handle), ('the top', handle[:-length] + kernel_handle(place.parent)[1]),
                                 ('a file', handle[:-length] + kernel_handle(place / 'f')[1])):
                 for what, call in tries(client, made):
-                    if what not in ('look', 'climb'):   # the root of an export is looked at once, before anybody asks
+                    if what not in ('look', 'climb'):   # the server looks at the root of an export by itself
                         self.assertIn(self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}')
             self.driver._outlets.of('NFS').forget('plain')
 

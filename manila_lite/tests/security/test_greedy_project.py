@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One project asks for more slow work than there are hands. Others get theirs done meanwhile.
+"""A project asks for more slow work than there are workers; the work of others is done meanwhile.
 
-What is looked at is the order in which the backend is asked, never a time.
+Tests look at the order of calls to the backend, never at a time.
 """
 
 from manila_lite.tests.functional import base
 
-#: More than the hands of a backend, of the scheduler, and of what the issue saw (28).
+#: More than the workers of a backend and of the scheduler, and than in the report of the problem (28).
 BACKLOG = 40
 GRANTS = 10
 
 
 class Greedy(base.ServiceTest):
-    """A backend of default options, whose calls can be made to hang, or to take a while."""
+    """A backend with default options, whose calls can be made to hang, or to be slow."""
 
     BACKENDS = {'alpha': 'dummy_pool_size_gb = 1000'}
 
@@ -23,7 +23,7 @@ class Greedy(base.ServiceTest):
         self.greedy, self.modest = self.caller(f'greedy-{self.id()}'), self.caller(f'modest-{self.id()}')
 
     def asked(self, call):
-        """Return the ids that the backend was asked to do this for, in order."""
+        """Return the ids in calls of this method of the backend, in order."""
         lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
         return [words[1] for words in map(str.split, lines) if words[0] == call]
 
@@ -39,7 +39,7 @@ class Greedy(base.ServiceTest):
             self.admin.wait(f'/shares/{share["id"]}', 'share', status, 60)
 
     def test_creates_that_do_not_end(self):
-        """As many as the attacker is let hold are held for good. Another's create begins, and that of a third."""
+        """The workers that the attacker may use hang for good; another project's create begins, and that of a third."""
         self.service.knob('alpha', 'create_share:hang')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
         base.eventually(lambda: {self.instance(share) for share in many} & set(self.asked('create_share')), 'none has begun')
@@ -52,10 +52,10 @@ class Greedy(base.ServiceTest):
         self.assertLessEqual(len(begun), conf.workers)
         self.assertLess(len(begun), BACKLOG)
         self.service.knob('alpha', '')
-        self.done(many)     # nobody is starved, nor is the attacker
+        self.done(many)     # no project starves, nor does the attacker
 
     def test_creates_that_are_slow(self):
-        """One that comes last is begun before most of the backlog is."""
+        """A create that comes last begins before most of the backlog."""
         self.service.knob('alpha', 'create_share:delay=1')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
         share = self.modest.share()
@@ -83,7 +83,7 @@ class Greedy(base.ServiceTest):
         self.assertLess(len(self.asked('update_access')) - before, GRANTS)
 
     def test_an_administrator_has_turns_too(self):
-        """What is asked for by hand while the attack goes on need not wait for its end."""
+        """An administrator's request during the attack need not wait for its end."""
         share = self.modest.share()
         self.service.knob('alpha', 'create_share:hang')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
@@ -95,7 +95,7 @@ class Greedy(base.ServiceTest):
 
 
 class GreedyAtTheScheduler(base.ServiceTest):
-    """Nobody places shares while the attacker asks for them; then somebody does."""
+    """The scheduler stands still while the attacker asks for shares; then it begins."""
 
     PARTS = ('share',)
 
@@ -114,6 +114,6 @@ class GreedyAtTheScheduler(base.ServiceTest):
             self.admin.wait(f'/shares/{one["id"]}', 'share', 'available', 60)
 
     def placed_at(self, share):
-        """Return when the operation came to the backend's queue, or nothing if it has not."""
+        """Return when the operation came to the backend's queue; None if it has not."""
         [operation] = self.admin.ok('GET', f'/operations?all_projects=1&resource_id={share["id"]}')['operations']
         return operation['next_run_at'] if operation['host'] else None

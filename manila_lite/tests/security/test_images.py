@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of the compute service: a project overwrites, boots, sees and deletes its own, whatever it calls them."""
+"""Images of the compute service: a project overwrites, boots, sees and deletes only its own, by any name."""
 
 import concurrent.futures
 import threading
@@ -15,7 +15,7 @@ from manila_lite.tests.functional.base import eventually
 from manila_lite.tests.functional.siblings.compute import driver_contract
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
-#: Names that are no plain file's, or that the service keeps for itself.
+#: Names that no plain file can have, or that the service keeps for itself.
 HOSTILE = ('../debian', '..', '.', '', '/etc/passwd', 'a/b', 'debian\n', '.half.new', 'a\x00', 'x' * 256, 'trap.qcow2', '-v',
            'ä', None, 7, ['a'], 'projects/p')
 
@@ -120,7 +120,7 @@ class Files(fixtures.TestWithFixtures):
         self.driver = QemuDriver(driver_contract.configured(QemuDriver, self.folder))
 
     def server(self, project, image='debian', write=None):
-        """Return a server of a project, and what is on its disk."""
+        """Return a server of a project, and the content of its disk."""
         server = Server(uuidutils.generate_uuid(), project, 'n', 64, 1, image=image)
         self.driver.spawn(server)
         disk = self.driver.files(server).disk

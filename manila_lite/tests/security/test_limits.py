@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One thing has so many others and no more, however many are asked for at once; what has more keeps it."""
+"""Limits of parts per resource hold for many requests at once; a resource that has more keeps them."""
 
 import concurrent.futures
 import urllib.parse
@@ -10,9 +10,9 @@ from manila_lite.db import limits, models, pairs
 from manila_lite.tests.functional import base, world
 
 AT_ONCE = 16
-#: Calls that set metadata, but with one key that stands in the path.
+#: Calls that set metadata, except those with one key in the path.
 SETTERS = [op for op in OPS if op.method in ('POST', 'PUT') and op.path.endswith('/metadata')]
-#: Calls whose body may hold metadata of the new thing.
+#: Calls whose body may hold metadata of the new resource.
 MAKERS = [op for op in OPS if op.body and any(field.name == 'metadata' for field in op.body.fields)]
 
 
@@ -25,12 +25,12 @@ class LimitsTest(base.ServiceTest):
         cls.world = world.make(cls.service, cls.admin, cls.owner)
 
     def at_most(self, name, most):
-        """The limit holds until the test ends."""
+        """Set the limit until the test ends."""
         self.service.conf.set_override(name, most, 'limits')
         self.addCleanup(self.service.conf.clear_override, name, 'limits')
 
     def at_once(self, call):
-        """Return what ``call(number)`` answers to each of many callers at the same moment: statuses and documents."""
+        """Return the answers to ``call(number)`` of many callers at the same moment: statuses and documents."""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             return [answer[:2] for answer in pool.map(call, range(AT_ONCE))]
 
@@ -43,7 +43,7 @@ class LimitsTest(base.ServiceTest):
         self.assertIn('ask the operator to raise the limit', fault['message'])
 
     def assert_some(self, answers, name, most, worked):
-        """So many worked, and the others were told why not."""
+        """Check that so many succeeded, and that the others were refused with the reason."""
         refused = [answer for answer in answers if answer[0] >= 400]
         self.assertEqual(worked, len(answers) - len(refused), answers)
         for answer in refused:
@@ -51,7 +51,7 @@ class LimitsTest(base.ServiceTest):
 
 
 class Metadata(LimitsTest):
-    """Every call of the contract that sets any."""
+    """Every call of the contract that sets metadata."""
 
     def ask(self, op, body, **headers):
         version = versions.show(versions.MAX)
@@ -59,11 +59,11 @@ class Metadata(LimitsTest):
                                headers={versions.EXPERIMENTAL_HEADER: 'true', **headers})
 
     def setting(self, op):
-        """Return what sets pairs by a call."""
+        """Return a function that sets pairs by the call."""
         return lambda values: self.ask(op, {op.body.key: values})
 
     def test_at_once(self):
-        """Before, there are some; one more fits, and one only."""
+        """There are some pairs; a single one more fits."""
         self.assertLessEqual({'/shares/{share_id}/metadata', '/snapshots/{snapshot_id}/metadata'}, {op.path for op in SETTERS})
         for op in SETTERS:
             send, name = self.setting(op), f'{op.method}{SETTERS.index(op)}'
@@ -78,7 +78,7 @@ class Metadata(LimitsTest):
         return op.method == 'POST' or '{access_id}' in op.path
 
     def pairs(self, op):
-        """Return what the database has."""
+        """Return the pairs in the database."""
         kind = op.path.split('/')[-2].strip('{}')
         table = {'share_id': models.share_metadata, 'snapshot_id': models.snapshot_metadata,
                  'access_id': models.access_rule_metadata, 'share_replica_id': models.share_instance_metadata,
@@ -88,7 +88,7 @@ class Metadata(LimitsTest):
             return pairs.of(conn, table, self.world[kind])
 
     def test_what_has_more_keeps_it(self):
-        """Reading, changing and deleting work; so does having less."""
+        """Pairs above the limit can be read, changed and deleted; replacing them by fewer works, too."""
         for op in SETTERS:
             send, many = self.setting(op), {f'{SETTERS.index(op)}-{number}': 'v' for number in range(9)}
             self.at_most('metadata_items', -1)
@@ -119,7 +119,7 @@ class Metadata(LimitsTest):
                 self.assert_refused(self.ask(op, body), 'metadata_items', 3)
 
     def test_one_pair(self):
-        """By its key in the path."""
+        """A pair by its key in the path."""
         self.at_most('metadata_items', 0)
         for op in OPS:
             if op.method == 'POST' and op.path.endswith('/metadata/{key}'):
@@ -128,7 +128,7 @@ class Metadata(LimitsTest):
 
 
 class Others(LimitsTest):
-    """What else one thing may have several of."""
+    """Other parts that a resource may have several of."""
 
     MOST = 5
 
@@ -143,7 +143,7 @@ class Others(LimitsTest):
         rules = self.owner.ok('GET', f'/share-access-rules?share_id={share}')['access_list']
         self.assertEqual(self.MOST, len(rules))
         self.at_most('access_rules', 1)
-        # There are more than there may be: they are changed and denied all the same.
+        # There are more rules than the limit: they can be changed and denied all the same.
         self.owner.wait(f'/share-access-rules/{rules[0]["id"]}', 'access', 'active', field='state')
         self.owner.ok('PUT', f'/share-access-rules/{rules[0]["id"]}', {'update_access': {'access_level': 'ro'}})
         self.assertEqual(202, self.owner.action(share, 'deny_access', {'access_id': rules[1]['id']})[0])
@@ -194,7 +194,7 @@ class Others(LimitsTest):
 
 
 class Questions(LimitsTest):
-    """How long what is asked may be, on every list of the contract."""
+    """The length of queries, on every list of the contract."""
 
     LISTS = [op for op in OPS if op.method == 'GET' and not world.parameters(op) and op.lives(versions.MAX)]
 
@@ -202,7 +202,7 @@ class Questions(LimitsTest):
         return self.admin.call('GET', f'{path}?{urllib.parse.urlencode(query)}', headers={versions.EXPERIMENTAL_HEADER: 'true'})
 
     def test_filters_are_no_longer_than_the_limit(self):
-        """The longest that is taken, and one character more: in a filter that there is, and in one that is ignored."""
+        """The longest filter, and one character more: in a known filter and in one that is ignored."""
         most = self.service.conf.limits.filter_length
         for op in self.LISTS:
             for name in (*(field.name for field in op.query if field.lives(versions.MAX)), 'ignored'):
@@ -212,7 +212,7 @@ class Questions(LimitsTest):
                 self.assertLess(self.get(op.path, **{name: 'x' * (most - len(name))})[0], 500, (op.path, name))
 
     def test_parts_of_names(self):
-        """What made SQLite give up, and has databases compare for long."""
+        """Filters that made SQLite fail, and that databases compare for long."""
         for text in ('x' * 50000, '%' * 50000, '%_' * 2000, '\\' * 4000, "'" * 4000, '\u2028' * 4000, '\U0001f600' * 4000):
             for path in ('/shares', '/shares/detail', '/share-networks', '/resource-locks', '/qos-types'):
                 self.assertIn(self.get(path, **{'name~': text})[0], (200, 400), (path, text[:4]))
@@ -227,7 +227,7 @@ class Questions(LimitsTest):
         self.assertEqual(200, self.get('/shares', **{str(number): '' for number in range(2000)})[0])
 
     def test_pages_are_no_larger_than_the_limit(self):
-        """A page is never larger than the operator says; what is no number of things is refused by name."""
+        """A page is never larger than the operator's limit; a value that is no number is refused by name."""
         self.service.conf.set_override('osapi_max_limit', 2)
         self.addCleanup(self.service.conf.clear_override, 'osapi_max_limit')
         for op in self.LISTS:

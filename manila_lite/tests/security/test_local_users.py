@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A local user of the storage host, who is nobody there: no file, folder or socket of the service opens; and what tenants
-write is neither a program nor a device of the host.
+"""A local user of the storage host without rights opens no file, folder or socket of the service; and files of tenants
+are neither programs nor devices of the host.
 """
 
 import json
@@ -23,7 +23,7 @@ from manila_lite.tests.functional.linux import base
 _NOBODY = 65534
 _SAFE = {'nosuid', 'nodev', 'noexec'}
 
-#: Each command, as it is started, with an umask that lets all read: prints which one it has when it was told its first word.
+#: Runs each command with --help, under an umask that lets all users read; prints the umask that it has then.
 _COMMANDS = """
 import contextlib, importlib, io, json, os, sys
 found = {}
@@ -44,7 +44,7 @@ for name, main in mains.items():
 print(json.dumps(found))
 """
 
-#: Tries to open and to connect to all that standard input names; prints what worked.
+#: Tries to open and to connect to all paths of standard input; prints the successful ones.
 _STRANGER = """
 import json, os, socket, sys
 os.setgroups([]), os.setgid(65534), os.setuid(65534)
@@ -66,7 +66,7 @@ for path in json.load(sys.stdin):
 print(json.dumps(worked))
 """
 
-#: Has come into a share in spite of it all: prints what becomes of a program and a device there.
+#: A user who got into a share in spite of it all: tries a program and a device there, and prints the result.
 _INSIDE = """
 import os, subprocess, sys
 inside = os.open(sys.argv[1], os.O_PATH)
@@ -80,7 +80,7 @@ for what in (lambda: subprocess.run(['./id', '-u'], check=True), lambda: os.open
         print('refused')
 """
 
-#: Makes folders over NFS, and says what modes they shall have.
+#: Makes folders over NFS, with given modes.
 _CLIENT = """
 import sys
 from manila_lite.siblings import libnfs
@@ -91,7 +91,7 @@ mount.call('nfs_mkdir2', b'/all', 0o777)
 
 
 def _run(program, *words, given=''):
-    """Run one of the programs above; returns what it printed."""
+    """Run one of the programs above; return its output."""
     done = subprocess.run([sys.executable, '-c', program, *words], input=given, capture_output=True, text=True, timeout=120)
     if done.returncode:
         raise AssertionError(done.stderr)
@@ -99,7 +99,7 @@ def _run(program, *words, given=''):
 
 
 class Commands(testtools.TestCase):
-    """Whatever starts them, what they write is for their user alone."""
+    """All commands write files for their user alone, whichever program starts them."""
 
     def test_all_of_them(self):
         commands = [(name, target) for group, name, target in entry_points() if group == 'console_scripts']
@@ -162,12 +162,12 @@ class LocalUser(testtools.TestCase):
 
     @classmethod
     def _name(cls, share):
-        """Return what the backend calls it."""
+        """Return the backend's name of the share."""
         path = cls.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
         return path.replace('\\', '/').rpartition('/')[2]
 
     def _own(self):
-        """Return all that the service has, tenants' data aside."""
+        """Return all paths of the service, except data of tenants."""
         found = [self.state / name for name in ('lib', 'pool.img', 'users')]
         for folder, folders, files in os.walk(self.state / 'lib'):
             found += [Path(folder, name) for name in (*folders, *files)]
@@ -190,7 +190,7 @@ class LocalUser(testtools.TestCase):
             self.assertIn('anybodys', _run(_STRANGER, given=json.dumps([str(self.state / 'anybodys')])))
 
     def test_files_and_folders_are_closed_to_others(self):
-        """Not only the way to them is closed."""
+        """The files are closed by themselves, not only the way to them."""
         for name in ('lib', 'lib/alpha'):
             self.assertEqual(0o700, stat.S_IMODE((self.state / name).stat().st_mode), name)
         for name in ('pool.img', 'lib/manila_lite.sqlite', 'lib/manila_lite.sqlite-wal', 'lib/manila_lite.sqlite-shm',

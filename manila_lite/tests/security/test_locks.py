@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No way around a resource lock: each line of ``locks.yaml`` is tried at every version, by those who must be refused."""
+"""Resource locks cannot be bypassed: each line of ``locks.yaml`` is tested at every version, by callers who must be refused."""
 
 import concurrent.futures
 import itertools
@@ -30,14 +30,14 @@ _BY = {'user': 'member,reader', 'service': 'service', 'admin': 'admin,member,rea
 
 
 def living(op, *, every=True):
-    """Return the versions that have the call: each, or where paths and actions are named anew and at both ends."""
+    """Return the versions that have the call: all, or only both ends and the change of names of paths and actions."""
     found = [version for version in range(versions.MIN, versions.MAX + 1) if op.lives(version)]
     edges = {found[0], versions.PLAIN_NAMES - 1, versions.PLAIN_NAMES, found[-1]}
     return [version for version in found if every or version in edges]
 
 
 class LockTest(base.ServiceTest):
-    """A project ``p`` with two users, an administrator, and a service that locks what it needs, as Nova does."""
+    """A project ``p`` with two users, an administrator, and a service that places locks, as Nova does."""
 
     EXTRA = '[quota]\nshares = -1\ngigabytes = -1\n'
 
@@ -55,7 +55,7 @@ class LockTest(base.ServiceTest):
         return document['access']['id']
 
     def lock(self, caller, ident, kind='share', **more):
-        """Lock something. Returns the lock's id, or what was said."""
+        """Lock a resource. Return the lock's id, or the refusal."""
         body = {'resource_lock': {'resource_id': ident, 'resource_type': kind, **more}}
         status, document, _ = caller.call('POST', '/resource-locks', body)
         return document['resource_lock']['id'] if status == 200 else (status, self.reason(document))
@@ -66,14 +66,14 @@ class LockTest(base.ServiceTest):
         return fault['reason']
 
     def ask(self, caller, op, version, values, **more):
-        """Make a call. Returns status and reason of the refusal, or the status alone where there is none."""
+        """Make a call. Return the status and the reason of a refusal, or the status alone."""
         body = world.body(op, version, {**values, **more})
         status, document, _ = caller.call(op.method, op.path_at(version).format_map(values), body, headers=_EXPERIMENTAL,
                                           version=versions.show(version))
         return (status, self.reason(document)) if status >= 400 else status
 
     def refused(self, callers, label, answer, values, *, every=True, **more):
-        """Each of the callers is refused, at ``every`` version that has the call."""
+        """Check that each of the callers is refused, at ``every`` version that has the call."""
         for op in (op for op in lock_table.CHANGING if lock_table.label(op) == label):
             for version, caller in itertools.product(living(op, every=every), callers):
                 found = self.ask(caller, op, version, values, **more)
@@ -89,10 +89,10 @@ class LockTest(base.ServiceTest):
 
 
 class First(LockTest):
-    """Locks that everybody has to lift first."""
+    """Locks that every caller has to lift first."""
 
     def plain(self):
-        """Return the ids of a share that nothing but a lock keeps."""
+        """Return the ids of a share without snapshots or backups."""
         share = self.user.share()['id']
         [instance] = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances']
         return {'share_id': share, 'share_instance_id': instance['id']}
@@ -112,13 +112,13 @@ class First(LockTest):
         return {'share_id': share, 'backup_id': backup}
 
     def asked(self):
-        """Return, for each line, a share that the call would work for but for a lock."""
+        """Return, for each line, the ids of a share for which the call would succeed without a lock."""
         plain, snapped, backed_up = self.plain(), self.snapped(), self.backed_up()
         return {label: snapped if label.endswith('revert') else backed_up if 'backup' in label else plain
                 for label in lock_table.FIRST}
 
     def test_a_locked_share_stays_as_it_is(self):
-        """Whoever locked it, and whoever asks."""
+        """A locked share stays as it is, for every owner of the lock and every caller."""
         for by, roles in _BY.items():
             asked = self.asked()
             shares = {values['share_id'] for values in asked.values()}
@@ -148,7 +148,7 @@ class First(LockTest):
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0], 'whose own lock goes with the rule')
 
     def test_what_goes_by_itself_was_free_to_go(self):
-        """A share in the recycle bin is locked no more, nor is a rule of it."""
+        """A share in the recycle bin can no longer be locked, nor can a rule of it."""
         share = self.user.share()['id']
         rule = self.rule(share)
         self.assertEqual(202, self.user.action(share, 'soft_delete')[0])
@@ -176,7 +176,7 @@ class First(LockTest):
 
 
 class Lift(LockTest):
-    """Locks that some may lift, and others not."""
+    """Locks that some callers may lift, and others not."""
 
     def test_locks_of_others_on_a_rule_stay(self):
         share = self.user.share()['id']
@@ -196,7 +196,7 @@ class Lift(LockTest):
         self.assertEqual('rw', self.user.ok('GET', f'/share-access-rules/{rule}')['access']['access_level'])
 
     def test_a_share_that_others_locked_is_not_given_away(self):
-        """Not for a moment, to another project of one's own, where nobody else's locks would be."""
+        """A share that others locked cannot be moved to another project of the caller, where others' locks would not be."""
         share = self.user.share()['id']
         rule = self.rule(share)
         label = 'POST /share-transfers'
@@ -242,13 +242,13 @@ class Lift(LockTest):
         self.user.ok('DELETE', f'/share-transfers/{offered["transfer_id"]}')
         self.assertEqual({lock}, self.locks(resource_id=share))
         self.assertEqual(403, self.user.call('DELETE', f'/shares/{share}')[0])
-        # Of an earlier offer nothing is left: what that gave up is asked for anew.
+        # Nothing of an earlier transfer is left: locks that were given up for it are asked for anew.
         self.assertEqual(204, self.user.call('DELETE', f'/resource-locks/{lock}')[0])
         offered = self.offer(share)
         self.assertEqual(202, self.accept(offered))
 
     def test_nothing_of_the_former_project_is_left(self):
-        """Neither a lock that the new one could not lift, nor a rule that it could not see or deny."""
+        """Neither a lock that the new project could not lift is left, nor a rule that it could not see or deny."""
         share = self.user.share()['id']
         rule = self.rule(share, lock_visibility=True, lock_deletion=True)
         self.lock(self.nova, rule, 'access_rule')
@@ -260,7 +260,7 @@ class Lift(LockTest):
         self.assertEqual(202, self.other.call('DELETE', f'/shares/{share}')[0])
 
     def test_of_a_lock_and_a_transfer_at_once_one_is_first(self):
-        """A lock that was placed is there afterwards, and the share where it was."""
+        """Either the lock is placed, and it and the share stay, or the transfer is made."""
         for _ in range(8):
             share = self.user.share()['id']
             start = threading.Barrier(4)
@@ -284,7 +284,7 @@ class Lift(LockTest):
 
 
 class Used(LockTest):
-    """What takes no shares along."""
+    """Calls that are refused because the share is in use."""
 
     BACKENDS = {'alpha': '', 'gamma': 'driver_handles_share_servers = true\n'}
 
@@ -347,7 +347,7 @@ class Moves(LockTest):
 
 
 class Free(LockTest):
-    """Calls that are not refused: whatever is locked is there afterwards, and as it was."""
+    """Calls that are not refused: all locked resources still exist afterwards, unchanged."""
 
     def setUp(self):
         super().setUp()
@@ -364,7 +364,7 @@ class Free(LockTest):
         return self.admin.ok('GET', path)[key]
 
     def locked(self):
-        """Return what is locked, as locks protect it: whose the share is, and to whom it is given."""
+        """Return all locked resources, as locks protect them: the project of the share, and to whom it is exported."""
         lock, share, rule = models.resource_locks, models.shares, models.access_rules
         query = sa.select(lock.c.id, lock.c.resource_action, share.c.id, share.c.project_id, share.c.is_going, rule.c.id,
                           rule.c.access_type, rule.c.access_to, rule.c.access_level).select_from(
@@ -374,7 +374,7 @@ class Free(LockTest):
 
     def test_what_is_locked_is_as_it_was(self):
         self.assertLess(5, len(self.before))
-        self.service.stop()     # what was begun is looked at as it is at once
+        self.service.stop()     # operations stay as they began
         worked = set()
         for label, caller in itertools.product(lock_table.FREE, (self.user, self.admin)):
             op = [op for op in lock_table.CHANGING if lock_table.label(op) == label][-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody writes a line of the log but the service, and nothing in it does anything to the terminal that shows it."""
+"""Only the service writes lines of the log, and no line affects a terminal that shows it."""
 
 import re
 import sqlite3
@@ -19,7 +19,7 @@ EVIL = ''.join(f'{odd}{_FORGED}' for odd in _ODD)
 class Log(testtools.TestCase):
 
     def test_what_others_say(self):
-        """Who asks and for what; what a share type demands, in the scheduler's words; what the database says in a traceback."""
+        """Text of callers, of a share type's specs in the scheduler's message, and of a database error in a traceback."""
         lite = self.useFixture(process.Lite('[alpha]\ndriver = dummy\n[DEFAULT]\ndebug = true\n'))
         lite.start()
         evil = urllib.parse.quote(EVIL)
@@ -46,5 +46,5 @@ class Log(testtools.TestCase):
             self.assertNotRegex(line, '[\x00-\x1f\x7f-\x9f\u2028-\u202e]')
         for told in ('the share type asks', 'Traceback', 'share_metadata'):
             self.assertTrue(any(told in line for line in lines), told)
-        # It was there to be escaped, and is there to be read.
+        # The text was logged, and is escaped.
         self.assertTrue(any(f'\\n{_FORGED}' in line for line in lines))

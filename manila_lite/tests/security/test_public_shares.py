@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share that is public is seen by all, and used by those whose it is: services that could give anybody access do not."""
+"""A public share is seen by all, and used only by its project: services that could grant access to anybody do not."""
 
 from oslo_policy import policy
 from oslo_utils import uuidutils
@@ -11,7 +11,7 @@ _PLAIN = {'plugin_name': 'plain', 'plugin_version': '1.0'}
 
 
 class Servers(ComputeTest):
-    """The compute service, whose user may do as Nova's may."""
+    """The compute service, whose user has the rights of Nova's."""
 
     def setUp(self):
         super().setUp()
@@ -37,7 +37,7 @@ class Servers(ComputeTest):
         self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, theirs))
 
     def test_administrators_of_both_may(self):
-        """They could make the rule themselves; who is one of the compute service only, could not."""
+        """An administrator of both services could make the rule; an administrator of the compute service alone could not."""
         admin = self.on_compute(uuidutils.generate_uuid(), 'admin,member,reader')
         admin.attach(admin.off(), self.share)
         enforcer = self.compute.services.enforcer
@@ -52,7 +52,7 @@ class Servers(ComputeTest):
 
 
 class Clusters(DataprocTest):
-    """The data-processing service: wherever shares are named, for reading or writing."""
+    """The data-processing service: every place that names shares, for reading or writing."""
 
     ENGINE = False
 
@@ -71,7 +71,7 @@ class Clusters(DataprocTest):
                 self.assertIn('of another project', message)
                 hidden = me.refused('POST', path, {'name': 'new', **_PLAIN, 'shares': [{'id': private}]})
                 self.assertNotIn('of another project', hidden[2])
-        # A template that its owner lets all use gives nobody the share that it names.
+        # A template that its owner made public gives nobody access to the share that it names.
         template = owner.ok('POST', '/cluster-templates', {
             'name': 'all', **_PLAIN, 'is_public': True, 'shares': [{'id': share}],
             'node_groups': [group()]})['cluster_template']['id']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Floods from an address and of a project: whoever sends too much waits, and nobody else does."""
+"""Floods from an address and of a project: a caller that sends too much waits, and no other caller does."""
 
 import concurrent.futures
 import contextlib
@@ -17,7 +17,7 @@ from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.memcached import Memcached
 
-#: Never met by accident, and refilled by one token an hour: what is counted does not depend on how fast this machine is.
+#: A rate that refills one token an hour: results do not depend on the speed of this machine.
 SLOW = 1 / 3600
 BURST = 7
 
@@ -28,7 +28,7 @@ class Flood(base.ServiceTest):
     PARTS = ()
 
     def serve(self, **options):
-        """Another process of the API, as far as its memory goes, with these limits. Returns its port."""
+        """Start another process of the API, as far as its memory goes, with these limits. Return its port."""
         for name, value in options.items():
             self.service.conf.set_override(name, value, 'rate_limits')
             self.addCleanup(self.service.conf.clear_override, name, 'rate_limits')
@@ -38,7 +38,7 @@ class Flood(base.ServiceTest):
         return made.port
 
     def get(self, port, path='/v2/shares', project='p', source='127.0.0.1', **headers):
-        """Send a request from an address. Returns status, document, and headers."""
+        """Send a request from an address. Return status, document and headers."""
         sent = {'X-Auth-Token': f'u:{project}:member,reader:{hush.MARK}token', 'X-OpenStack-Manila-API-Version': '2.99',
                 **{name.replace('_', '-'): value for name, value in headers.items()}}
         wire = http.client.HTTPConnection('127.0.0.1', port, timeout=30, source_address=(source, 0))
@@ -50,7 +50,7 @@ class Flood(base.ServiceTest):
         return answer.status, document, answer.headers
 
     def let_in(self, port, times=3 * BURST, **request):
-        """Return how many of so many requests, sent by several at once, are not refused for being too many."""
+        """Return how many of ``times`` requests, several at once, are not refused for being too many."""
         with concurrent.futures.ThreadPoolExecutor(6) as hands:
             return sum(status != 429 for status, *_ in hands.map(lambda _: self.get(port, **request), range(times)))
 
@@ -77,7 +77,7 @@ class Addresses(Flood):
         self.assertEqual(BURST, self.let_in(port, source='127.0.0.3'))
 
     def test_whatever_it_asks_for(self):
-        """But for whether we live, and which versions we have."""
+        """All requests of the address are limited, except for the health check and the list of versions."""
         port = self.serve(address_rate=SLOW, address_burst=1)
         self.let_in(port, 2)
         for path in ('/v2/shares', '/v2/nothing', '/nothing', '/openapi.json', '/identity/users/x', '/healthcheck/more'):
@@ -92,7 +92,7 @@ class Addresses(Flood):
         base.eventually(lambda: self.get(port)[0] == 200, 'it stays refused')
 
     def test_what_clients_say_of_their_address(self):
-        """Each request from another, as it says in each way there is."""
+        """Each request claims another address, in each of the possible headers."""
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         names = ('X_Forwarded_For', 'Forwarded', 'X_Real_IP', 'Client_IP', 'True_Client_IP', 'Remote_Addr')
         said = sum(self.get(port, **{name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names})[0] != 429
@@ -100,13 +100,13 @@ class Addresses(Flood):
         self.assertEqual(BURST, said)
 
     def test_behind_a_proxy(self):
-        """The proxy says whom each request is from; what the client wrote before that is nothing."""
+        """The proxy adds the client's address; addresses that the client wrote before do not count."""
         port = self.serve(address_rate=SLOW, address_burst=BURST, trusted_proxies=['127.0.0.1', '10.0.0.0/8'])
         client, other = '1.1.1.1, 192.0.2.1, 10.1.2.3', '192.0.2.2'
         self.assertEqual(BURST, self.let_in(port, X_Forwarded_For=client))
         self.assertRefused(self.get(port, X_Forwarded_For='2.2.2.2, 192.0.2.1'), '192.0.2.1')
         self.assertEqual(200, self.get(port, X_Forwarded_For=other)[0])
-        # Somebody who is no proxy, and comes directly.
+        # A client that is no proxy, and connects directly.
         self.assertEqual(BURST, self.let_in(port, source='127.0.0.2', X_Forwarded_For=other))
 
     def test_a_network_of_ipv6_is_one_client(self):
@@ -133,7 +133,7 @@ class Addresses(Flood):
 class Projects(Flood):
 
     def test_one_project(self):
-        """From wherever it calls."""
+        """All requests of the project count, from any address."""
         port = self.serve(project_rate=SLOW, project_burst=BURST)
         self.assertEqual(BURST, sum(self.let_in(port, 3, project='greedy', source=f'127.0.0.{host}') for host in range(2, 9)))
         self.assertRefused(self.get(port, project='greedy'), 'project greedy')
@@ -146,7 +146,7 @@ class Projects(Flood):
         self.assertEqual(1, self.let_in(port, 30, project='other'))
 
     def test_nobody_uses_up_what_is_anothers(self):
-        """Where nobody logs in, a header names nobody."""
+        """Without a login, a header with a project does not count."""
         port = self.serve(project_rate=SLOW, project_burst=BURST)
         self.assertEqual(30, self.let_in(port, 30, path='/openapi.json', X_Project_Id='victim'))
         self.assertEqual(30, self.let_in(port, 30, path='/v2/', X_Project_Id='victim'))
@@ -155,7 +155,7 @@ class Projects(Flood):
 
 
 class Passwords(Flood):
-    """Of users in a file."""
+    """Guesses of passwords of users in a file."""
 
     @classmethod
     def setUpClass(cls):
@@ -164,7 +164,7 @@ class Passwords(Flood):
         cls.file.write_text(f'alice:{bcrypt.hashpw(hush.secret("alice").encode(), bcrypt.gensalt(4)).decode()}\n')
 
     def test_guesses_cost_us_nothing(self):
-        """Once they are too many, nobody looks at the password, so that the right one is refused as well."""
+        """After too many guesses no password is checked, so that the right one is refused as well."""
         self.service.conf.set_override('auth_strategy', 'http_basic')
         self.service.conf.set_override('http_basic_auth_user_file', str(self.file), 'api')
         self.addCleanup(self.service.conf.clear_override, 'auth_strategy')
@@ -177,7 +177,7 @@ class Passwords(Flood):
 
 
 class Together(Flood):
-    """Several processes, and a memcached that they share."""
+    """Several processes that share a memcached."""
 
     def setUp(self):
         super().setUp()
@@ -201,7 +201,7 @@ class Together(Flood):
         self.assertEqual(BURST, sum(self.all_let_in(project='modest')))
 
     def test_memcached_goes(self):
-        """Each counts for itself then, and says so once."""
+        """Without memcached each process counts for itself, and logs that once."""
         self.all_let_in(project='greedy')
         self.memcached.abort()
         self.assertEqual([BURST] * 3, self.all_let_in(project='greedy'))
@@ -217,7 +217,7 @@ class Together(Flood):
         self.assertEqual(3, self.log.output.count('cannot be used for rate limits'))
 
     def test_memcached_comes_back(self):
-        """And they count together again, in the end."""
+        """The processes count together again when memcached is back."""
         self.useFixture(fixtures.MonkeyPatch('manila_lite.api.buckets._AGAIN', 0.2))
         self.all_let_in(project='greedy')
         self.memcached.abort()

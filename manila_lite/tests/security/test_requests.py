@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no client sends in addresses, headers and filters is refused with its name and a reason, by each API alike."""
+"""Malformed addresses, headers and filters are refused with their name and a reason, by each API alike."""
 
 import base64
 import concurrent.futures
@@ -23,11 +23,11 @@ from manila_lite.tests.functional.siblings.compute.base import Compute
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Dataproc
 
 _NOBODY = 'http://127.0.0.1:1'
-#: What stands in headers that are no text, or more than one thing.
+#: Values of headers that are no text, or more than one value.
 ODD = ('\xff', '\xc3\xa9', '', ' ', ',', ';', '"', '\\', '%', '%ff', 'a,b', '"a', 'a' * 60000, '[', '[::1', 'http://[', '\x85',
        '=', '/', '//a', '/?a', '/#a', '\t', 'for=;proto=;host=', 'host="a:1"', 'host=\xff', 'proto=\xff;host=[', '0', '-1',
        '9' * 5000)
-#: Headers that something looks at, here, in oslo.middleware or in WebOb.
+#: Headers that code reads, ours or that of oslo.middleware or WebOb.
 HEADERS = ('HOST', 'FORWARDED', 'X_FORWARDED_PROTO', 'X_FORWARDED_HOST', 'X_FORWARDED_FOR', 'X_FORWARDED_PREFIX', 'ORIGIN',
            'ACCEPT', 'ACCEPT_ENCODING', 'IF_NONE_MATCH', 'IF_MODIFIED_SINCE', 'RANGE', 'AUTHORIZATION', 'X_AUTH_TOKEN',
            'X_SERVICE_TOKEN', 'OPENSTACK_API_VERSION', 'X_OPENSTACK_MANILA_API_VERSION', 'X_OPENSTACK_NOVA_API_VERSION',
@@ -36,7 +36,7 @@ HEADERS = ('HOST', 'FORWARDED', 'X_FORWARDED_PROTO', 'X_FORWARDED_HOST', 'X_FORW
 
 
 class ApisTest(base.ServiceTest):
-    """The three APIs, in one process and without what works for them."""
+    """The three APIs, in one process and without their workers."""
 
     PARTS = ()
 
@@ -53,7 +53,7 @@ class ApisTest(base.ServiceTest):
         cls.apis = {path: make() for path, (_, make) in cls.made.items()}
 
     def ask(self, api, path, method='GET', query='', body=b'', **environ):
-        """Send raw bytes (as latin-1 text, as WSGI has them). Returns the answer, which is none of a mistake of ours."""
+        """Send raw bytes (as latin-1 text, as in WSGI). Return the answer, which must not be a server error."""
         sent = {'REQUEST_METHOD': method, 'PATH_INFO': path, 'QUERY_STRING': query, 'CONTENT_TYPE': 'application/json',
                 **environ}
         wsgiref.util.setup_testing_defaults(sent)
@@ -70,7 +70,7 @@ class ApisTest(base.ServiceTest):
 class Headers(ApisTest):
 
     def test_odd_headers(self):
-        """Nothing in a header is a mistake of ours: discovery, a list, something to make, a path that is none."""
+        """No value of a header causes a server error: for versions, a list, a create, or an unknown path."""
         for own, api in self.apis.items():
             for header in HEADERS:
                 for odd in ODD:
@@ -87,7 +87,7 @@ class Headers(ApisTest):
                 self.assertLess(self.ask(api, '/', HTTP_X_FORWARDED_PREFIX=good).status_int, 400, good)
 
     def test_a_proxy_in_front(self):
-        """What several proxies added, and what is quoted because of its port."""
+        """Values that several proxies added, and a value that is quoted because of its port."""
         for headers, seen in (({'HTTP_X_FORWARDED_HOST': 'cloud.example:8443, inner'}, 'http://cloud.example:8443/v2/'),
                               ({'HTTP_X_FORWARDED_PROTO': 'https, http'}, 'https://127.0.0.1/v2/'),
                               ({'HTTP_FORWARDED': 'for=1.2.3.4;host="cloud.example:99";proto=https, for=5.6.7.8'},
@@ -96,7 +96,7 @@ class Headers(ApisTest):
             self.assertEqual(seen, answer.json['versions'][0]['links'][0]['href'])
 
     def test_who_asks_is_said_once(self):
-        """As servers that join two headers of one name hand them on: under each strategy that looks at them."""
+        """A request with two logins is refused, under each strategy: some servers join two headers of one name."""
         def basic(user):
             return 'Basic ' + base64.b64encode(f'{user}:right'.encode()).decode()
         folder = self.useFixture(fixtures.TempDir()).path
@@ -119,7 +119,7 @@ class Headers(ApisTest):
 
 
 class Names(ApisTest):
-    """The names that requests without a login may call the service by."""
+    """Host names by which requests without a login may call the service."""
 
     STRANGE = ('evil.example', 'evil.example:8786', 'localhost.evil.example', '127.0.0.1.evil.example', 'xlocalhost', 'EVIL',
                'evil.', '0x7f000001', '2130706433', '127.1', 'localhost.evil')
@@ -162,7 +162,7 @@ class Names(ApisTest):
             self.assertEqual(200, self.ask(make(), path, HTTP_HOST='evil.example').status_int)
 
     def test_with_a_login_any_name_will_do(self):
-        """Of several clouds, each has names of its own; unless the operator lists them."""
+        """With a login any name is accepted, since each cloud has its own, unless the operator lists them."""
         conf = self.service.conf
         with open(self.service.state / 'users', 'w') as users:
             users.write(f'alice:{bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()}\n')
@@ -180,7 +180,7 @@ class Names(ApisTest):
 
 
 class Wire(ApisTest):
-    """On a socket of the built-in server, one for each API."""
+    """Requests on a socket of the built-in server, one for each API."""
 
     @classmethod
     def setUpClass(cls):
@@ -191,7 +191,7 @@ class Wire(ApisTest):
             cls.addClassCleanup(one.stop, 1)
 
     def say(self, one, sent):
-        """Send bytes; returns the statuses of all answers until the server hangs up."""
+        """Send bytes; return the statuses of all answers until the server closes the connection."""
         with socket.create_connection(('127.0.0.1', one.port), timeout=60) as wire:
             wire.sendall(sent)
             wire.shutdown(socket.SHUT_WR)
@@ -222,14 +222,14 @@ class Wire(ApisTest):
 
 
 class Literals(base.ServiceTest):
-    """Filters by pairs, nested deep, from many at once: some threads made the reader of others fail."""
+    """Filters by pairs, nested deep, from many at once: some threads made the parser of others fail."""
 
     PARTS = ()
     NESTED = tuple(f'{begin * deep}1{end * deep}' for deep in (90, 600, 1500) for begin, end in (
         ('[', ']'), ('(', ')'), ('{', '}'), ("{'a':", '}'), ('{"a":', '}'), ('-', ''), ('1+', '')) if deep * len(begin) < 2000)
 
     def setUp(self):
-        """Threads take turns also where they allocate: that is where the reader of Python lost its count."""
+        """Switch threads also at allocations: there Python's parser lost its count."""
         super().setUp()
         self.addCleanup(gc.set_threshold, *gc.get_threshold())
         self.addCleanup(gc.callbacks.remove, self.pause)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can read the database, or a copy of it, has no secret by that."""
+"""A copy of the database holds no secret in plain text."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ _ON_SQLITE = os.environ.get('MANILA_LITE_TEST_DATABASE', 'sqlite') == 'sqlite'
 
 
 class InTheDatabase(base.ServiceTest):
-    """What is kept of passwords of security services, and of keys that a backend gives with access rules."""
+    """Passwords of security services, and keys of access rules from a backend, as the database keeps them."""
 
     BACKENDS = {'alpha': 'dummy_pool_size_gb = 100\n'}
 
@@ -28,27 +28,27 @@ class InTheDatabase(base.ServiceTest):
         self.addCleanup(self.file.write_text, self.file.read_text())
 
     def made(self, password):
-        """Return the id of a service with this password."""
+        """Return the id of a security service with this password."""
         return self.user.ok('POST', _URL, {'security_service': {'type': 'ldap', 'name': 'n', 'password': password}}
                             )['security_service']['id']
 
     def password(self, ident, api=None):
-        """Return what the API says."""
+        """Return the password that the API shows."""
         return (api or self.user).ok('GET', f'{_URL}/{ident}')['security_service']['password']
 
     def kept(self, ident, table=models.security_services, column='password'):
-        """Return what stands in the database."""
+        """Return the value in the database."""
         with self.service.services.db.reader() as conn:
             return conn.execute(sa.select(table.c[column]).where(table.c.id == ident)).scalar_one()
 
     def manage(self, *words, status=0):
-        """Run a command of ``manila-manage`` beside the service; returns what it said."""
+        """Run a command of ``manila-manage`` beside the service; return its output."""
         got, out, err = manage.run(self.service.state / 'manila_lite.conf', 'manage', *words)
         self.assertEqual(status, got, out + err)
         return out + err
 
     def everywhere(self):
-        """Return all that the database consists of."""
+        """Return the whole content of the database."""
         if _ON_SQLITE:
             return b''.join(path.read_bytes() for path in self.service.state.glob('*sqlite*'))
         found = []

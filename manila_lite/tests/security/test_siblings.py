@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute and data-processing service are attacked as the share service is: others are answered within a second."""
+"""Attacks on the compute and data-processing services, as on the share service: others are answered within a second."""
 
 import concurrent.futures
 import http.client
@@ -22,8 +22,8 @@ _CROWD = 60
 
 
 class Attacked:
-    """A sibling on the built-in server, with ``service`` its fixture and ``sibling`` its description, for a share service at
-    ``url`` that takes connections and never answers.
+    """A sibling on the built-in server, with ``service`` its fixture and ``sibling`` its description. The share service
+    at ``url`` accepts connections and never answers.
     """
 
     def setUp(self):
@@ -36,14 +36,14 @@ class Attacked:
             self.service.conf.set_override(name, 2, self.sibling.name)
 
     def serve(self):
-        """The API listens. To be called when all options are set."""
+        """Start the API, after all options are set."""
         server = self.sibling.http(self.service.services)
         server.start()
         self.addCleanup(server.stop, 1)
         self.port = server.port
 
     def ask(self, method, path, body=None, project='p'):
-        """Send a request on a connection of its own. Returns status and headers."""
+        """Send a request on a connection of its own. Return status and headers."""
         wire = http.client.HTTPConnection('127.0.0.1', self.port, timeout=_LONG)
         headers = {'X-Auth-Token': f'u:{project}:member,reader', **self.VERSION, 'Content-Type': 'application/json'}
         try:
@@ -55,7 +55,7 @@ class Attacked:
         return answer.status, answer.headers
 
     def assert_answered(self):
-        """Honest clients have their answers at once, in the best of some rounds: the machine may be busy."""
+        """Check that honest clients are answered at once, in the best of some rounds: the machine may be busy."""
         for _ in range(_ROUNDS):
             found = [(path, *crowds.ask(self.port, path, 'u:q:member,reader')) for _ in range(5)
                      for path in ('/healthcheck', self.LIST)]
@@ -80,7 +80,7 @@ class Attacked:
             self.assert_answered()
             first = next(one for one in asked if one.done()).result()
             self.assertEqual((503, '1'), (first[0], first[1]['Retry-After']))
-            self.silent.close()     # whoever waits hears so at once, and need not wait for the deadline
+            self.silent.close()     # requests that wait end at once, before their deadline
             self.assertEqual({503}, {one.result()[0] for one in asked})
 
     def test_more_than_a_project_may_ask(self):
@@ -91,7 +91,7 @@ class Attacked:
         self.assertEqual([200] * 5 + [429] * 3, [status for status, _ in answers])
         self.assertTrue(3500 < int(answers[-1][1]['Retry-After']) <= 3600)
         self.assertEqual(200, self.ask('GET', self.LIST, project='q')[0])
-        for path in ('/healthcheck', '/'):      # who asks these, looks whether we live
+        for path in ('/healthcheck', '/'):      # these are health checks
             self.assertLess(self.ask('GET', path)[0], 400, path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More requests wait for somebody who does not answer than the API has threads: the others are answered all the same."""
+"""More requests wait for a service that does not answer than the API has threads: others are answered all the same."""
 
 import concurrent.futures
 import http.client
@@ -16,12 +16,12 @@ from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base, served
 
 THREADS = 8
-#: Seconds: what is answered later than this was held up; what waits does so for much longer.
+#: Seconds: an answer that comes later was held up; a request that waits does so for much longer.
 AT_ONCE, LONG = 5, 120
 
 
 class Attack(base.ServiceTest):
-    """The API on the built-in server, with as many threads as it has by default, and clients on sockets."""
+    """The API on the built-in server, with its default number of threads, and clients on sockets."""
 
     @classmethod
     def setUpClass(cls):
@@ -37,7 +37,7 @@ class Attack(base.ServiceTest):
         self.addCleanup(self.crowd.shutdown)
 
     def ask(self, method, path, token, body=None):
-        """Send a request on a connection of its own. Returns status, document, headers and seconds."""
+        """Send a request on a connection of its own. Return status, document, headers and seconds."""
         headers = {'X-Auth-Token': token, 'X-OpenStack-Manila-API-Version': '2.99', 'Content-Type': 'application/json'}
         wire = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=LONG)
         began = time.monotonic()
@@ -52,20 +52,20 @@ class Attack(base.ServiceTest):
         return answer.status, document, answer.headers, time.monotonic() - began
 
     def storm(self, asked):
-        """Send all of this at once. Returns what is under way, once some of it is refused."""
+        """Send all these requests at once. Return their futures once one of them is refused."""
         waiting = [self.crowd.submit(self.ask, *one) for one in asked]
         base.eventually(lambda: any(one.done() for one in waiting), 'nobody is refused: all threads wait')
         return waiting
 
     def all_are_served(self, token):
-        """Those who wait for nobody are answered as ever."""
+        """Check that requests that wait for no other service are answered as ever."""
         for _ in range(5):
             for path in ('/healthcheck', '/v2/', '/v2/shares'):
                 status, document, _, seconds = self.ask('GET', path, token)
                 self.assertEqual((200, True), (status, seconds < AT_ONCE), (path, seconds, document))
 
     def refusals(self, waiting, most):
-        """Return those that were refused: all but ``most``, at once."""
+        """Return the refused requests: all but ``most``, refused at once."""
         base.eventually(lambda: len([one for one in waiting if not one.done()]) <= most, f'more than {most} wait')
         refused = [one.result() for one in waiting if one.done()]
         for status, document, headers, seconds in refused:
@@ -91,7 +91,7 @@ class Backends(Attack, served.ServedTest):
         return f'u:{project}:member,reader:{hush.MARK}token'
 
     def questions(self, count):
-        """Return the token of a new project, and this many requests of it that its backend has to be asked about."""
+        """Return the token of a new project, and so many requests of it for which its backend is asked."""
         project = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
             made = networks.make(conn, count, project=project)
@@ -102,7 +102,7 @@ class Backends(Attack, served.ServedTest):
             'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}})
 
     def test_one_project(self):
-        """It may have some wait, and not all that may; what others ask elsewhere is answered meanwhile."""
+        """One project may have some requests wait, but not all threads; requests to other backends are answered meanwhile."""
         network = self.network()
         self.user.share(share_type='beta', share_network_id=network)
         self.fault('check_update_share_server_network_allocations:hang')
@@ -119,7 +119,7 @@ class Backends(Attack, served.ServedTest):
             self.assertLess(one.result()[0], 504)
 
     def test_many_projects(self):
-        """Together they hold half of the threads; and when one of them is answered, it is the turn of somebody else."""
+        """All projects together hold half of the threads; when one request is answered, another may wait."""
         self.fault('check_update_share_server_network_allocations:hang')
         asked = [one for _ in range(6) for one in self.questions(4)[1]]
         waiting = self.storm(asked)
@@ -131,7 +131,7 @@ class Backends(Attack, served.ServedTest):
         base.eventually(lambda: self.ask(*late)[0] != 503, 'it is never the turn of the last')
 
     def test_a_check_is_not_refused(self):
-        """It has an answer for what is not known yet."""
+        """A check is not refused: it can answer that the result is not known yet."""
         self.fault('check_update_share_server_network_allocations:hang')
         token, asked = self.questions(3 * THREADS)
         waiting = self.storm(asked)
@@ -145,7 +145,7 @@ class Backends(Attack, served.ServedTest):
 
 
 class Migrations(Attack):
-    """Of shares, by one administrator."""
+    """Migrations of shares, by one administrator."""
 
     BACKENDS = {'alpha': '', 'beta': ''}
     EXTRA = f'[api]\nmigration_check_timeout = {LONG}\n'
@@ -173,7 +173,8 @@ class Migrations(Attack):
 
 
 class _Silent(http.server.BaseHTTPRequestHandler):
-    """Finds every token good; after ``server.silent`` is set, until ``server.over``, it takes connections and says nothing."""
+    """A server that accepts every token; from ``server.silent`` to ``server.over`` it accepts connections and does not answer.
+    """
 
     protocol_version = 'HTTP/1.1'
 
@@ -202,7 +203,7 @@ class _Silent(http.server.BaseHTTPRequestHandler):
 
 
 class _Beside(Attack):
-    """Another service takes connections and does not answer."""
+    """Another service accepts connections and does not answer."""
 
     PARTS = ()
     OPTIONS = ''
@@ -222,7 +223,7 @@ class _Beside(Attack):
 
 
 class Networks(_Beside):
-    """Neutron."""
+    """Neutron hangs."""
 
     OPTIONS = ('[network]\nplugin = neutron\n[neutron]\nauth_type = none\nendpoint_override = {url}\n'
                f'timeout = {LONG}\n')
@@ -232,7 +233,7 @@ class Networks(_Beside):
             'neutron_net_id': uuidutils.generate_uuid(), 'neutron_subnet_id': uuidutils.generate_uuid()}}
 
     def test_neutron_hangs(self):
-        """Others may wait beside whoever sends most."""
+        """Other projects may wait beside the greediest one."""
         self.other.silent.set()
         waiting = self.storm([self.network('greedy')] * 3 * THREADS)
         self.all_are_served(self.network('greedy')[2])
@@ -245,7 +246,7 @@ class Networks(_Beside):
 
 
 class Logins(_Beside):
-    """Keystone."""
+    """Keystone hangs."""
 
     OPTIONS = ('auth_strategy = keystone\n[keystone_authtoken]\nauth_type = none\nendpoint = {url}/v3\n'
                'www_authenticate_uri = {url}\nservice_token_roles_required = true\n')

@@ -5,6 +5,7 @@ As fixtures (``PostgreSQL``, ``MariaDB``, ``RabbitMQ``), or around any command::
 
     python -m manila_lite.tests.services --database postgresql --transport rabbit -- COMMAND...
 
-The command finds them in its environment: see :mod:`manila_lite.tests.services.places`. A server is ended by its process
-id when the command has ended, when we are interrupted, and by the kernel should we die. What runs already is not touched.
+The command finds their URLs in its environment: see :mod:`manila_lite.tests.services.places`. A server is ended by its
+process id when the command has ended, when we are interrupted, and by the kernel should we die. What runs already is
+not touched.
 """

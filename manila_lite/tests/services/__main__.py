@@ -17,7 +17,7 @@ from manila_lite.tests.services import broker, daemon, databases, places
 _DATABASES = {'sqlite': None, 'postgresql': databases.PostgreSQL, 'mariadb': databases.MariaDB}
 _TRANSPORTS = {'inproc': None, 'rabbit': broker.RabbitMQ}
 
-#: Exit status when a program is not installed, as automake has it for "skipped".
+#: Exit status when a program is not installed, automake's for "skipped".
 MISSING = 77
 
 
@@ -30,12 +30,12 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _interrupt(signo: int, frame: FrameType | None) -> None:
-    signal.signal(signo, signal.SIG_IGN)        # the second one would cut off the end
+    signal.signal(signo, signal.SIG_IGN)        # a second signal would interrupt the end
     raise SystemExit(128 + signo)
 
 
 def _servers(stack: contextlib.ExitStack, chosen: argparse.Namespace) -> dict[str, str]:
-    """Everything chosen runs until the stack is closed. Returns the variables that say where."""
+    """Start the chosen servers, which run until the stack is closed. Return the variables with their URLs."""
     variables = {}
     if database := _DATABASES[chosen.database]:
         variables[places.DATABASE] = stack.enter_context(database()).url
@@ -46,7 +46,7 @@ def _servers(stack: contextlib.ExitStack, chosen: argparse.Namespace) -> dict[st
 
 
 def _run(command: Sequence[str], variables: dict[str, str]) -> int:
-    """Run the command to its end, or end it if we are told to end; return its exit status as a shell would."""
+    """Run the command to its end, or end it on a signal; return its exit status as a shell would."""
     with subprocess.Popen(command, env=os.environ | variables) as process:
         try:
             status = process.wait()
@@ -57,7 +57,7 @@ def _run(command: Sequence[str], variables: dict[str, str]) -> int:
 
 
 def _end(pid: int, patience: float = 90) -> None:
-    """The process and all that it started are gone, within ``patience`` seconds by themselves."""
+    """End the process and all its children: by SIGTERM, and by SIGKILL after ``patience`` seconds."""
     with contextlib.suppress(psutil.NoSuchProcess):
         first = psutil.Process(pid)
         family = [first, *first.children(recursive=True)]
@@ -69,7 +69,7 @@ def _end(pid: int, patience: float = 90) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the command with its servers; returns its exit status, or 77 if a server is not installed."""
+    """Run the command with its servers; return its exit status, or 77 if a server is not installed."""
     chosen = _arguments(words)
     for signo in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signo, _interrupt)
@@ -83,7 +83,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def parts_of(chosen: argparse.Namespace) -> str:
-    """Return what was asked for, in words."""
+    """Return the names of the chosen servers."""
     return f'{chosen.database} and {chosen.transport}'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RabbitMQ on loopback, with a node name, an epmd and files of its own."""
+"""RabbitMQ on loopback, with its own node name, epmd and files."""
 
 import base64
 import json
@@ -28,20 +28,20 @@ log.file.level = warning
 
 
 class Epmd(Daemon):
-    """Erlang's port mapper. RabbitMQ would start one that outlives it, or use one that is somebody else's."""
+    """Erlang's port mapper. RabbitMQ would start one that outlives it, or use another's."""
 
     USER = 'rabbitmq'
 
     def need(self) -> None:
-        """``epmd`` is there."""
+        """Find ``epmd``."""
         self._epmd = program('epmd')
 
     def command(self) -> list[str]:
-        """Return its command line."""
+        """Return the command line of ``epmd``."""
         return [self._epmd, '-address', '127.0.0.1', '-port', str(self.ports['port'])]
 
     def answers(self) -> bool:
-        """It takes connections."""
+        """Say whether ``epmd`` accepts connections."""
         with socket.socket() as probe:
             return probe.connect_ex(('127.0.0.1', self.ports['port'])) == 0
 
@@ -53,22 +53,22 @@ class RabbitMQ(Daemon):
     PORTS = ('port', 'distribution', 'management')
 
     def need(self) -> None:
-        """``rabbitmq-server`` is there."""
+        """Find ``rabbitmq-server``."""
         self._server = program('rabbitmq-server', '/usr/lib/rabbitmq/bin')
 
     def prepare(self) -> None:
-        """Its port mapper runs."""
+        """Start the port mapper, and write the list of plug-ins."""
         self._epmd = self.useFixture(Epmd())
         self._node = f'tests-{secrets.token_hex(6)}@localhost'
         self._plugins = self.write('plugins', '[rabbitmq_management].\n')
 
     def command(self) -> list[str]:
-        """Return its command line; the configuration is written as well, since it has the ports in it."""
+        """Return the server's command line; write the configuration too, since it has the ports."""
         self.write('rabbitmq.conf', _CONFIG.format(password=self.password, **self.ports))
         return [self._server]
 
     def environment(self) -> Mapping[str, str]:
-        """Return where everything is, and that the shell script shall become the server itself."""
+        """Return the places of all files, and the setting by which the shell script becomes the server."""
         return {
             'RUNNING_UNDER_SYSTEMD': 'true', 'RABBITMQ_CONF_ENV_FILE': '/dev/null',
             'RABBITMQ_NODENAME': self._node, 'RABBITMQ_CONFIG_FILE': f'{self.home}/rabbitmq.conf',
@@ -77,13 +77,13 @@ class RabbitMQ(Daemon):
             'RABBITMQ_PID_FILE': f'{self.home}/pid', 'RABBITMQ_GENERATED_CONFIG_DIR': f'{self.home}/config',
             'RABBITMQ_DIST_PORT': str(self.ports.get('distribution', '')),
             'ERL_EPMD_PORT': str(self._epmd.ports['port']), 'ERL_EPMD_ADDRESS': '127.0.0.1',
-            # Idle schedulers spin by default, at the cost of the tests beside them.
+            # Idle schedulers spin by default, at the expense of the tests.
             'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS':
                 '-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none',
         }
 
     def answers(self) -> bool:
-        """It takes connections, and orders."""
+        """Say whether the broker accepts connections, and requests of the management plug-in."""
         with socket.socket() as probe:
             if probe.connect_ex(('127.0.0.1', self.ports['port'])):
                 return False
@@ -95,19 +95,19 @@ class RabbitMQ(Daemon):
 
     @property
     def url(self) -> str:
-        """A transport URL of the virtual host that is always there."""
+        """Return a transport URL of the default virtual host."""
         return f'rabbit://tests:{self.password}@127.0.0.1:{self.ports["port"]}/'
 
     @property
     def admin_url(self) -> str:
-        """Where :func:`order` sends its orders to."""
+        """Return the URL to which :func:`order` sends requests."""
         return f'http://tests:{self.password}@127.0.0.1:{self.ports["management"]}/api'
 
 
 def order(admin_url: str, method: str, path: str, body: Any = None) -> Any:
-    """Send a request to the management plug-in; return its document, if it gave one.
+    """Send a request to the management plug-in; return its document, if any.
 
-    :raises OSError: it refused, or is not there.
+    :raises OSError: the request was refused, or the plug-in is away.
     """
     parts = urllib.parse.urlsplit(admin_url)
     login = base64.b64encode(f'{parts.username}:{parts.password}'.encode()).decode()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are servers of the compute service: a guest that does what the metadata tell it, as cloud-init would.
+"""Nodes that are servers of the compute service: a guest that obeys its metadata, as cloud-init would.
 
-It has no NFS client but after ``apt-get install nfs-common``. Who logs in is not root, and becomes root by ``sudo -n --``.
+It has an NFS client only after ``apt-get install nfs-common``.
+Its user is not root, and becomes root by ``sudo -n --``.
 """
 
 from pathlib import Path
@@ -10,7 +11,7 @@ from manila_lite.tests.services import initramfs, nodes
 
 USER = 'admin'
 CMDLINE = 'console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on'
-#: What the metadata say becomes the node's name, key, user and address.
+#: Makes the metadata the node's name, key, user and address.
 _TOLD = r"""mkdir /var/cache
 mv /usr/sbin/mount.nfs /var/cache/mount.nfs
 rm /sbin/mount.nfs /sbin/mount.nfs4
@@ -52,7 +53,7 @@ exec su -s /bin/sh -c 'exec "$@"' -- root sudo "$@"
 
 
 def make(images):
-    """In the directory are ``kernel`` and ``initrd`` of such a node."""
+    """Make ``kernel`` and ``initrd`` of such a node in the directory."""
     accounts = nodes.ACCOUNTS.replace('root:x:', 'root::')
     plain = {'etc/ssh/sshd_config': nodes.SSHD, 'etc/passwd': accounts, 'etc/group': f'root:x:0:\n{USER}:x:1000:\n',
              'etc/fstab': nodes.FSTAB, 'etc/netconfig': Path('/etc/netconfig').read_text(), 'etc/os-release': 'ID=debian\n'}
@@ -61,7 +62,7 @@ def make(images):
         **initramfs.with_libraries(*nodes.PROGRAMS),
         **{path: (0o100644, text.encode()) for path, text in plain.items()},
         **{path: (0o100755, text.encode()) for path, text in programs.items()},
-        # Of what it does as root for others, su is all.
+        # setuid: of its commands only su keeps root's rights.
         'bin/busybox': (0o104755, Path(initramfs.program('busybox')).read_bytes())})
     (images / 'kernel').write_bytes(kernel.read_bytes())
     (images / 'initrd').write_bytes(initrd)

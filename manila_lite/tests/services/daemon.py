@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One server program of our own: started, waited for, ended by its process id, and gone when we are gone."""
+"""A server program that tests start, wait for, and end by its process id; it ends when the tests end."""
 
 import http.client
 import os
@@ -15,7 +15,7 @@ import fixtures
 
 from manila_lite.tests import hush, process
 
-#: Where Debian keeps what is not on everybody's PATH.
+#: Where Debian keeps programs that are not on every user's PATH.
 _PLACES = '/usr/sbin:/sbin:/usr/lib/rabbitmq/bin'
 
 
@@ -39,7 +39,7 @@ def program(name: str, places: str = _PLACES) -> str:
 
 
 def serves(port: int, path: str) -> bool:
-    """Say whether an HTTP server on a port of the loopback has something at the path."""
+    """Say whether an HTTP server on a port of the loopback answers 200 for the path."""
     probe = http.client.HTTPConnection('127.0.0.1', port, timeout=5)
     try:
         probe.request('GET', path)
@@ -57,7 +57,7 @@ class Daemon(fixtures.Fixture):
     """
 
     USER = ''
-    #: Ends it cleanly, and at once.
+    #: The signal for a clean and quick end.
     END = signal.SIGTERM
     ABORT = signal.SIGKILL
     PORTS: Sequence[str] = ('port',)
@@ -68,7 +68,7 @@ class Daemon(fixtures.Fixture):
         self.process: subprocess.Popen | None = None
         self.password = hush.secret('daemon')
         self.ports: dict[str, int] = {}
-        #: Where its directory is made; by default where all temporary ones are.
+        #: Parent of its directory; by default that of all temporary files.
         self.root: str | None = None
 
     def _setUp(self) -> None:
@@ -81,7 +81,7 @@ class Daemon(fixtures.Fixture):
         self._start_somewhere(3)
 
     def _start_somewhere(self, tries: int) -> None:
-        """Between choosing a port and taking it, somebody else may."""
+        """Start on free ports, and try others if another process takes one of them first."""
         self.ports = {name: process.free_port() for name in self.PORTS}
         try:
             self.start()
@@ -92,25 +92,25 @@ class Daemon(fixtures.Fixture):
             self._start_somewhere(tries - 1)
 
     def need(self) -> None:
-        """Every program is there.
+        """Find every program.
 
-        :raises Missing: one is not.
+        :raises Missing: one is not installed.
         """
         raise NotImplementedError
 
     def prepare(self) -> None:
-        """What is made once, before the first start."""
+        """Make files once, before the first start."""
 
     def command(self) -> list[str]:
         """Return the server's command line; it must stay in the foreground."""
         raise NotImplementedError
 
     def answers(self) -> bool:
-        """Say whether it serves."""
+        """Say whether the server answers."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """It serves.
+        """Start the server, and wait until it answers.
 
         :raises Broken: it does not, after ``PATIENCE`` seconds, or it ended.
         """
@@ -125,19 +125,19 @@ class Daemon(fixtures.Fixture):
             time.sleep(0.05)    # sleeps: between two looks; the process is watched at each
 
     def stop(self, patience: float = 60.0) -> None:
-        """It has ended cleanly, or was killed after ``patience`` seconds."""
+        """End the server cleanly, or kill it after ``patience`` seconds."""
         self._end(self.END, patience)
 
     def abort(self) -> None:
-        """It is gone, as in a crash. May be called twice."""
+        """Kill the server, as in a crash. May be called twice."""
         self._end(self.ABORT, 10.0)
 
     def pause(self) -> None:
-        """It holds its connections and no longer says a word; :meth:`go_on` ends that."""
+        """Stop the server with SIGSTOP: it keeps its connections and does not answer until :meth:`go_on`."""
         os.kill(self._pid(), signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """It works again."""
+        """Let a paused server continue."""
         os.kill(self._pid(), signal.SIGCONT)
 
     def _pid(self) -> int:
@@ -146,11 +146,11 @@ class Daemon(fixtures.Fixture):
         return self.process.pid
 
     def tail(self) -> str:
-        """Return the end of what it printed."""
+        """Return the end of the server's output."""
         return (self.home / 'out').read_text(errors='replace')[-3000:]
 
     def environment(self) -> Mapping[str, str]:
-        """Return variables that the server needs."""
+        """Return environment variables of the server."""
         return {}
 
     def run(self, *command: str) -> None:
@@ -176,7 +176,7 @@ class Daemon(fixtures.Fixture):
                 'HOME': str(self.home), 'TMPDIR': str(self.home), **self.environment()}
 
     def _as_user(self, command: Sequence[str]) -> list[str]:
-        # The kernel ends the server when the thread that started it is gone, however that came.
+        # The kernel ends the server when the thread that started it ends, for any reason.
         words = [program('setpriv'), '--pdeathsig', self.ABORT.name.removeprefix('SIG')]
         if os.geteuid() == 0 and self.USER:
             words += [f'--reuid={self.USER}', f'--regid={self._account().pw_gid}', '--init-groups']

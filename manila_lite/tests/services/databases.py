@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PostgreSQL and MariaDB on loopback, for tests: nothing survives a power cut, so that commits are quick."""
+"""PostgreSQL and MariaDB on loopback, for tests: commits are quick, since nothing survives a power cut."""
 
 import signal
 
@@ -15,19 +15,19 @@ class PostgreSQL(Daemon):
     """A cluster with one superuser, ``tests``."""
 
     USER = 'postgres'
-    END = signal.SIGINT         # "fast": it asks its clients to go
+    END = signal.SIGINT         # "fast": it disconnects its clients
     ABORT = signal.SIGQUIT      # "immediate": SIGKILL would leave its children behind for a moment
     _SETTINGS = {'listen_addresses': '127.0.0.1', 'unix_socket_directories': '', 'fsync': 'off', 'max_connections': '800',
                  'synchronous_commit': 'off', 'full_page_writes': 'off', 'autovacuum': 'off', 'shared_buffers': '64MB',
                  'dynamic_shared_memory_type': 'mmap', 'max_wal_size': '2GB'}
 
     def need(self) -> None:
-        """``initdb`` and ``postgres`` are there."""
+        """Find ``initdb`` and ``postgres``."""
         self._initdb = program('initdb', _POSTGRESQL_PLACES)
         self._postgres = program('postgres', _POSTGRESQL_PLACES)
 
     def prepare(self) -> None:
-        """A cluster is there."""
+        """Make a cluster."""
         secret = self.write('secret', self.password)
         self.run(self._initdb, '--no-sync', '--username=tests', f'--pwfile={secret}', '--auth=password',
                  '--encoding=UTF8', '--locale=C.UTF-8', f'--pgdata={self.home}/data')
@@ -38,7 +38,7 @@ class PostgreSQL(Daemon):
         return [self._postgres, '-D', f'{self.home}/data', '-p', str(self.ports['port']), *settings]
 
     def answers(self) -> bool:
-        """A client can log in."""
+        """Say whether a client can log in."""
         try:
             psycopg2.connect(host='127.0.0.1', port=self.ports['port'], user='tests', password=self.password,
                              dbname='postgres', connect_timeout=5).close()
@@ -48,12 +48,12 @@ class PostgreSQL(Daemon):
 
     @property
     def url(self) -> str:
-        """A URL for SQLAlchemy; its user may do everything."""
+        """Return a URL for SQLAlchemy, of a superuser."""
         return f'postgresql+psycopg2://tests:{self.password}@127.0.0.1:{self.ports["port"]}/postgres'
 
 
 class MariaDB(Daemon):
-    """A server with one user that may do everything, ``tests``."""
+    """A server with one user with all rights, ``tests``."""
 
     USER = 'mysql'
     _SETTINGS = ('bind-address=127.0.0.1', 'innodb-flush-log-at-trx-commit=0', 'innodb-flush-method=nosync',
@@ -61,12 +61,12 @@ class MariaDB(Daemon):
                  'performance-schema=0', 'skip-log-bin', 'table-open-cache=4000', 'innodb-stats-persistent=0')
 
     def need(self) -> None:
-        """``mariadbd`` and ``mariadb-install-db`` are there."""
+        """Find ``mariadbd`` and ``mariadb-install-db``."""
         self._server = program('mariadbd')
         self._install = program('mariadb-install-db')
 
     def prepare(self) -> None:
-        """A data directory is there."""
+        """Make a data directory."""
         self._init = self.write('init.sql', (
             f"CREATE USER IF NOT EXISTS tests@'127.0.0.1' IDENTIFIED BY '{self.password}';\n"
             "GRANT ALL ON *.* TO tests@'127.0.0.1' WITH GRANT OPTION;\n"))
@@ -80,7 +80,7 @@ class MariaDB(Daemon):
                 f'--port={self.ports["port"]}', *(f'--{setting}' for setting in self._SETTINGS)]
 
     def answers(self) -> bool:
-        """A client can log in."""
+        """Say whether a client can log in."""
         try:
             pymysql.connect(host='127.0.0.1', port=self.ports['port'], user='tests', password=self.password,
                             connect_timeout=5).close()
@@ -90,5 +90,5 @@ class MariaDB(Daemon):
 
     @property
     def url(self) -> str:
-        """A URL for SQLAlchemy; its user may do everything."""
+        """Return a URL for SQLAlchemy, of a user with all rights."""
         return f'mysql+pymysql://tests:{self.password}@127.0.0.1:{self.ports["port"]}/?charset=utf8mb4'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody who listens to notifications, through oslo.messaging as any program does."""
+"""A listener to notifications, through oslo.messaging like any program."""
 
 
 import fixtures
@@ -13,7 +13,7 @@ _GROUP = 'oslo_messaging_notifications'
 class Heard(fixtures.Fixture):
     """``events`` are the notifications since it was made, the oldest first: dicts of publisher, priority, event, payload.
 
-    ``conf`` is the running service's. The product sends notifications as long as the fixture is there; ``url``: through
+    ``conf`` is the running service's. The product sends notifications for the life of the fixture; ``url``: through
     that bus, or with None through that of the service.
     """
 
@@ -35,22 +35,22 @@ class Heard(fixtures.Fixture):
         self.addCleanup(listener.stop)
 
     def info(self, ctxt, publisher_id, event_type, payload, metadata):
-        """One has come: for oslo.messaging."""
+        """Keep a notification of priority INFO: called by oslo.messaging."""
         self._keep('INFO', publisher_id, event_type, payload, ctxt)
 
     def error(self, ctxt, publisher_id, event_type, payload, metadata):
-        """One has come with priority ERROR: for oslo.messaging."""
+        """Keep a notification of priority ERROR: called by oslo.messaging."""
         self._keep('ERROR', publisher_id, event_type, payload, ctxt)
 
     def _keep(self, priority, publisher, event, payload, ctxt):
         self.events.append({'priority': priority, 'publisher': publisher, 'event': event, 'payload': payload, 'context': ctxt})
 
     def of(self, **payload):
-        """Return what was heard whose payload has these values."""
+        """Return the notifications whose payload has these values."""
         return [event for event in list(self.events) if payload.items() <= event['payload'].items()]
 
     def wait(self, event, patience=30, **payload):
-        """Return the first notification of this type with these values, once it is here."""
+        """Wait for a notification of this type with these values; return the first."""
         def heard():
             return next((found for found in self.of(**payload) if found['event'] == event), None)
 

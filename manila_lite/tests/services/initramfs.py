@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest boots from: a kernel of Debian, from tools/guest-kernel or the machine itself, and an archive of files."""
+"""Kernel and initramfs of guests: a kernel of Debian, from tools/guest-kernel or the machine, and an archive of files."""
 
 import os
 import re
@@ -13,12 +13,12 @@ _PACKAGES = {QEMU: 'qemu-system-x86', 'busybox': 'busybox-static', 'sshd': 'open
 
 
 def program(name):
-    """Return where a program of the machine is, or nothing."""
+    """Return the path of a program of the machine, or None."""
     return shutil.which(name, path=f'{os.environ["PATH"]}:/usr/sbin:/sbin')
 
 
 def missing(modules, *programs):
-    """Return what this machine lacks for a guest with these modules that holds these programs, or nothing."""
+    """Return a text about all that this machine lacks for a guest with these modules and programs, or ''."""
     lacks = [f'{name} (package {_PACKAGES.get(name, name)})' for name in (QEMU, 'busybox', *programs) if not program(name)]
     if not kernel(modules):
         lacks.append(f'a kernel with the modules {", ".join(modules)} in /boot and /lib/modules (or from tools/guest-kernel)')
@@ -28,7 +28,7 @@ def missing(modules, *programs):
 
 
 def kernel(modules):
-    """Return an image and the files of all its modules by name, or nothing if no kernel has these modules."""
+    """Return a kernel image and the files of all its modules by name, or None if no kernel has these modules."""
     for root in (Path(sys.prefix, 'guest'), Path('/')):
         for image in sorted((root / 'boot').glob('vmlinuz-*'), reverse=True):
             found = {file.stem.replace('-', '_'): file
@@ -39,7 +39,7 @@ def kernel(modules):
 
 
 def in_order(files, wanted, found):
-    """Add modules to ``found``, each after those that it needs. What is not a file is built in."""
+    """Add modules to ``found``, each after those that it needs. A module without a file is built in."""
     for name in wanted:
         if name in files and name not in found:
             told = files[name].read_bytes().partition(b'\0depends=')[2].partition(b'\0')[0].decode()
@@ -49,7 +49,7 @@ def in_order(files, wanted, found):
 
 
 def with_libraries(*programs):
-    """Return the entries of programs of this machine, with the libraries that they load, each where it is here."""
+    """Return the entries of programs of this machine and of their libraries, each at its path on this machine."""
     paths = [program(name) for name in programs]
     told = subprocess.run(['ldd', *paths], check=True, capture_output=True, text=True, timeout=30).stdout
     paths += [os.path.normpath(path) for path in re.findall(r'(/\S+) \(0x', told)]
@@ -57,7 +57,7 @@ def with_libraries(*programs):
 
 
 def archive(entries):
-    """Return a cpio archive (newc); ``entries`` maps a path to (mode, content). Folders of files are added."""
+    """Return a cpio archive (newc); ``entries`` maps a path to (mode, content). Parent folders are added."""
     folders = sorted({str(parent) for path in entries for parent in Path(path).parents} - {'.'})
     whole = bytearray()
     named = [*((path, (0o40755, b'')) for path in folders if path not in entries), *entries.items(), ('TRAILER!!!', (0, b''))]

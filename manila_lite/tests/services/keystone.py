@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keystone on loopback, in an environment of its own, with the users, roles and catalog of a small cloud; on SQLite."""
+"""Keystone on loopback, from a Python environment of its own, with the users, roles and catalog of a small cloud; on SQLite."""
 
 import base64
 import os
@@ -13,16 +13,16 @@ import openstack
 
 from manila_lite.tests.services.daemon import Daemon, Missing, serves
 
-#: Names another environment with a Keystone than the one beside ours.
+#: Names another environment with Keystone in place of the one beside ours.
 PLACE = 'MANILA_LITE_TEST_KEYSTONE'
 
 REGION = 'RegionOne'
-#: What each user may be where. An admin is a manager too, a manager a member, and a member a reader.
+#: Roles of each user by project. An admin is a manager too, a manager a member, and a member a reader.
 USERS = {'demo': {'demo': 'member'}, 'viewer': {'demo': 'reader'}, 'boss': {'demo': 'manager'}, 'other': {'other': 'member'},
          'nova': {'service': 'service'}, 'manila': {'service': 'service'}}
 #: The types under which clients look for this API, with the service's name. None is ``share``, that was version 1.
 CATALOG = {'sharev2': 'manilav2', 'shared-file-system': 'manila'}
-#: Whoever may do everything, in a project of the same name.
+#: The user with all rights, in a project of the same name.
 ADMIN = 'admin'
 
 _CONFIG = """
@@ -43,8 +43,8 @@ enabled = true
 backend = dogpile.cache.memory
 """
 
-#: Tables, if there are none, and an administrator; then it serves. The first is done in a process that has imported all the
-#: same modules, since one process cannot do both. Keystone reads the command line when it is configured.
+#: Makes tables, if there are none, and an administrator; then it serves. The first is done in a forked process with the
+#: same imports, since one process cannot do both. Keystone reads the command line when it is configured.
 _SERVE = """
 import os, sys
 database, config, port, user, region = sys.argv[1:]
@@ -81,13 +81,13 @@ class Keystone(Daemon):
         self._populate(self.connect(ADMIN, ADMIN).identity)
 
     def need(self) -> None:
-        """There is an environment with Keystone in it."""
+        """Find an environment with Keystone."""
         self._python = Path(os.environ.get(PLACE) or f'{sys.prefix}.keystone') / 'bin' / 'python'
         if not (self._python.parent / 'keystone-manage').exists():
             raise Missing(f'{self._python.parents[1]} has no Keystone (tools/setup-env --tests installs one)')
 
     def prepare(self) -> None:
-        """Its configuration and its keys are there."""
+        """Write the configuration and the keys."""
         self.write('keystone.conf', _CONFIG.format(home=self.home))
         for kind in ('fernet', 'credential'):
             (self.home / kind).mkdir(0o700)
@@ -95,7 +95,7 @@ class Keystone(Daemon):
                 self.write(f'{kind}/{number}', base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
     def command(self) -> list[str]:
-        """Return its command line."""
+        """Return the command line of Keystone."""
         return [str(self._python), '-W', 'ignore', '-c', _SERVE, f'{self.home}/keystone.sqlite', f'{self.home}/keystone.conf',
                 str(self.ports['port']), ADMIN, REGION]
 
@@ -104,26 +104,26 @@ class Keystone(Daemon):
         return {'OS_BOOTSTRAP_PASSWORD': self.password}
 
     def answers(self) -> bool:
-        """It tells its versions."""
+        """Say whether Keystone shows its versions."""
         return serves(self.ports['port'], '/v3')
 
     @property
     def url(self) -> str:
-        """Where it is, with the version."""
+        """Return the URL with the version."""
         return f'http://127.0.0.1:{self.ports["port"]}/v3'
 
     def login(self, user: str, project: str) -> dict[str, str]:
-        """Return what a client needs to log in, as keystoneauth calls it."""
+        """Return the data for a login, with keystoneauth's names."""
         return {'auth_url': self.url, 'username': user, 'password': self.password, 'project_name': project,
                 'user_domain_name': 'Default', 'project_domain_name': 'Default'}
 
     def connect(self, user: str, project: str, **more: Any) -> openstack.connection.Connection:
-        """Return a client of openstacksdk that logs in with a password; ``more`` are options of it."""
+        """Return a client of openstacksdk that logs in with a password; ``more`` are its options."""
         return openstack.connect(auth=self.login(user, project), region_name=REGION, load_yaml_config=False,
                                  load_envvars=False, **more)
 
     def announce(self, url: str, kinds: Mapping[str, str] = CATALOG) -> None:
-        """The catalog says that an API is at ``url`` and nowhere else, under each of the types."""
+        """Make ``url`` the only endpoint of the API in the catalog, under each of the types."""
         identity = self.connect(ADMIN, ADMIN).identity
         for service in identity.services():
             if service.type in kinds:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""memcached on loopback: where the processes of an API remember together which tokens were good."""
+"""memcached on loopback: the common cache of valid tokens for the processes of an API."""
 
 import socket
 
@@ -12,15 +12,15 @@ class Memcached(Daemon):
     USER = 'memcache'
 
     def need(self) -> None:
-        """``memcached`` is there."""
+        """Find ``memcached``."""
         self._program = program('memcached', '/usr/bin')
 
     def command(self) -> list[str]:
-        """Return its command line."""
+        """Return the command line of memcached."""
         return [self._program, '-l', '127.0.0.1', '-p', str(self.ports['port']), '-U', '0', '-m', '16']
 
     def answers(self) -> bool:
-        """It takes connections."""
+        """Say whether memcached accepts connections."""
         try:
             socket.create_connection(('127.0.0.1', self.ports['port']), timeout=5).close()
         except OSError:
@@ -29,5 +29,5 @@ class Memcached(Daemon):
 
     @property
     def address(self) -> str:
-        """Host and port."""
+        """Return host and port."""
         return f'127.0.0.1:{self.ports["port"]}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron's API on loopback, in an environment of its own: SQLite, no agents, no Keystone, no bus. Everybody is admin."""
+"""Neutron's API on loopback, from a Python environment of its own: SQLite, no agents, Keystone or bus. All users are admin."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import openstack
 
 from manila_lite.tests.services.daemon import Daemon, Missing, serves
 
-#: Names another environment with a Neutron than the one beside ours.
+#: Names another environment with Neutron in place of the one beside ours.
 PLACE = 'MANILA_LITE_TEST_NEUTRON'
 
 _CONFIG = """
@@ -44,14 +44,14 @@ network_vlan_ranges = physnet1:100:199,physnet2:200:299
 enable_security_group = false
 """
 
-#: Its migrations cannot run on SQLite.
+#: Makes the tables directly: Neutron's migrations cannot run on SQLite.
 _TABLES = """
 import sqlalchemy, sys
 from neutron.db.migration.models import head
 head.get_metadata().create_all(sqlalchemy.create_engine(sys.argv[1]))
 """
 
-#: One thread: more than one and SQLite's locks make requests fail. Neutron reads the command line when it is imported.
+#: Serves with one thread: with more, SQLite's locks make requests fail. Neutron reads the command line when it is imported.
 _SERVE = """
 import sys
 from wsgiref import simple_server
@@ -64,20 +64,20 @@ simple_server.make_server('127.0.0.1', port, application).serve_forever()
 
 
 class Neutron(Daemon):
-    """A Neutron with two physical networks for VLANs, and networks and ports as tests make them."""
+    """A Neutron with two physical networks for VLANs; tests make the networks and ports."""
 
     def need(self) -> None:
-        """There is an environment with Neutron in it."""
+        """Find an environment with Neutron."""
         self._place = Path(os.environ.get(PLACE) or f'{sys.prefix}.neutron')
         self._python = str(self._place / 'bin' / 'python')
         if not (self._place / 'etc' / 'neutron' / 'api-paste.ini').exists():
             raise Missing(f'{self._place} has no Neutron (tools/setup-env --tests installs one)')
 
     def prepare(self) -> None:
-        """Its database and its configuration are there."""
+        """Write the database and the configuration."""
         template = self._place / 'template.sqlite'
         if not template.exists():
-            # Others may do the same just now; the last one wins, and all are alike.
+            # Another process may do the same at this moment; the last one wins, and all are alike.
             self.run(self._python, '-W', 'ignore', '-c', _TABLES, f'sqlite:///{self.home}/template.sqlite')
             shutil.copy(self.home / 'template.sqlite', f'{template}.{os.getpid()}')
             os.replace(f'{template}.{os.getpid()}', template)
@@ -85,23 +85,23 @@ class Neutron(Daemon):
         self.write('neutron.conf', _CONFIG.format(home=self.home, place=self._place))
 
     def command(self) -> list[str]:
-        """Return its command line."""
+        """Return the command line of Neutron."""
         return [self._python, '-W', 'ignore', '-c', _SERVE, str(self.ports['port'])]
 
     def environment(self) -> Mapping[str, str]:
-        """Return where its configuration is."""
+        """Return the place of the configuration."""
         return {'OS_NEUTRON_CONFIG_DIR': str(self.home), 'OS_NEUTRON_CONFIG_FILES': 'neutron.conf'}
 
     def answers(self) -> bool:
-        """It tells its versions."""
+        """Say whether Neutron shows its versions."""
         return serves(self.ports['port'], '/')
 
     @property
     def url(self) -> str:
-        """Where it is: its root, of which versions are told."""
+        """Return the root URL, which shows the versions."""
         return f'http://127.0.0.1:{self.ports["port"]}'
 
     def client(self) -> Any:
-        """Return the calls of Neutron as openstacksdk has them."""
+        """Return openstacksdk's client of Neutron."""
         return openstack.connect(auth_type='none', auth={}, network_endpoint_override=self.url, load_yaml_config=False,
                                  load_envvars=False).network

@@ -55,7 +55,7 @@ ACCOUNTS = """root:x:0:0:root:/srv:/bin/sh
 sshd:x:101:65534::/run/sshd:/bin/false
 nobody:x:65534:65534::/tmp:/bin/false
 """
-#: What is in a node's fstab that is nobody's business.
+#: Lines in a node's fstab that are not ours.
 FSTAB = """# made by the image
 proc /proc proc defaults 0 0
 tmpfs\t/tmp  tmpfs size=64m\t0 0
@@ -63,12 +63,12 @@ tmpfs\t/tmp  tmpfs size=64m\t0 0
 
 
 def missing():
-    """Return what this machine lacks for nodes, or nothing."""
+    """Return a text about all that this machine lacks for nodes, or ''."""
     return initramfs.missing(MODULES, *PROGRAMS)
 
 
 class Image:
-    """What all nodes of a folder boot from, and the key that opens them."""
+    """Kernel, initramfs and login key of all nodes of a folder."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -95,7 +95,7 @@ class Node:
         self._console.write_text('')
         private, self.host_key = key_pair()
         initrd = image.folder / f'{name}.initrd'
-        # The kernel unpacks one archive after the other.
+        # The kernel unpacks several archives, one after the other.
         initrd.write_bytes(image.initrd + initramfs.archive({
             'etc/ssh/host_key': (0o100600, private.encode()),
             'etc/node': (0o100644, f'name={name}\ncidr={cidr}\n'.encode())}))
@@ -119,11 +119,11 @@ class Node:
         return {'address': self.address, 'user': 'root', 'key_file': str(self._image.key_file), 'host_key': self.host_key}
 
     def boots(self):
-        """Return how often the node came up."""
+        """Return how often the node has booted."""
         return self._console.read_text(errors='replace').count(f'{self.name} is up')
 
     def wait(self, boots=1, patience=300):
-        """The node has come up so often. ``patience`` in seconds: nothing of it is compiled, and the machine may be busy."""
+        """Wait until the node has booted so often. ``patience`` in seconds: the guest is emulated, the machine may be busy."""
         end = time.monotonic() + patience
         while self.boots() < boots:
             if self._process.poll() is not None or time.monotonic() > end:
@@ -131,22 +131,22 @@ class Node:
             time.sleep(0.1)     # sleeps: between two looks; the guest is watched at each
 
     def pull(self):
-        """The node is reset, as by its button."""
+        """Reset the node, as by its button."""
         with socket.socket(socket.AF_UNIX) as monitor:
             monitor.connect(f'{self._image.folder / self.name}.monitor')
             monitor.sendall(b'system_reset\n')
-            # It has read the line when it says something after its greeting.
+            # The monitor has read the command when it answers after its greeting.
             monitor.settimeout(60)
             while b'system_reset' not in monitor.recv(4096):
                 pass
 
     def tail(self):
-        """Return the end of what the node and its QEMU said."""
+        """Return the end of the output of the node and its QEMU."""
         return ''.join(path.read_text(errors='replace')[-2000:] for path in (
             self._console, self._image.folder / f'{self.name}.qemu'))
 
     def end(self):
-        """The node is gone, as by pulling the plug, and its interface."""
+        """Kill the node, as by pulling the plug, and delete its interface."""
         self._process.kill()
         self._process.wait()
         subprocess.run(['ip', '-n', self._netns, 'link', 'delete', self._tap], capture_output=True, timeout=30)

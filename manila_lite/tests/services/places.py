@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database and a bus of one's own, on the servers named in the environment: what each test service is given.
+"""A new database and bus for each test service, on the servers named in the environment.
 
 Without these variables: a SQLite file and ``inproc://``.
 """
@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from manila_lite.tests.services.broker import order
 
-#: A URL whose user may make databases.
+#: A URL of a user who may make databases.
 DATABASE = 'MANILA_LITE_TEST_DATABASE'
-#: A transport URL, and where RabbitMQ's management plug-in takes orders.
+#: A transport URL, and the URL of RabbitMQ's management plug-in.
 TRANSPORT = 'MANILA_LITE_TEST_TRANSPORT'
 BROKER_ADMIN = 'MANILA_LITE_TEST_BROKER_ADMIN'
 
@@ -30,7 +30,7 @@ def backend() -> str:
 
 
 class EmptyDatabase(fixtures.Fixture):
-    """A database without tables; ``url`` says where. It is dropped at the end, whoever still uses it.
+    """A database without tables; ``url`` is its URL. It is dropped at the end, even if it is in use.
 
     ``server``: URL of a user who may do that; by default the environment's, and without that a file in ``folder``.
     """
@@ -58,7 +58,7 @@ class EmptyDatabase(fixtures.Fixture):
 
 
 class EmptyBus(fixtures.Fixture):
-    """A bus that nobody else hears; ``url`` says where. On a broker it is a virtual host, which is deleted at the end."""
+    """A bus for one test; ``url`` is its URL. On a broker it is a virtual host, which is deleted at the end."""
 
     def __init__(self, server: str | None = None, admin: str | None = None) -> None:
         super().__init__()

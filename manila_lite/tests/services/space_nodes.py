@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are only namespaces of this machine, each with an SSH server and an /etc of its own: quick, but with no kernel.
+"""Nodes that are only namespaces of this machine, each with an SSH server and an /etc: quick, but without a kernel.
 
-What the kernel of the machine may lack, ``mount.nfs`` does there with FUSE. A node keeps its /etc over a reboot, and no mounts.
+``mount.nfs`` works there with FUSE if the machine's kernel has no NFS client. A node keeps its /etc over a reboot, and
+no mounts.
 """
 
 import os
@@ -30,7 +31,9 @@ _OF_MACHINE = ('ld.so.cache', 'os-release', 'netconfig', 'protocols', 'services'
 
 
 class SpaceNode:
-    """A running node in a network namespace that has the address already. ``key_file`` opens it, its public half beside it."""
+    """A running node in a network namespace that has the address already. ``key_file``: the private key for logins,
+    with the public one beside it.
+    """
 
     def __init__(self, folder, name, netns, address, key_file):
         self.name, self.address = name, address
@@ -69,32 +72,32 @@ class SpaceNode:
         return {'address': self.address, 'user': 'root', 'key_file': str(self._key_file), 'host_key': self.host_key}
 
     def fstab(self):
-        """Return its /etc/fstab."""
+        """Return the node's /etc/fstab."""
         return (self._etc / 'fstab').read_text()
 
     def tail(self):
-        """Return the end of what its SSH server said."""
+        """Return the end of the SSH server's output."""
         return self._log.read_text()[-2000:]
 
     def reboot(self):
-        """The node was cut off, and came up again."""
+        """Cut the node off, and start it again."""
         self.end()
         self._start()
 
     def end(self):
-        """The node is gone with all that ran and was mounted there."""
+        """Kill the node with all its processes and mounts."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
 
 def missing():
-    """Return what this machine lacks for such nodes, or nothing."""
+    """Return a text about all that this machine lacks for such nodes, or ''."""
     lacks = [name for name in ('sshd', 'mount.nfs', 'unshare', 'busybox') if not program(name)]
     return ', '.join(lacks + [place for place in ('/dev/fuse',) if not os.path.exists(place)])
 
 
 def keys(folder):
-    """Return a new private key's file, with the public one beside it."""
+    """Make a key pair; return the private key's file, with the public one beside it."""
     private, public = nodes.key_pair()
     file = Path(folder, 'node_key')
     file.touch(0o600)

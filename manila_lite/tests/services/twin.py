@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This machine once more, with a kernel of Debian that has an NFS client: its file system, below a layer in memory.
+"""A copy of this machine with a kernel of Debian that has an NFS client: its file system, below a layer in memory.
 
-QEMU runs it without KVM, so that it runs anywhere; the file system comes by virtiofs. Nothing that is written in it is seen
-outside, and it has no network but its own.
+QEMU runs it without KVM, so that it runs anywhere; the file system comes by virtiofs. Changes inside are not seen
+outside, and its network is isolated.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from manila_lite.tests.services import initramfs
 MODULES = ('virtio_pci', 'virtiofs', 'overlay', 'nfsv4', 'btrfs', 'loop', 'veth', 'bridge')
 _VIRTIOFSD = '/usr/lib/qemu/virtiofsd'
 _MEMORY = '2048M'
-#: What virtiofsd may take to listen.
+#: Seconds for virtiofsd until it listens.
 _SECONDS = 30
 _INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /below /layer /new
@@ -41,7 +41,7 @@ mkdir -p /new/run/netns /new/run/lock
 cp /script /new/run/script
 exec chroot /new /bin/sh /run/script </new/dev/null >/new/dev/ttyS1 2>&1
 """
-#: Files of tests are on btrfs: memory keeps no extended attributes.
+#: Files of tests are on btrfs: a file system in memory has no extended attributes.
 _SCRIPT = """{exports}
 export TMPDIR=/run/disk
 truncate -s 4G /run/image && mkfs.btrfs --quiet /run/image && mkdir $TMPDIR && mount -o loop /run/image $TMPDIR
@@ -53,15 +53,15 @@ sleep 1
 
 
 def missing():
-    """Return what this machine lacks for its twin, or nothing."""
+    """Return a text about all that this machine lacks for its twin, or ''."""
     lacks = [initramfs.missing(MODULES), '' if Path(_VIRTIOFSD).exists() else 'virtiofsd (package qemu-system-common)']
     return ', '.join(filter(None, lacks))
 
 
 def run(folder, words, env, patience):
-    """A command has ended in a twin; returns (its exit status, or nothing if it did not end, and what it printed).
+    """Run a command in a twin; return (its exit status, or None if it did not end, and its output).
 
-    ``folder`` is for what is needed meanwhile; ``patience`` in seconds: nothing of the twin is compiled.
+    ``folder`` is for files that are needed meanwhile; ``patience`` in seconds: the twin is emulated.
     """
     exports = '\n'.join(f'export {name}={shlex.quote(value)}' for name, value in env.items())
     script = _SCRIPT.format(exports=exports, here=shlex.quote(os.getcwd()), words=shlex.join(words))
@@ -69,7 +69,7 @@ def run(folder, words, env, patience):
     (folder / 'initrd').write_bytes(initrd)
     with _started(folder, _VIRTIOFSD, f'--socket-path={folder / "socket"}', '-f', '-o',
                   'source=/,cache=always,xattr,sandbox=chroot') as served:
-        with contextlib.suppress(waiting.Late):     # what the machine says then is told
+        with contextlib.suppress(waiting.Late):     # the machine's output is returned then
             waiting.until(lambda: (folder / 'socket').exists() or served.poll() is not None, 'the socket', _SECONDS)
         with _started(folder, *_qemu(folder, image)) as machine, contextlib.suppress(subprocess.TimeoutExpired):
             machine.wait(patience)
@@ -88,7 +88,7 @@ def _qemu(folder, image):
 
 @contextlib.contextmanager
 def _started(folder, *words):
-    """The process runs meanwhile, and is gone afterwards."""
+    """Run the process for the time of the context."""
     with (folder / 'trouble').open('ab') as trouble:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=trouble, stderr=trouble)
     try:

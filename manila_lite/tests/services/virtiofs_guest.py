@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest for the qemu driver: it learns its tags from the metadata, mounts them, and does what it is told through a share.
+"""A guest for the qemu driver: it reads its tags from the metadata, mounts them, and takes commands through a share.
 
-On its console stand ``META`` and ``CONFIG`` (what the metadata and the config drive say), ``MOUNTED <tag>`` and ``READY``,
-then ``TICK <number>`` again and again. A script ``do-<name of the server>`` in a share is run, and what it printed is
-``said-<name>`` beside it.
+Its console has ``META`` and ``CONFIG`` (content of the metadata and of the config drive), ``MOUNTED <tag>`` and
+``READY``, then ``TICK <number>`` again and again. A script ``do-<name of the server>`` in a share is run, and its
+output is ``said-<name>`` beside it.
 """
 
 import shlex
@@ -55,12 +55,12 @@ poweroff -f
 
 
 def missing():
-    """Return what this machine lacks for such a guest, or nothing."""
+    """Return a text about all that this machine lacks for such a guest, or ''."""
     return initramfs.missing(MODULES, 'xorriso')
 
 
 def make(images):
-    """In the directory are ``kernel`` and ``initrd`` of such a guest; returns the boot line."""
+    """Make ``kernel`` and ``initrd`` of such a guest in the directory; return the boot line."""
     kernel, initrd = initramfs.build(MODULES, _INIT, {'etc/acpi/PWRF/00000080': (0o100755, _POWER.encode())})
     (images / 'kernel').write_bytes(kernel.read_bytes())
     (images / 'initrd').write_bytes(initrd)

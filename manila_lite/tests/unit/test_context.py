@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For whom a thread logs, and what it is at."""
+"""Request ids in the log lines of a thread, and its present work."""
 
 import concurrent.futures
 import threading
@@ -12,7 +12,7 @@ from manila_lite import context
 
 
 def logged():
-    """Return the request id that a line of the log would have in this thread."""
+    """Return the request id that a log line would have in this thread."""
     current = oslo_context.get_current()
     return current.request_id if current else None
 
@@ -21,7 +21,7 @@ class Working(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        # Others that ran in this thread may have let a library make contexts of its own.
+        # Tests that ran in this thread before may have let a library make contexts.
         self.useFixture(fixture.ClearRequestContext())
 
     def test_a_context_that_is_only_made_is_not_logged(self):

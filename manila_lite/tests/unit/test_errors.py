@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codes are a promise to programs; messages are for people."""
+"""Error codes are a promise to programs; messages are for people."""
 
 import inspect
 

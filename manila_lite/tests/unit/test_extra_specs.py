@@ -9,7 +9,7 @@ from oslo_utils import specs_matcher
 
 from manila_lite import extra_specs
 
-# What the share type asks, what satisfies it, what does not.
+# The share type's spec, capabilities that meet it, capabilities that do not.
 OPERATORS = [
     ('<is> True', [True, 'True', 'true', [False, True]], [False, 'yes', 1, '1', 'Trueish', []]),
     ('<is> false', [False, 'False'], [True, 0, '', 'no']),
@@ -96,7 +96,7 @@ WORDS = strategies.text('abcxyz019', min_size=1, max_size=4)
 
 
 class TestLikeOslo(testtools.TestCase):
-    """Where oslo.utils has an answer, ours is the same."""
+    """Same results as those of oslo.utils, where it has one."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is counted, and that no caller can make labels."""
+"""Metrics count events, and no caller can create labels."""
 
 import testtools
 
@@ -7,7 +7,7 @@ from manila_lite import metrics
 
 
 def value(name, **labels):
-    """Return a sample's value; 0 where there is none yet."""
+    """Return a sample's value; 0 if there is none yet."""
     return metrics.REGISTRY.get_sample_value(name, labels) or 0.0
 
 

@@ -16,14 +16,14 @@ _SECONDS = re.compile(r'#: .*\bseconds\b', re.IGNORECASE)
 
 
 def named(path):
-    """Return the names that a module gives to numbers of seconds, as the comment right above them says, and the numbers."""
+    """Return the names and values of a module's constants that are seconds by the comment right above them."""
     text = path.read_text()
     lines = text.splitlines()
     found = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and any(map(_SECONDS.match, above(lines, node.lineno - 1))):
             for name, value in zip(*map(parts, (node.targets[0], node.value)), strict=False):
-                with contextlib.suppress(ValueError):       # it is reckoned from other numbers
+                with contextlib.suppress(ValueError):       # it is computed from other numbers
                     found[ast.unparse(name)] = ast.literal_eval(value)
     return {name: number for name, number in found.items() if isinstance(number, (int, float))}
 
@@ -46,5 +46,5 @@ class Pauses(testtools.TestCase):
             if not where.startswith('manila_lite.tests.'):
                 seen.update((f'{where}.{name}', number) for name, number in named(path).items())
         self.assertEqual({}, {name: number for name, number in seen.items() if number <= 0})
-        # They are found: also one of several in a line.
+        # Constants are found: also one of several in a line.
         self.assertLessEqual({'manila_lite.manager.servers._SOON', 'manila_lite.manager.access.MOVED_SOON'}, set(seen))

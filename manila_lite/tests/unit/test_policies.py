@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rule is answered although the interpreter stumbled over it."""
+"""Policy rules are evaluated again when the interpreter raised an error of its own."""
 
 import testtools
 from oslo_config import cfg
@@ -10,7 +10,7 @@ from manila_lite import policies
 
 
 class Stumbles:
-    """A check that raises so many times what CPython does."""
+    """A check that raises a SystemError of CPython ``times`` times."""
 
     def __init__(self, times):
         self.left = times

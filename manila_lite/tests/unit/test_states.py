@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables say when asked."""
+"""Queries of the tables of states."""
 
 import testtools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some may wait, and the others are told so at once."""
+"""A few callers may wait for a turn; the others are refused at once."""
 
 import concurrent.futures
 import contextlib
@@ -24,7 +24,7 @@ class Turns(testtools.TestCase):
         return time.monotonic() + self.ahead
 
     def inside(self, *ways):
-        """These turns are taken, and have been for a while."""
+        """Take these turns, and let ten seconds pass."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         for way in ways:
@@ -84,7 +84,7 @@ class Turns(testtools.TestCase):
                 raise KeyError
 
     def test_quick_ones_are_waited_for(self):
-        """Twenty at once, of whom one may be inside: where each is quick, none is refused."""
+        """Of twenty quick callers at once, of whom one may be inside, none is refused."""
         found, refused = turns.Turns(2), []
 
         def go():
@@ -103,7 +103,7 @@ class Turns(testtools.TestCase):
         self.assertEqual([], refused)
 
     def test_nobody_is_waited_for_long(self):
-        """Even if each of those inside has just come."""
+        """No caller waits for long, even if each of those inside has just come."""
         found = turns.Turns(8)
         with found.work('a'), found.work('a'):
             self.assertRaises(errors.Busy, found.work('a').__enter__)
@@ -112,7 +112,7 @@ class Turns(testtools.TestCase):
             self.assertRaises(errors.Busy, found.login().__enter__)
 
     def test_few_stay_for_work(self):
-        """They hold threads, too."""
+        """Few callers stay for work: they hold threads, too."""
         found = turns.Turns(8)
         with concurrent.futures.ThreadPoolExecutor(8) as pool, found.work('a'), found.work('a'):
             for _ in range(2):

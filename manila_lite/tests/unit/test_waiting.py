@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests wait with waits, and ends."""
+"""The waits of tests: they end in time, and name the missing condition."""
 
 import testtools
 
@@ -27,7 +27,7 @@ class Until(testtools.TestCase):
         self.assertEqual(f'not within 0.01 s: {len(seen)} looks', str(late))
 
     def test_it_looks_once_more_when_time_is_over(self):
-        """The machine may have stood still between the first look and the end."""
+        """The condition is tested once more at the end: the machine may have stood still since the first test."""
         answers = iter((False, True))
         self.assertIs(True, waiting.until(lambda: next(answers), 'it', seconds=0))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of every ``openstack share`` command, in an order in which they all work.
+"""Arguments of every ``openstack share`` command, in an order in which all of them succeed.
 
-``NAME = words`` keeps the id that the command shows, for ``$NAME`` in later lines. ``words ~ text`` is called again until
-it shows the text. ``words ! text`` must be refused, saying the text.
+``NAME = words`` keeps the id that the command shows, for ``$NAME`` in later lines. ``words ~ text`` is repeated until
+the output has the text. ``words ! text`` must be refused, with the text in the output.
 """
 
 LINES = r"""
@@ -263,13 +263,13 @@ share delete lost --wait
 share delete one --wait
 """
 
-#: Commands that are not served yet: by how they begin, the path that they need.
+#: Commands that are not served yet: by the beginning of the command, the API path that it needs.
 NOT_SERVED: dict[str, str] = {}
 
-#: What lines may use that no command shows.
+#: Values for the lines that no command shows.
 KNOWN = {'PROJECT': '7e1b9b1e5d0c4b0e8f6f0f3a6f0c1d2e'}
 
 
 def not_served(command: str) -> str | None:
-    """Return how that begins in ``NOT_SERVED`` which a command is, or nothing."""
+    """Return the beginning in ``NOT_SERVED`` that a command has, or None."""
     return next((begin for begin in NOT_SERVED if f'{command} '.startswith(f'{begin} ')), None)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and what must come back, as data: the words of tables that are run against the service."""
+"""Requests and their expected answers as data: building blocks of tables that are run against the service."""
 
 import dataclasses
 import re
 from typing import Any
 
-#: Six digits of a second, and no zone: what gophercloud reads.
+#: gophercloud reads six digits of a second, and no time zone.
 TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}')
 UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 VERSION = re.compile(r'\d+\.\d+')
@@ -14,11 +14,12 @@ BOTH = {'OpenStack-API-Version': 'shared-file-system {version}'}
 
 @dataclasses.dataclass(frozen=True)
 class Ask:
-    """One request. ``$name`` in path and body is what ``keeps`` of an earlier one kept.
+    """One request. ``$name`` in path and body is replaced by a value that ``keeps`` of an earlier request kept.
 
-    ``status``: one, or any of several. ``holds``: path in the answer (``share.id``, ``shares.0.name``) to the value, a
-    pattern for all of it, a type, or, as ``ABSENT``, that it is not there. ``says``: headers of the answer, patterns.
-    ``through``: it is asked again while the first path of ``holds`` has one of these values; any other is an error.
+    * ``status``: one, or any of several.
+    * ``holds``: by path in the answer (``share.id``) the value, a pattern for all of it, a type, or ``ABSENT``.
+    * ``says``: patterns for headers of the answer.
+    * ``through``: the request is repeated while the first path of ``holds`` has one of these values; others are errors.
     """
 
     method: str
@@ -37,7 +38,7 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A rule that clients depend on. ``elsewhere``: the test that shows it, where requests cannot."""
+    """A rule that clients depend on. ``elsewhere``: the test that shows it, if requests cannot."""
 
     rule: str
     clients: str
@@ -46,7 +47,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The rule as a word."""
+        """The rule as an identifier."""
         return re.sub(r'\W+', '_', self.rule).strip('_').lower()
 
 
@@ -55,21 +56,21 @@ ADMIN = 'admin,member,reader'
 
 
 def get(path: str, *holds: tuple[str, Any], **more: Any) -> Ask:
-    """Return a GET."""
+    """Return a GET request."""
     return Ask('GET', path, holds=dict(holds), **more)
 
 
 def act(action: str, body: Any, status: int | tuple[int, ...], *holds: tuple[str, Any], of: str = '/shares/$share',
         **more: Any) -> Ask:
-    """Return an action, of the share if nothing else is said."""
+    """Return a request for an action, by default of the share."""
     return Ask('POST', f'{of}/action', status, {action: body}, holds=dict(holds), **more)
 
 
 def wait(path: str, where: str, until: Any, *through: str, **more: Any) -> Ask:
-    """Return a GET that is made until the place has its last value; to be ``ABSENT`` it may be 404."""
+    """Return a GET request that is repeated until ``where`` has the value ``until``; with ``ABSENT`` it may end as 404."""
     return Ask('GET', path, (200, 404) if until is ABSENT else 200, holds={where: until}, through=through, **more)
 
 
 def gone(path: str, noun: str, *through: str, **more: Any) -> Ask:
-    """Return a GET that is made until it is 404."""
+    """Return a GET request that is repeated until the answer is 404."""
     return wait(path, f'{noun}.status', ABSENT, 'deleting', *through, **more)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova calls of the service, and which test has it called by Nova's own code."""
+"""Nova's calls of the service, and the tests that run Nova's own code for them."""
 
-#: Call of Nova's share client (its class ``nova.share.manila.API``), what that is for the service, and the test.
+#: Call of Nova's share client (its class ``nova.share.manila.API``), the request to the service, and the test.
 CALLS = (
     ('get', 'GET /shares/{share_id}, GET /shares/{share_id}/export_locations', 'functional.test_nova'),
     ('get_access, has_access', 'GET /share-access-rules?share_id=', 'functional.test_nova'),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs lines of :mod:`commands` with the ``openstack`` command, all in one process; reads them and tells what came as JSON.
+"""Run lines of :mod:`commands` with the ``openstack`` command in one process; parse them, and print results as JSON.
 
-The client is as it is, but that it looks more often when it waits: it would sleep for five seconds each time.
+The client is unchanged, except that it polls more often: its pause would be five seconds.
 """
 
 import argparse
@@ -23,7 +23,7 @@ _LINE = re.compile(r'((?P<keeps>[A-Z][\w:, ]*) = )?(?P<words>.*?)( (?P<mark>[~!]
 
 @dataclasses.dataclass
 class Line:
-    """A row of the table. ``keeps``: variable to the column whose value it has from now on."""
+    """A row of the table. ``keeps``: by variable, the column of the output that the variable is set to."""
 
     words: str
     keeps: dict[str, str]
@@ -33,7 +33,7 @@ class Line:
 
 @dataclasses.dataclass
 class Done:
-    """What came of a line. ``wrong``: why it is not what the line says."""
+    """The result of a line. ``wrong``: the difference to the expectation."""
 
     words: list[str]
     said: str
@@ -55,7 +55,7 @@ def _read(line: str) -> Line:
 
 
 def commands() -> dict[str, int]:
-    """Return the commands that the installed client has, and how many words each wants at least."""
+    """Return the commands of the installed client, each with the least number of its arguments."""
     found = {entry.name.replace('_', ' '): entry for entry in importlib.metadata.entry_points(group='openstack.share.v2')}
     return {name: _wanted(entry.load()) for name, entry in sorted(found.items())}
 
@@ -66,7 +66,7 @@ def _wanted(command):
 
 
 def command_of(words: str, known: Collection[str]) -> str:
-    """Return which command a line calls, or nothing."""
+    """Return the command that a line calls, or an empty text."""
     parts = words.split()
     heads = (' '.join(parts[:count]) for count in range(len(parts), 0, -1))
     return next((head for head in heads if head in known), '')
@@ -79,7 +79,7 @@ def _run(line: Line, known: dict[str, str], patience: float) -> Done:
         status, out, err = _call(words)
         if not line.until or line.until in out or time.monotonic() > end:
             break
-        time.sleep(0.05)    # sleeps: between two tries; what the last one said is told
+        time.sleep(0.05)    # sleeps: between two tries; the last output is reported
     done = Done(words, out + err)
     if bool(status) != (line.refused is not None):
         done.wrong = f'status {status}'
@@ -111,9 +111,9 @@ def _call(words):
 
 
 def main() -> None:
-    """Each line is run, whatever becomes of those before it; one JSON object for each is printed.
+    """Run each line, even after failures; print one JSON object for each.
 
-    After a line that went wrong nothing is waited for any more: what others wait for may never come.
+    After a failed line the others do not wait, because a state that they wait for may never come.
     """
     asked = json.load(sys.stdin)
     patience = asked['patience']

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which methods openstacksdk has for shared file systems, and which of them cannot work yet."""
+"""Methods of openstacksdk for shared file systems, and those that cannot work yet."""
 
 from openstack.shared_file_system.v2 import _proxy
 
-#: None: all work.
+#: Empty: all methods work.
 NOT_SERVED: frozenset[str] = frozenset()
 
 

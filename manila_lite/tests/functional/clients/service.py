@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service that clients are tried against: it also answers over HTTP, and there are networks."""
+"""Service for tests of clients: it also answers over HTTP, and has networks."""
 
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base, commandline

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every ``openstack share`` command of the installed client is called, and does what it is for."""
+"""Call every ``openstack share`` command of the installed client, and check its effect."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ class Commands(service.ClientTest):
     BACKENDS = {'alpha': _SHARES, 'beta': _SHARES, 'gamma': _SERVERS, 'delta': _SERVERS}
 
     def run_lines(self, text, patience=60):
-        """Return what came of each line."""
+        """Run the lines; return the result of each."""
         wired = self.post('/share-networks', {'share_network': {
             'name': 'wired', 'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
         asked = {'lines': [dataclasses.asdict(line) for line in osc.read(text)], 'patience': patience,
@@ -33,7 +33,7 @@ class Commands(service.ClientTest):
         return [osc.Done(**json.loads(line)) for line in done.stdout.splitlines()]
 
     def post(self, path, body):
-        """Return what comes of a request by the one who calls the commands, who has no token."""
+        """Send a POST request as the user of the commands, who has no token; return the document."""
         request = urllib.request.Request(f'{self.url}/v2{path}', json.dumps(body).encode(), {
             'Content-Type': 'application/json', 'X-OpenStack-Manila-API-Version': base.LATEST})
         with urllib.request.urlopen(request, timeout=30) as answer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every call of gophercloud, the library of manila-csi, Terraform and others that are written in Go, as Debian has it."""
+"""Call every function of gophercloud as packaged by Debian: the library of manila-csi, Terraform and other Go programs."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _CALL = re.compile(r'^func ([A-Z]\w*)\(c(?:lient)? \*gophercloud\.ServiceClient'
 
 
 def calls():
-    """Return the calls that the installed library has."""
+    """Return the functions of the installed library."""
     return {f'{path.parent.name}.{name}' for path in _PACKAGE.glob('**/requests.go')
             for name in _CALL.findall(path.read_text())}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of what clients call is the tables that the tests beside this one run."""
+"""The page about clients agrees with the tables that the tests in this package run."""
 
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every method of openstacksdk's proxy is called; what it returns is what was asked for."""
+"""Call every method of openstacksdk's proxy, and check the results."""
 
 import collections.abc
 
@@ -11,7 +11,7 @@ from manila_lite.tests.functional.clients import sdk, service
 
 
 class Recorder:
-    """The proxy, and what of it was called. A list is read to its end."""
+    """Wrapper of the proxy that records calls. Lists are read to their end."""
 
     def __init__(self, proxy):
         self._proxy = proxy
@@ -39,7 +39,7 @@ class Sdk(service.ClientTest):
             shared_file_system_default_microversion='2.86').shared_file_system)
 
     def until(self, find, wanted, field='status'):
-        """Return what ``find`` finds once it is as wanted."""
+        """Wait until the object that ``find`` returns has the wanted value; return the object."""
         def looks():
             found = find()
             return (found,) if getattr(found, field) == wanted else None
@@ -134,7 +134,7 @@ class Sdk(service.ClientTest):
         proxy.restore_share(one.id)
         transfer = proxy.create_share_transfer(share_id=one.id, name='t')
         for rows in (proxy.share_transfers(), proxy.share_transfers(details=True)):
-            # It does not know under which key the rows come, and takes the whole answer for one row.
+            # The SDK does not know the key of the rows, and takes the whole answer for one row.
             self.assertEqual(1, len(rows))
         self.assertEqual((one.id, transfer.id), (proxy.get_share_transfer(transfer.id).resource_id,
                                                  proxy.find_share_transfer(transfer.id).id))
@@ -166,14 +166,14 @@ class Sdk(service.ClientTest):
         share = proxy.create_share(name='kept', size=1, share_protocol='NFS', share_type='safe')
         proxy.wait_for_status(share, 'available', interval=0.05, wait=60)
         [active] = proxy.share_replicas(share_id=share.id)
-        # The only one of two backends that replicates has the share already.
+        # The only backend that replicates has the share already.
         other = proxy.create_share_replica(share.id, availability_zone='nova')
         self.until(lambda: proxy.get_share_replica(other.id), 'error')
         proxy.reset_share_replica_status(other.id, 'available')
         proxy.reset_share_replica_state(other.id, 'in_sync')
         self.until(lambda: proxy.get_share_replica(other.id), 'in_sync', 'replica_state')
         for change in (proxy.resync_share_replica, proxy.promote_share_replica):
-            change(active.id)       # which changes nothing
+            change(active.id)       # changes nothing
         proxy.delete_share_replica(other.id)
         proxy.wait_for_delete(other, interval=0.05, wait=60)
         proxy.delete_share(share.id)

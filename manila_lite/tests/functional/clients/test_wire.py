@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each row of the tables of :mod:`wire` holds: requests as the clients send them, and answers as they read them."""
+"""Run each row of the tables of :mod:`wire`: requests as the clients send them, and answers as they read them."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ from manila_lite.tests.functional.clients.exchange import ABSENT
 
 
 def find(document, path):
-    """Return what is at ``a.0.b`` of an answer, or ABSENT."""
+    """Return the value at a path such as ``a.0.b`` of an answer, or ABSENT."""
     for part in path.split('.'):
         try:
             document = document[int(part) if isinstance(document, list) else part]
@@ -27,7 +27,7 @@ def find(document, path):
 
 
 def fits(value, wanted):
-    """Say whether a value is the one wanted: itself, of a type, or after a pattern."""
+    """Say whether a value is as wanted: equal, of a type, or matching a pattern."""
     if isinstance(wanted, re.Pattern):
         return isinstance(value, str) and bool(wanted.fullmatch(value))
     if isinstance(wanted, (type, tuple)):
@@ -60,7 +60,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
                 break
             self.assertIn(first, ask.through, said)
             self.assertLess(time.monotonic(), end, said)
-            time.sleep(0.02)    # sleeps: between two requests, each of which is looked at
+            time.sleep(0.02)    # sleeps: between two requests; each answer is checked
         for path, value in ask.holds.items():
             wanted = string.Template(value).safe_substitute(known) if isinstance(value, str) else value
             self.assertTrue(fits(find(document, path), wanted), f'{path} is not {wanted}: {said}')

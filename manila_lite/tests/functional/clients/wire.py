@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients written in Go, Terraform and others demand of the answers, row by row, as the requests that they send."""
+"""Requirements of Go clients, Terraform and others on the answers, row by row, with the requests that they send."""
 
 import re
 
@@ -35,7 +35,7 @@ _RULE = {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'}
 
 
 def _granted(version, *through):
-    """Terraform grants and takes away, and knows these states on the way."""
+    """Return the requests of Terraform to grant and revoke access, with the states that it accepts meanwhile."""
     listed = {'method': 'POST', 'path': '/shares/$share/action', 'body': {'access_list': None}, 'version': version}
     return (*_SHARE, act('allow_access', _RULE, 200, ('access.id', UUID), keeps={'rule': 'access.id'}, version=version),
             Ask(**listed, holds={'access_list.0.state': 'active'}, through=through),
@@ -44,7 +44,7 @@ def _granted(version, *through):
                 through=('active', 'new', *(() if version != '2.28' else ('queued_to_deny', 'denying')))))
 
 
-#: How each of these begins before a client has made its first share.
+#: The first requests of each client, before its first share.
 HANDSHAKE = (
     Row('GET / answers 300 with the one version', 'python-manilaclient, openstack, limes', (
         get('/', *_VERSIONS, status=300, prefix='', version=None),)),
@@ -119,7 +119,7 @@ HANDSHAKE = (
         get('/snapshots/detail?limit=1&offset=9223372036854775807', ('snapshots', [])))),
 )
 
-#: Where clients have stumbled.
+#: Requests that clients had trouble with.
 TRAPS = (
     Row('Terraform deletes through deleting and available', 'Terraform', (
         *_SHARE, Ask('DELETE', '/shares/$share', 202, version=None),
@@ -190,7 +190,7 @@ def _refused(name, status, method='GET', path='/shares', **more):
         f'{name}.message': _SAID, f'{name}.next': _SAID, f'{name}.reason': re.compile('[a-z_]+')})
 
 
-#: What somebody can do who gets no for an answer.
+#: Information in a refusal that helps its reader.
 FAILURES = (
     Row('A refusal has its cause, the next step and the request id', 'people, and programs that help them', (
         *_SHARE,

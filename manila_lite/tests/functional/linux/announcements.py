@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client hears of where an address is now, without having asked."""
+"""Unasked announcements of an address: gratuitous ARP, and unsolicited neighbour advertisements."""
 
 import ipaddress
 import socket
@@ -12,7 +12,7 @@ _ICMPV6, _NEIGHBOUR_ADVERTISEMENT, _OVERRIDE = 58, 136, 0x20
 
 
 class Ears:
-    """Ears of a client, open from the begin on; ``heard`` says who announced an address until now."""
+    """Listener in a client's namespace, open from the start; ``heard`` returns the announcements since the last call."""
 
     def __init__(self, netns, version):
         self._open, self._read = {4: (_ARP, _arp), 6: (_IPV6, _na)}[version]
@@ -22,11 +22,11 @@ class Ears:
         self._socket.setblocking(False)
 
     def _listen(self, netns):
-        nfs_client.enter(netns)     # this thread only; the socket stays there
+        nfs_client.enter(netns)     # moves this thread only; the socket stays in the namespace
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(self._open))
 
     def heard(self):
-        """Return (address, hardware address) of each announcement that came since the last time."""
+        """Return (address, hardware address) of each announcement since the last call."""
         found = []
         while True:
             try:
@@ -36,7 +36,7 @@ class Ears:
             found += [told] if told else []
 
     def close(self):
-        """Nothing more is heard."""
+        """Stop listening."""
         self._socket.close()
 
 
@@ -45,13 +45,13 @@ def _mac(packet):
 
 
 def _arp(packet):
-    """A gratuitous one: who asks is whom it asks for."""
+    """Parse a gratuitous ARP packet: the sender is the target."""
     sender, target = packet[28:32], packet[38:42]
     return (socket.inet_ntoa(sender), _mac(packet)) if sender == target else None
 
 
 def _na(packet):
-    """An unsolicited one, to all, that overrides what they knew."""
+    """Parse an unsolicited neighbour advertisement, sent to all nodes with the override flag."""
     to_all = packet[38:54] == ipaddress.ip_address('ff02::1').packed
     if packet[20] != _ICMPV6 or packet[54] != _NEIGHBOUR_ADVERTISEMENT or not to_all or not packet[58] & _OVERRIDE:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers with real storage, asked for through the API."""
+"""Base of tests of share servers with real storage, through the API."""
 
 import contextlib
 import sqlite3
@@ -30,7 +30,7 @@ linux_fabric_netns = {fabric}
 
 
 class ApiTest(server_base.MachineTest):
-    """A service of its own for each test, as a process that can be killed."""
+    """A service for each test, as a process that can be killed."""
 
     CONFIG = CONFIG
     POOLS = ('pool.img',)
@@ -47,17 +47,17 @@ class ApiTest(server_base.MachineTest):
         self.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known')
 
     def power_off(self):
-        """Everything is gone that a reboot takes: processes, namespaces, mounts, loop devices."""
+        """Remove all that a reboot removes: processes, namespaces, mounts, loop devices."""
         self.lite.kill()
         mine = [space for space in self.machine.spaces if space.startswith('manila-') or space == self.machine.fabric]
         base.power_off(self.machine.state, self.POOLS, mine)
         self.machine.ports.clear()
 
     def until(self, check, what):
-        """Wait until ``check`` returns something true; returns it."""
+        """Wait until ``check`` returns something true; return its value."""
         return process.until(check, what, self.lite.tail, 120)
 
-    # Asking -----------------------------------------------------------------------------------
+    # Requests ---------------------------------------------------------------------------------
 
     def network(self):
         """Return a share network with an IPv4 and an IPv6 subnet."""
@@ -67,12 +67,12 @@ class ApiTest(server_base.MachineTest):
         return network
 
     def add_subnet(self, network, net, subnet):
-        """Ask for a subnet more; returns the status of the answer."""
+        """Ask for another subnet; return the status of the answer."""
         return self.lite.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
             'neutron_net_id': net, 'neutron_subnet_id': subnet}})[0]
 
     def share(self, network, **more):
-        """Return a new share, and the id of its server."""
+        """Create a share; return its id and the id of its share server."""
         share = self.lite.ok('POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'NFS', 'share_network_id': network, **more}})['share']['id']
         made = self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)
@@ -81,7 +81,7 @@ class ApiTest(server_base.MachineTest):
         return share, made['share_server_id']
 
     def grant(self, share, to, level='rw', ends='active'):
-        """A rule of the share became what it should. Returns its id."""
+        """Add an access rule and check that it ends in the given state. Return its id."""
         rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': to, 'access_level': level}})['access']['id']
         found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
@@ -89,39 +89,39 @@ class ApiTest(server_base.MachineTest):
         return rule
 
     def locations(self, share):
-        """Return (path, preferred) of all export locations in the order of the API."""
+        """Return (path, preferred) of all export locations, in the order of the API."""
         found = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations']
         return [(location['path'], location['preferred']) for location in found]
 
     def nfs(self, client, server, directory, *words):
-        """Do something as a client; returns (worked, what it said)."""
+        """Run an NFS command as a client; return (success, output)."""
         return nfs_client.call(server, directory, *words, netns=self.machine.space(client))
 
     def works(self, *call):
-        """The client succeeded; returns what it said."""
+        """Check that the client succeeds; return the output."""
         worked, said = self.nfs(*call)
         self.assertTrue(worked, said)
         return said
 
     def refused(self, why, *call):
-        """The client was refused with this error."""
+        """Check that the client is refused with this error."""
         worked, said = self.nfs(*call)
         self.assertFalse(worked, f'it worked: {said}')
         self.assertIn(why, said)
 
     def clients(self, *subnets):
-        """In each subnet there is a friend and a stranger."""
+        """Add the clients "friend" and "stranger" to each subnet."""
         for subnet in subnets:
             self.machine.client(f'friend-{subnet}', subnet, 101)
             self.machine.client(f'stranger-{subnet}', subnet, 102)
 
     def addresses(self):
-        """Return the addresses that are in use, as the database has them."""
+        """Return the addresses of all allocations in the database."""
         with contextlib.closing(sqlite3.connect(self.machine.state / 'lib' / 'manila_lite.sqlite')) as db:
             return sorted(row[0] for row in db.execute('SELECT ip_address FROM network_allocations'))
 
     def remove(self, network, *shares, servers=()):
-        """Shares, servers and the network are gone."""
+        """Delete shares, share servers and the network."""
         for share in shares:
             self.lite.ok('DELETE', f'/shares/{share}')
         for share in shares:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A linux backend in a network namespace of its own, and clients in others, each with an IPv4 and an IPv6 address."""
+"""Base of linux driver tests: a backend and clients in network namespaces, each with an IPv4 and an IPv6 address."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'mkfs.btrfs': 'btrfs-progs', 'dbus-d
 
 
 def missing():
-    """Return what this machine lacks for real storage, or nothing."""
+    """Return the requirements of real storage that this machine lacks, or an empty text."""
     path = os.environ['PATH'] + ':/usr/sbin:/sbin'
     lacks = [f'{program} (package {package})' for program, package in _PROGRAMS.items()
              if not shutil.which(program, path=path)]
@@ -31,7 +31,7 @@ def missing():
 
 
 def command(*words):
-    """Run a command of the machine; returns what it printed."""
+    """Run a command of the machine; return its output."""
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30,
                           env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'}).stdout
 
@@ -42,7 +42,7 @@ def ip(*words):
 
 
 def power_off(state, images, spaces=()):
-    """Everything below a folder is gone that a reboot takes: processes, mounts, loop devices; and these namespaces."""
+    """Remove all state below a folder that a reboot removes: processes, mounts, loop devices; and the given namespaces."""
     mine = str(state)
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -60,13 +60,13 @@ def power_off(state, images, spaces=()):
 
 
 def kill(daemon):
-    """The daemon was killed and has ended."""
+    """Kill the daemon and wait for its end."""
     daemon.process().kill()
     waiting.until(lambda: daemon.process() is None, 'the daemon has ended', pause=0.001)
 
 
 class Fabric:
-    """A bridge in a namespace of its own with hosts on it; ``hosts`` maps a short name to the last part of its addresses."""
+    """A bridge with hosts in namespaces of their own; ``hosts`` maps a short name to the last part of its addresses."""
 
     def __init__(self, **hosts):
         self.mark = uuidutils.generate_uuid(dashed=False)[:6]
@@ -85,7 +85,7 @@ class Fabric:
         return f'fd99::{self.hosts[host]}'
 
     def up(self):
-        """The hosts can reach each other, and nothing else."""
+        """Create the namespaces; the hosts reach each other, and nothing else."""
         fabric = self.name('fabric')
         ip('netns', 'add', fabric)
         ip('-n', fabric, 'link', 'add', 'br0', 'type', 'bridge')
@@ -101,7 +101,7 @@ class Fabric:
             ip('-n', space, 'link', 'set', 'eth0', 'up')
 
     def down(self):
-        """The namespaces are gone."""
+        """Delete the namespaces."""
         for host in ('fabric', *self.hosts):
             subprocess.run(['ip', 'netns', 'del', self.name(host)], capture_output=True, timeout=30)
 
@@ -139,20 +139,20 @@ class LinuxTest(testtools.TestCase):
         return load.make('linux', 'linux', 'test@linux', conf, cls.state / 'state')
 
     def share(self, size=1):
-        """Return a new share, exported to nobody."""
+        """Create a share without access rules."""
         share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', size, self.PROTO, 'pool')
         self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
     def grant(self, share, *rules):
-        """Exactly these rules, as (address, level), are in force; returns the results in their order."""
+        """Apply exactly these rules, given as (address, level); return the errors in their order."""
         given = [kinds.AccessRule(f'r{number}', 'ip', to, level) for number, (to, level) in enumerate(rules)]
         results = self.driver.update_access(share, given)
         return [results[rule.id].error for rule in given]
 
     def nfs(self, host, share, action, *words, v6=False):
-        """Do something as a client; returns (worked, what it said)."""
+        """Run an NFS command as a client; return (success, output)."""
         address = self.fabric.v6('nas') if v6 else self.fabric.v4('nas')
         path = f'/shares/{share.mount_point_name or share.id}'
         return nfs_client.call(address, path, action, *words, netns=self.fabric.name(host))
@@ -164,20 +164,20 @@ class LinuxTest(testtools.TestCase):
         return client
 
     def works(self, *call, **more):
-        """The client succeeded; returns what it said."""
+        """Check that the client succeeds; return the output."""
         worked, said = self.nfs(*call, **more)
         self.assertTrue(worked, said)
         return said
 
     def refused(self, why, *call, **more):
-        """The client was refused with this error."""
+        """Check that the client is refused with this error."""
         worked, said = self.nfs(*call, **more)
         self.assertFalse(worked, f'it worked: {said}')
         self.assertIn(why, said)
 
 
 class ShareTest(LinuxTest):
-    """With a share that the host "one" may write to."""
+    """Base class of tests with a share that the host "one" may write to."""
 
     def setUp(self):
         super().setUp()
@@ -186,7 +186,7 @@ class ShareTest(LinuxTest):
         self.grant(self.made, self.rule)
 
     def snapshot(self, share):
-        """Return a snapshot of the share as it is now."""
+        """Take a snapshot of the share."""
         snapshot = kinds.Snapshot(f'snap-{share.id}', share, share.size)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))

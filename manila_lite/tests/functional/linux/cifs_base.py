@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CIFS shares and users for them: a real smbd, and a real client."""
+"""Base of tests of CIFS shares: users, a real smbd and a real client."""
 
 import contextlib
 import dataclasses
@@ -26,7 +26,7 @@ needs_samba = unittest.skipIf(LACKS, f'CIFS shares need {LACKS}')
 
 
 def processes(place):
-    """Return the programs of Samba that run for a state directory."""
+    """Return the Samba processes of a state directory."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -36,7 +36,7 @@ def processes(place):
 
 
 class Cifs:
-    """For a test of one backend: it has users, and shares for them. Users have their names as passwords."""
+    """Mixin for a test of one backend: users, and shares for them. The password of a user is the user's name."""
 
     @classmethod
     def setUpClass(cls):
@@ -50,42 +50,42 @@ class Cifs:
 
     @classmethod
     def know(cls, name, password):
-        """The operator's list has the user."""
+        """Add the user to the operator's list."""
         user_list.put(cls.users, name, user_list.entry(name, password))
 
     def cifs(self, server=None, **more):
-        """Return a new share, with its export locations."""
+        """Create a share; return it with its export locations."""
         share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool', server=server, **more)
         share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
     def rules(self, *rows):
-        """Return rules, given as (user, level)."""
+        """Return access rules, given as (user, level)."""
         return tuple(kinds.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
 
     def allow(self, share, *rows):
-        """Exactly these rules, as (user, level), are in force."""
+        """Apply exactly these rules, given as (user, level), and check that none fails."""
         given = self.rules(*rows)
         results = self.driver.update_access(share, given)
         self.assertEqual({rule.id: None for rule in given}, {ident: result.error for ident, result in results.items()})
 
     def smb(self, share, user, command, *, at=0, text=None, password=None):
-        """Do something as a client; returns (worked, what it said)."""
+        """Run an SMB command as a client; return (success, output)."""
         return smb_client.call(self.client, share.export_locations[at].path, user, password or user, command, text=text)
 
     def writes(self, share, user, name='f', text='hello', **more):
-        """The client wrote a file, and reads it."""
+        """Check that the client can write a file, and read it."""
         worked, said = self.smb(share, user, f'put local {name}', text=text, **more)
         self.assertTrue(worked, said)
         self.reads(share, user, name, text, **more)
 
     def reads(self, share, user, name='f', text='hello', **more):
-        """The client reads a file."""
+        """Check that the client can read a file."""
         self.assertEqual((True, text), self.smb(share, user, f'get {name} there', **more))
 
     def denied(self, share, user, command='ls', why='NT_STATUS_ACCESS_DENIED', **more):
-        """The client was refused with this error."""
+        """Check that the client is refused with this error."""
         worked, said = self.smb(share, user, command, **more)
         self.assertFalse(worked, f'it worked: {said}')
         self.assertIn(why, said)
@@ -97,7 +97,7 @@ class Cifs:
         return client
 
     def ensured(self, share, *rows):
-        """Return what the driver finds out about one share."""
+        """Ensure the share; return the driver's result."""
         return self.driver.ensure_shares([kinds.EnsureTarget(share, self.rules(*rows))])[share.id]
 
 
@@ -106,7 +106,7 @@ class Plain(Cifs, base.LinuxTest):
 
     @property
     def client(self):
-        """Return the namespace of a client."""
+        """The namespace of a client."""
         return self.fabric.name('one')
 
 
@@ -118,6 +118,6 @@ class Directory(Plain):
 
     @classmethod
     def make(cls):
-        """As for every backend; without the directory the pool would be a file with btrfs on it."""
+        """Create the directory first: without it the pool would be a file with btrfs."""
         (cls.state / cls.POOL).mkdir(exist_ok=True)
         return super().make()

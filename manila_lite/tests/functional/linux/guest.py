@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of its own with a kernel of its own: QEMU without KVM, so that it runs anywhere, and a shell on a serial port.
+"""Virtual machine with its own kernel: QEMU without KVM, so that it runs anywhere, with a shell on a serial port.
 
-The kernel is Debian's, as tools/guest-kernel unpacked it or as the machine itself has it; the rest is busybox.
+The kernel is Debian's, unpacked by tools/guest-kernel or installed on the machine; the rest is busybox.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ while read -r number command; do eval "$command"; echo "END $number $?"; done
 
 
 def missing():
-    """Return what this machine lacks for a guest, or nothing."""
+    """Return the requirements of a guest that this machine lacks, or an empty text."""
     return initramfs.missing(_MODULES)
 
 
@@ -54,7 +54,7 @@ class Guest:
         self._sent = 0
 
     def boot(self, patience=300):
-        """The shell answers. ``patience`` in seconds: nothing of the guest is compiled, and the machine may be busy."""
+        """Wait until the shell answers, at most ``patience`` seconds: the guest is emulated, and the machine may be busy."""
         end = time.monotonic() + patience
         while self._shell is None:
             with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ class Guest:
                                  f'{(self._folder / "console").read_text(errors="replace")[-2000:]}')
 
     def _answer(self, command, end):
-        """Return what came back for a command, with its exit status at the end; nothing if that takes too long."""
+        """Return (output, exit status) of a command, or None if it takes too long."""
         self._sent += 1
         mark = f'END {self._sent} '
         said = ''
@@ -86,12 +86,12 @@ class Guest:
                     return None
                 said += part
             printed, _, status = said.rpartition(mark)
-            # Before it stands what came too late for an earlier one.
+            # An earlier command that timed out may have left output in front.
             return re.split(r'END \d+ \d+\n', printed)[-1].strip(), int(status)
         return None
 
     def run(self, command, patience=120):
-        """Run a command in the guest; returns (whether it worked, what it printed)."""
+        """Run a command in the guest; return (success, output)."""
         answer = self._answer(command, time.monotonic() + patience)
         if answer is None:
             raise AssertionError(f'{command} does not end within {patience} s\n'
@@ -99,7 +99,7 @@ class Guest:
         return answer[1] == 0, answer[0]
 
     def end(self):
-        """The guest is gone."""
+        """Kill the guest."""
         if self._shell:
             self._shell.close()
         self._process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that goes on writing when its server is another one, at the same address."""
+"""A client that keeps writing while its server moves: another server, the same address."""
 
 import threading
 import time
@@ -8,9 +8,9 @@ from manila_lite.tests import nfs_client, waiting
 
 
 class Writer(threading.Thread):
-    """Writes one file after the other; mounts again when it is refused.
+    """Thread that writes one file after the other; it mounts again when it is refused.
 
-    ``acknowledged`` are the names of files that the server said to have; ``gap`` is the longest time in seconds
+    ``acknowledged`` has the names of files that the server acknowledged; ``gap`` is the longest time in seconds
     between two of them.
     """
 
@@ -46,9 +46,9 @@ class Writer(threading.Thread):
         return True
 
     def goes_on(self, more=5):
-        """Some more files were written since this was called.
+        """Wait until some more files are written.
 
-        :raises TimeoutError: it hangs.
+        :raises TimeoutError: the client hangs.
         """
         wanted = len(self.acknowledged) + more
         try:
@@ -57,6 +57,6 @@ class Writer(threading.Thread):
             raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}') from None
 
     def end(self):
-        """No more is written."""
+        """Stop writing."""
         self._ending.set()
         self.join(60)

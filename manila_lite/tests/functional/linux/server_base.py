@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers of a linux backend in a fabric of the test's own, and clients on its bridges."""
+"""Base of tests of share servers of a linux backend: a fabric of the test's own, and clients on its bridges."""
 
 import contextlib
 import os
@@ -35,14 +35,14 @@ def address(subnet, host):
 
 
 def network(subnet, host):
-    """Return the subnet with an address for a server."""
+    """Return the subnet with an allocation for a share server."""
     about = SUBNETS[subnet]
     allocation = kinds.Allocation(uuidutils.generate_uuid(), address(subnet, host), subnet_id=subnet, **about)
     return kinds.ServerNetwork(subnet, allocations=(allocation,), **about)
 
 
 class Machine:
-    """A backend and clients, and how to find out what of them there is."""
+    """A backend and its clients, and a list of their traces on the machine."""
 
     def __init__(self):
         self.mark = uuidutils.generate_uuid(dashed=False)[:6]
@@ -52,8 +52,9 @@ class Machine:
         self.spaces = [self.fabric]
 
     def driver(self, state='state', more=''):
-        """Return a driver for the backend, as another share manager would make it; or for another backend beside it. ``more``:
-        lines of its section.
+        """Return a driver for the backend, as another share manager would make it.
+
+        ``state``: another name makes another backend. ``more``: lines of its section.
         """
         file = self.state / f'{state}.conf'
         file.write_text(
@@ -64,13 +65,13 @@ class Machine:
         return load.make('linux', 'linux', 'test@linux', conf, self.state / state)
 
     def server(self, *subnets, host=5):
-        """Return a share server in these subnets, not set up."""
+        """Return a share server in these subnets, not set up yet."""
         server = kinds.ShareServer(uuidutils.generate_uuid(), tuple(network(subnet, host) for subnet in subnets))
         self.spaces.append(f'manila-{server.id}')
         return server
 
     def space(self, name):
-        """Return the namespace of a client or router; it is there."""
+        """Return the namespace of a client or router; create it first if needed."""
         space = f'ml{self.mark}-{name}'
         if space not in self.spaces:
             base.ip('netns', 'add', space)
@@ -79,7 +80,7 @@ class Machine:
         return space
 
     def plug(self, name, bridge, *cidrs):
-        """A client has an interface on a bridge of the fabric, which must be there."""
+        """Give a client an interface on an existing bridge of the fabric."""
         space, port = self.space(name), f'c{uuidutils.generate_uuid(dashed=False)[:12]}'
         self.ports.append((name, port))
         base.ip('-n', space, 'link', 'add', port, 'type', 'veth', 'peer', 'name', port, 'netns', self.fabric)
@@ -89,11 +90,11 @@ class Machine:
             base.ip('-n', space, 'addr', 'add', cidr, 'dev', port, *(('nodad',) if ':' in cidr else ()))
 
     def client(self, name, subnet, host):
-        """A client is in a subnet."""
+        """Add a client to a subnet."""
         self.plug(name, bridge_of(network(subnet, 1)), f'{address(subnet, host)}/{SUBNETS[subnet]["cidr"].partition("/")[2]}')
 
     def unplug(self, name):
-        """The client is gone, with its ports on the bridges: those that only lost their namespace would go later."""
+        """Remove the client and its ports. Ports on bridges that only lose their namespace would be removed later."""
         for _, port in [entry for entry in self.ports if entry[0] == name]:
             base.ip('-n', self.fabric, 'link', 'del', port)
         self.ports = [entry for entry in self.ports if entry[0] != name]
@@ -101,13 +102,13 @@ class Machine:
         self.spaces.remove(f'ml{self.mark}-{name}')
 
     def clear(self):
-        """Nothing is left, whatever a test did."""
+        """Remove namespaces and files, whatever the test left."""
         for space in self.spaces:
             subprocess.run(['ip', 'netns', 'del', space], capture_output=True, timeout=30)
         shutil.rmtree(self.state, ignore_errors=True)
 
     def traces(self):
-        """Return the namespaces, mounts, loop devices and processes that are there now."""
+        """Return the present namespaces, mounts, loop devices and processes of the test."""
         mine = str(self.state)
         found = [name for name in os.listdir('/run/netns') if name in self.spaces]
         found += [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if mine in line]
@@ -119,7 +120,7 @@ class Machine:
 
 
 class MachineTest(testtools.TestCase):
-    """A machine for each test."""
+    """Base class of tests with a machine for each test."""
 
     def setUp(self):
         super().setUp()
@@ -130,9 +131,9 @@ class MachineTest(testtools.TestCase):
 
 
 class ServerTest(testtools.TestCase):
-    """One backend with one server in two subnets, and two clients in each, for the class."""
+    """One backend with one share server in two subnets, and two clients in each subnet, for the class."""
 
-    #: Further lines of its section.
+    #: Further lines of the backend's section.
     OPTIONS = ''
 
     grant, works, refused = base.LinuxTest.grant, base.LinuxTest.works, base.LinuxTest.refused
@@ -153,12 +154,12 @@ class ServerTest(testtools.TestCase):
             cls.machine.client(name, subnet, host)
 
     def share(self, server=None, **more):
-        """Return a new share, with its export locations."""
+        """Create a share; its export locations are in ``locations``."""
         share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server, **more)
         self.locations = self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
     def nfs(self, client, server, share, action, *words):
-        """Do something at an address of a server; returns (worked, what it said)."""
+        """Run an NFS command at an address of a share server; return (success, output)."""
         return nfs_client.call(server, f'/shares/{share.id}', action, *words, netns=self.machine.space(client))

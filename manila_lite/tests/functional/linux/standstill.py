@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that makes a server stand still until it is killed. Arguments: the server's pid, and a directory whose turn it has.
-It says when it has.
+"""Process that stops a server until the process is killed.
+
+Arguments: the pid of the server, and the directory whose turn is taken. It prints "still" once the server is stopped.
 """
 
 import sys

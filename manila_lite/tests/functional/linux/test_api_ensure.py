@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Broken beneath a running service, ensured through the API, and read again by NFS clients; with and without servers."""
+"""Shares are broken under a running service, ensured through the API, and read again over NFS.
+
+Backends with and without share servers.
+"""
 
 import contextlib
 import json
@@ -23,7 +26,7 @@ linux_export_ips = {address}
 
 
 class ApiEnsure(api_base.ApiTest):
-    """``alpha`` makes share servers, ``beta`` has one NFS server; on each a share with a file in it."""
+    """``alpha`` makes share servers, ``beta`` has one NFS server; each has a share with a file."""
 
     POOLS = ('pool.img', 'beta.img')
 
@@ -54,22 +57,22 @@ class ApiEnsure(api_base.ApiTest):
         self.assertTrue(self.read_alone('write', 'f', 'hello')[0])
 
     def read_alone(self, *words):
-        """The client of the backend without servers does something; returns (worked, what it said)."""
+        """Run an NFS command as the client of the backend without share servers; return (success, output)."""
         path = self.locations(self.alone)[0][0].partition(':')[2]
         return nfs_client.call(self.plain.v4('nas'), path, *words, netns=self.plain.name('one'))
 
     def all_read(self):
-        """Every client reads its file, and strangers do not."""
+        """Check that every client reads its file, and that strangers do not."""
         self.assertEqual('hello', self.works('friend-four', FOUR, self.directory, 'read', 'f'))
         self.assertEqual('hello', self.works('friend-six', SIX, self.directory, 'read', 'f'))
         self.works('friend-four', FOUR, self.directory, 'write', 'g', 'mine')
         self.refused('NOENT', 'stranger-four', FOUR, self.directory, 'list')
         self.assertEqual((True, 'hello'), self.read_alone('read', 'f'))
 
-    # Asking and breaking ----------------------------------------------------------------------
+    # Ensuring and breaking --------------------------------------------------------------------
 
     def ensure(self, backend):
-        """Ask for it over the API. Returns what was told of repairs, by share."""
+        """Ensure the backend's shares through the API. Return the reported repairs by share."""
         self.until(lambda: self.lite.call('POST', '/services/ensure', {'host': f'test@{backend}'}, version='2.86')[0] == 202,
                    'it is taken')
         self.until(lambda: self._last(backend)[0] != 'open', 'the run has ended')
@@ -84,21 +87,21 @@ class ApiEnsure(api_base.ApiTest):
         return state, json.loads(data)
 
     def home(self, backend, *parts):
-        """Return a place in the state directory of a backend."""
+        """Return a path in the state directory of a backend."""
         return (self.machine.state / 'lib').joinpath(backend, *parts)
 
     def kill_server(self, home):
-        """NFS-Ganesha was killed, and has ended."""
+        """Kill NFS-Ganesha and wait for its end."""
         pid = json.loads((home / 'ganesha.json').read_text())['pid']
         os.kill(pid, signal.SIGKILL)
         self.until(lambda: not os.path.exists(f'/proc/{pid}/fd/0'), 'it has ended')
 
     def told(self, said, *words):
-        """Each of these was told."""
+        """Check that each of these words was reported."""
         for word in words:
             self.assertIn(word, said)
 
-    # Shown ------------------------------------------------------------------------------------
+    # Tests ------------------------------------------------------------------------------------
 
     def test_what_was_broken_is_repaired_and_told(self):
         name = self.directory.rpartition('/')[2]
@@ -146,7 +149,7 @@ class ApiEnsure(api_base.ApiTest):
         self.all_read()
 
     def _gone(self):
-        """Data that is gone is said to be, and nothing is put in its place."""
+        """Check that lost data is reported as lost, and nothing is put in its place."""
         place = self.home('alpha', 'pool', 'shares', self.directory.rpartition('/')[2])
         place.rename(place.with_name('elsewhere'))
         self.assertEqual({}, self.ensure('alpha'))
@@ -156,7 +159,7 @@ class ApiEnsure(api_base.ApiTest):
         self.assertFalse(place.exists())
 
     def _another_address(self):
-        """A changed address in the configuration: export locations follow at the next start."""
+        """Check that export locations follow a changed address in the configuration at the next start."""
         self.lite.kill(signal.SIGTERM)
         base.ip('-n', self.plain.name('nas'), 'addr', 'add', '10.99.0.9/24', 'dev', 'eth0')
         self.lite.config.write_text(self.lite.config.read_text().replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers with real storage, asked for through the API: from the first share, through a reboot, to nothing."""
+"""Share servers with real storage, through the API: the first share, a new subnet, a reboot, the deletion."""
 
 from manila_lite.tests import nfs_writer
 from manila_lite.tests.functional.linux import api_base, base, server_base
@@ -27,7 +27,7 @@ class ApiServers(api_base.ApiTest):
         self.assertEqual([], [space for space in base.command('ip', 'netns').split() if space in self.machine.spaces])
 
     def _rules(self, share, directory):
-        """Each rule lets in one family, at its level."""
+        """Check that each rule admits one address family, at its level."""
         self.refused('NOENT', 'friend-four', FOUR, directory, 'list')
         self.grant(share, server_base.address('four', 101))
         self.works('friend-four', FOUR, directory, 'write', 'f', 'hello')
@@ -43,7 +43,7 @@ class ApiServers(api_base.ApiTest):
             self.refused('NOENT', f'stranger-{subnet}', server, directory, 'list')
 
     def _third(self, network, share, directory):
-        """A subnet comes while a client writes; one that overlaps does not, and takes no address."""
+        """Add a subnet while a client writes; a subnet that overlaps is refused and takes no address."""
         self.assertEqual(409, self.add_subnet(network, 'net-same', 'same'))
         self.assertEqual([FOUR, SIX], self.addresses())
         writer = nfs_writer.Writer(FOUR, directory, self.machine.space('friend-four'))
@@ -61,7 +61,7 @@ class ApiServers(api_base.ApiTest):
         self.refused('NOENT', 'stranger-more', MORE, directory, 'list')
 
     def _reboot(self, share, directory):
-        """The server is made again from the database alone, and its clients find what they had."""
+        """Reboot: the server is set up again from the database alone, and its clients find their data."""
         self.power_off()
         self.assertEqual([], [trace for trace in self.machine.traces() if not trace.startswith('ml')])
         self.lite.start(120)
@@ -76,7 +76,7 @@ class ApiServers(api_base.ApiTest):
         self.refused('ROFS', 'friend-six', SIX, directory, 'write', 'g', 'no')
 
     def test_two_networks_of_the_same_addresses_are_apart(self):
-        """Addresses are given once in a subnet, and again when they were given back."""
+        """Check that an address is allocated once in a subnet, and again after its release."""
         first, second = self.network(), self.network()
         (one, server), (two, other) = self.share(first), self.share(second)
         self.assertNotEqual(server, other)

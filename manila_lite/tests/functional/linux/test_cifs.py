@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CIFS shares: a real smbd, and what a real client may do with them."""
+"""CIFS shares: permissions of a real client at a real smbd."""
 
 import dataclasses
 from pathlib import Path
@@ -19,7 +19,7 @@ class Plain(cifs_base.Plain):
 
     @property
     def samba(self):
-        """Return the server of the backend."""
+        """The CIFS server of the backend."""
         return self.driver._outlets.of('CIFS').server
 
     def test_rules_decide(self):
@@ -41,7 +41,7 @@ class Plain(cifs_base.Plain):
         self.assertEqual(['f'], [place.name for place in self.driver._pool.share(share.id).iterdir()])
 
     def test_links_lead_nowhere_else(self):
-        """No user of CIFS can make one, but what is in a share may have come there in another way."""
+        """Check that links cannot be used; CIFS users cannot make links, but a share may contain links of another origin."""
         share, other = self.cifs(), self.cifs()
         self.allow(share, ('alice', 'rw'))
         place, theirs = (self.driver._pool.share(one.id) for one in (share, other))
@@ -140,7 +140,7 @@ class Plain(cifs_base.Plain):
         self.assertEqual((), self.ensured(share, rule).repaired)
         self.assertTrue(client.call('ls')[0])
         before = {one.pid for one in processes(self.state)}
-        (self.state / 'state' / 'cifs' / 'smbd.json').unlink()      # one died before it could remember
+        (self.state / 'state' / 'cifs' / 'smbd.json').unlink()      # a manager died before it could record the pid
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
@@ -206,7 +206,7 @@ class Plain(cifs_base.Plain):
 
 @needs_samba
 class Directory(cifs_base.Directory):
-    """Without btrfs: served, but neither limited nor snapshotted, and honest about it."""
+    """A pool without btrfs: shares are served, without limits and snapshots, and the capabilities say so."""
 
     def test_it_serves_and_says_what_it_cannot(self):
         share = self.cifs()
@@ -227,7 +227,7 @@ class Served(Cifs, server_base.ServerTest):
 
     @property
     def client(self):
-        """Return the namespace of a client, in the subnet that the test is at."""
+        """The namespace of a client, in the subnet that the test has chosen."""
         return self.machine.space(self.where)
 
     def test_both_protocols_on_each_address(self):
@@ -285,7 +285,7 @@ class Served(Cifs, server_base.ServerTest):
 
 @needs_samba
 class Asked(api_base.ApiTest):
-    """As users ask for it: a share type that wants CIFS, a rule for a user, a path to mount."""
+    """CIFS as users ask for it: a share type with the protocol, a rule for a user, a path to mount."""
 
     CONFIG = f'{api_base.CONFIG}linux_cifs_users = {{state}}/users\n'
 

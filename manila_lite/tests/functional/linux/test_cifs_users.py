@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may log in to CIFS servers: the operator's list, its command, and what servers make of it."""
+"""Users of CIFS servers: the operator's list, its command, and the servers' use of it."""
 
 import stat
 import subprocess
@@ -16,14 +16,14 @@ from manila_lite.tests.functional.linux import cifs_base
 
 @cifs_base.needs_samba
 class UserList(testtools.TestCase):
-    """The operator's command."""
+    """The operator's command that edits the list."""
 
     def setUp(self):
         super().setUp()
         self.file = Path(self.useFixture(fixtures.TempDir()).path, 'users')
 
     def run_it(self, *words, said=''):
-        """Run the command; returns its exit status and what it complained of."""
+        """Run the command; return its exit status and its error output."""
         done = subprocess.run([sys.executable, '-m', user_list.__name__, *words], input=said, capture_output=True, text=True,
                               timeout=120, check=False)
         return done.returncode, done.stderr
@@ -33,7 +33,7 @@ class UserList(testtools.TestCase):
             self.assertEqual((0, ''), self.run_it(str(self.file), name, said=f'{password}\n'))
         self.assertEqual(['bobby', 'Alice'], [user.name for user in smb_users.read(self.file.read_text())])
         self.assertEqual(0o600, stat.S_IMODE(self.file.stat().st_mode))
-        self.file.write_text(self.file.read_text().rstrip())      # as an editor may leave it
+        self.file.write_text(self.file.read_text().rstrip())      # an editor may remove the last line end
         self.assertEqual((0, ''), self.run_it(str(self.file), 'carol', said='four\n'))
         self.assertEqual((0, ''), self.run_it('--delete', str(self.file), 'alice'))
         self.assertIn('not in', self.run_it('--delete', str(self.file), 'alice')[1])
@@ -57,7 +57,7 @@ class UserList(testtools.TestCase):
 
 @cifs_base.needs_samba
 class Users(cifs_base.Plain):
-    """What a server knows of them."""
+    """The users that a server knows."""
 
     def test_the_list_of_users_is_followed(self):
         share, rule = self.cifs(), ('daisy', 'rw')
@@ -86,7 +86,7 @@ class Users(cifs_base.Plain):
         self.allow(theirs, ('carol', 'rw'))
         self.writes(theirs, 'carol')
         client = self.session(mine, 'bobby')
-        self.know('alice', 'alice')     # who stood before the others stands behind them now
+        self.know('alice', 'alice')     # alice moves from the first place of the list to the last
         self.driver.report()
         worked, said = client.call(f'tcon {theirs.id}')
         self.assertIn('NT_STATUS_ACCESS_DENIED', said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of nodes with kernels of their own, on the network of a share server, asked for through the API."""
+"""A cluster of nodes with kernels of their own, on the network of a share server, through the API."""
 
 import contextlib
 import unittest
@@ -17,12 +17,12 @@ from manila_lite.tests.services import nodes
 _OPTIONS = {'infra': 'inventory', 'handlers': {'NFS': 'nfs'}, 'attempts': 20, 'retry_delay': 1,
             'share_timeout': 300}
 _NAMES = ('n1', 'n2', 'n3')
-#: A path that is allowed, and another that only the handler is ever given.
+#: One path that the API accepts, and one that only the handler is given.
 _HOSTILE, _FORBIDDEN = '/srv/; rm -rf $HOME "$(touch owned)" it\'s', '/srv/a\nb # etc'
 
 
 class ClusterNodes(api_base.ApiTest):
-    """Three nodes are booted once, so one test shows their whole life."""
+    """Three nodes. They are booted once, so one test covers their whole life."""
 
     def setUp(self):
         if lacks := nodes.missing():
@@ -40,10 +40,10 @@ class ClusterNodes(api_base.ApiTest):
         self._scale(cluster)
         self._delete(cluster)
 
-    # What is there ----------------------------------------------------------------------------
+    # Setup ------------------------------------------------------------------------------------
 
     def _boot(self):
-        """Nodes are on the network, and in the inventory."""
+        """Boot the nodes on the share network, and prepare a client namespace for the engine."""
         image, bridge = nodes.Image(self.machine.state), bridge_of(server_base.network('four', 1))
         self.nodes = {}
         for number, name in enumerate(_NAMES, 31):
@@ -54,7 +54,7 @@ class ClusterNodes(api_base.ApiTest):
             node.wait()
 
     def _begin(self):
-        """The data-processing service works, in the machine's network, and reaches the nodes through another."""
+        """Start the data-processing service with the nodes in its inventory; it reaches them through a proxy."""
         inventory = self.machine.state / 'inventory.yaml'
         inventory.write_text(yaml.safe_dump({'nodes': [
             {'name': node.name, **node.inventory()} for node in self.nodes.values()]}))
@@ -75,7 +75,7 @@ class ClusterNodes(api_base.ApiTest):
         self.infra, self.handler = tools.infra, tools.handlers['NFS']
 
     def remote(self, name):
-        """Return a session on a node, by the way of the engine; it is kept, for to open one is dear there."""
+        """Return the engine's session on a node. Sessions are kept, because opening one is slow in an emulated node."""
         def opened():
             with contextlib.suppress(errors.Again, NodeAway):
                 return self.sessions.enter_context(self.infra.connect(self.infra.ready(name, Wanted('i', name, 'c', 'g'))))
@@ -84,7 +84,7 @@ class ClusterNodes(api_base.ApiTest):
         return self.opened[name]
 
     def on(self, name, *words):
-        """Run a command on a node; returns how it ended."""
+        """Run a command on a node; return its result."""
         try:
             return self.remote(name).run(words, timeout=120)
         except NodeAway:
@@ -92,33 +92,33 @@ class ClusterNodes(api_base.ApiTest):
             return self.remote(name).run(words, timeout=120)
 
     def says(self, name, *words):
-        """The command worked; returns what it said."""
+        """Check that the command succeeds; return its output."""
         done = self.on(name, *words)
         self.assertEqual(0, done.status, f'{words}: {done}')
         return done.out.decode()
 
     def clean(self, *names):
-        """The nodes are as their image made them."""
+        """Check that the nodes are as their image made them."""
         for name in names:
             self.assertEqual(nodes.FSTAB, self.says(name, 'cat', '/etc/fstab'))
             self.assertNotIn('/shares/', self.says(name, 'cat', '/proc/mounts'))
             self.assertEqual('', self.says(name, 'ls', '-A', '/srv', '/mnt').replace('/srv:', '').replace('/mnt:', '').strip())
 
     def rules(self):
-        """Return who may do what with the share, and that everybody is so already."""
+        """Return the access rules as {address: level}; check that all are active."""
         found = self.lite.ok('GET', f'/share-access-rules?share_id={self.data}')['access_list']
         self.assertEqual({'active'} & {rule['state'] for rule in found}, {rule['state'] for rule in found})
         return {rule['access_to']: rule['access_level'] for rule in found}
 
     def outsider(self, name):
-        """The server gives a node nothing."""
+        """Check that the node cannot mount the share."""
         done = self.on(name, 'mount', '-t', 'nfs', '-o', 'vers=4.2,retry=0,soft', self.export, '/mnt')
         self.assertNotEqual(0, done.status, done)
 
-    # What happens -----------------------------------------------------------------------------
+    # Events -----------------------------------------------------------------------------------
 
     def _hostile_paths(self):
-        """They are refused, or are names like any other: on a live node nothing else comes about."""
+        """Check that hostile paths are refused, or treated as names: no other file appears on the node."""
         for path in ('/srv/../etc', '/srv/a\nb', 'srv', '/etc/x', '/srv/\x00'):
             status, _, _ = self.me.refused('POST', '/clusters', {
                 'name': 'bad', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [group(count=1)],
@@ -139,11 +139,11 @@ class ClusterNodes(api_base.ApiTest):
         self.clean('n3')
 
     def _files(self, name):
-        """Return the names of everything on the node's own disk."""
+        """Return the names of all files on the node's own disk."""
         return sorted(self.says(name, 'find', '/', '-xdev', '-print0').split('\0'))
 
     def _make(self):
-        """One node writes, another reads, and the third is shut out."""
+        """Create a cluster: one node writes, another reads, and the third has no access."""
         made = self.me.ok('POST', '/clusters', {
             'name': 'c', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [
                 group('writers', 1, shares=[{'id': self.data, 'path': _HOSTILE}]),
@@ -161,7 +161,7 @@ class ClusterNodes(api_base.ApiTest):
         return made
 
     def _works(self):
-        """Both levels are what they were asked to be, and the next boot of a node with a disk would find them."""
+        """Check both access levels, and the lines in fstab that a node with a disk would mount at boot."""
         self.assertIn(f'name={self.writer}', self.says(self.reader, 'cat', f'/mnt/{self.data}/node'))
         self.says(self.writer, 'touch', f'{_HOSTILE}/more')
         refused = self.on(self.reader, 'touch', f'/mnt/{self.data}/more')
@@ -171,7 +171,7 @@ class ClusterNodes(api_base.ApiTest):
             self.assertIn(f' nfs {level},vers=4.2,_netdev,nofail ', line)
 
     def _reboot(self, cluster):
-        """A node that lost everything has it again, without anybody asking: the engine looks after it."""
+        """Check that the engine mounts the share again on a node that lost its state."""
         self.nodes[self.writer].pull()
         self.nodes[self.writer].wait(2)
         self.opened.pop(self.writer)
@@ -187,7 +187,7 @@ class ClusterNodes(api_base.ApiTest):
         self.me.wait(cluster, 'Active', patience=240)
 
     def _scale(self, cluster):
-        """A node that comes has the share, and one that goes has nothing."""
+        """Check that a new node has the share, and that a removed node has nothing left."""
         self._resize(cluster, 2)
         self.assertIn('name=', self.says(self.spare, 'cat', f'{_HOSTILE}/node'))
         self.says(self.spare, 'touch', f'{_HOSTILE}/spare')
@@ -198,7 +198,7 @@ class ClusterNodes(api_base.ApiTest):
         self.says(self.reader, 'test', '-e', f'/mnt/{self.data}/spare')
 
     def _delete(self, cluster):
-        """There is no rule, no mount and no line left."""
+        """Delete the cluster: no rule, no mount and no line in fstab is left."""
         self.me.call('DELETE', f'/clusters/{cluster}')
         self.me.wait(cluster, 'gone', patience=240)
         self.assertEqual({}, self.rules())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster through the data-processing API, whose nodes are real guests, made through the compute API, on the network of a
-share server.
+"""A cluster through the data-processing API. Its nodes are real guests, made through the compute API, on the network
+of a share server.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ _PATIENCE = 600
 
 
 class ClusterServers(api_base.ApiTest):
-    """Two guests are booted once, so one test shows their whole life."""
+    """Two guests. They are booted once, so one test covers their whole life."""
 
     def setUp(self):
         if lacks := ', '.join(filter(None, (nodes.missing(), test_qemu_driver.missing()))):
@@ -71,10 +71,10 @@ class ClusterServers(api_base.ApiTest):
         self.assertEqual(({}, []), (self.rules(), self.servers()))
         self.until(lambda: not self.taps() and not self.guests(), 'no guest is left, nor its interface')
 
-    # What is there ----------------------------------------------------------------------------
+    # Setup ------------------------------------------------------------------------------------
 
     def _begin(self):
-        """Both siblings work, in the machine's network; nodes are reached through a client on theirs."""
+        """Start both sibling services in the machine's network; nodes are reached through a client in their network."""
         state, bridge = self.machine.state, bridge_of(server_base.network('four', 1))
         (state / 'images').mkdir()
         cloud_nodes.make(state / 'images')
@@ -99,7 +99,7 @@ class ClusterServers(api_base.ApiTest):
         self.me = Caller(self.dataproc.app)
 
     def _kill(self):
-        """Whatever becomes of the test, no guest is left."""
+        """Kill all guests, whatever the result of the test."""
         self.compute.stop()
         for process in self.guests():
             with contextlib.suppress(psutil.Error):
@@ -117,7 +117,7 @@ class ClusterServers(api_base.ApiTest):
         return found
 
     def servers(self):
-        """Return all servers."""
+        """Return all compute servers."""
         return self.them.ok('GET', '/servers/detail')['servers']
 
     def taps(self):
@@ -126,7 +126,7 @@ class ClusterServers(api_base.ApiTest):
         return [line.split(': ')[1] for line in found.splitlines()]
 
     def rules(self):
-        """Return who may do what with the share."""
+        """Return the access rules of the share as {address: level}."""
         found = self.lite.ok('GET', f'/share-access-rules?share_id={self.data}')['access_list']
         return {rule['access_to']: rule['access_level'] for rule in found}
 
@@ -135,10 +135,10 @@ class ClusterServers(api_base.ApiTest):
         with self.dataproc.services.db.reader() as conn:
             return [sessions.as_node(row) for row in store.instances(conn, [cluster])]
 
-    # What must hold ---------------------------------------------------------------------------
+    # Checks -----------------------------------------------------------------------------------
 
     def _servers(self, shown):
-        """Each node is a server with an address on the share network, and is let in with it."""
+        """Check that each node is a server with an address on the share network, and has an access rule for it."""
         servers = self.servers()
         addresses = {server['addresses']['four'][0]['addr'] for server in servers}
         self.assertEqual({'10.66.1.40', '10.66.1.41'}, addresses)
@@ -148,7 +148,7 @@ class ClusterServers(api_base.ApiTest):
         self.assertEqual({'ACTIVE'}, {server['status'] for server in servers})
 
     def _shares(self, one, two):
-        """What one node writes, the other reads; each found itself by what it was told."""
+        """Check that one node reads the file of the other, and that each node got its own user data."""
         for node in (one, two):
             self.assertEqual(node.name, self.says(node, 'hostname').strip())
             self.assertEqual('0', self.says(node, 'id', '-u').strip(), 'by sudo')
@@ -159,7 +159,7 @@ class ClusterServers(api_base.ApiTest):
         self.assertIn(f'"hostname": "{one.name}"', self.says(two, 'cat', '/srv/data/letter'))
 
     def says(self, node, *words):
-        """The command worked on a node; returns what it said."""
+        """Check that the command succeeds on a node; return its output."""
         with self.dataproc.engine.tools.infra.connect(node) as session:
             done = session.run(words, timeout=120)
         self.assertEqual(0, done.status, f'{words}: {done}')

@@ -17,13 +17,13 @@ from manila_lite.tests.functional.linux import base
 from manila_lite.tests.services import nodes, space_nodes
 
 WANTED = Wanted('i', 'n', 'c', 'g')
-#: Paths that a shell, fstab or the table of mounts could take for something else.
+#: Paths that a shell, fstab or the table of mounts could misread.
 HOSTILE = ('/srv/; rm -rf $HOME "$(touch owned)"', '/srv/`touch owned`it\'s  "two"\\040', '/srv/-o rw #*?[a]{b}~!&|<>',
            '/srv/ünïcødé')
 
 
 class SpaceNodes(base.LinuxTest):
-    """Two nodes for the class, of which only the first has a rule."""
+    """Two nodes for the class."""
 
     @classmethod
     def setUpClass(cls):
@@ -46,11 +46,11 @@ class SpaceNodes(base.LinuxTest):
 
     @classmethod
     def proxy(cls):
-        """Return what connects with a node from where no network leads to it."""
+        """Return the proxy command that reaches a node without a network route to it."""
         return f'nsenter --net=/run/netns/{cls.fabric.name("nas")} busybox nc {{host}} {{port}}'
 
     def ready(self, name):
-        """Return a node that answers."""
+        """Wait for a node; return it."""
 
         def answers():
             try:
@@ -60,34 +60,34 @@ class SpaceNodes(base.LinuxTest):
         return process.until(answers, f'{name} answers', self.nodes[name].tail, 120)
 
     def refused(self, call, *words, error=errors.Final, says=''):
-        """A call ended with this error; returns it."""
+        """Check that a call ends with this error and these words."""
         raised = self.assertRaises(error, call, *words)
         self.assertIn(says, str(raised))
 
     def connect(self, name):
-        """Return a session on a node, until the test ends."""
+        """Return a session on a node that lasts until the test ends."""
         session = self.infra.connect(self.ready(name))
         remote = session.__enter__()
         self.addCleanup(session.__exit__, None, None, None)
         return remote
 
     def exported(self, *levels):
-        """Return how a share, to which each of the nodes one, two has this level, is mounted at a path."""
+        """Create a share with these levels for the nodes one and two. Return a function that makes a mount at a path."""
         share = self.share()
         self.grant(share, *zip((self.fabric.v4('one'), self.fabric.v4('two')), levels, strict=False))
         return lambda path, level='rw': Mount(share.id, f'{self.fabric.v4("nas")}:/shares/{share.id}', path, level)
 
     def says(self, remote, *words, ok=True):
-        """The command ended as it should; returns what it said."""
+        """Check that the command ends as expected; return its output."""
         done = remote.run(words)
         self.assertEqual(ok, done.status == 0, f'{words}: {done}')
         return (done.out if ok else done.err).decode()
 
     def clean(self, name, remote):
-        """The node is as it was made."""
+        """Check that the node is as it was made."""
         self.assertEqual(nodes.FSTAB, self.nodes[name].fstab())
         self.assertNotIn(' /srv/', self.says(remote, 'cat', '/proc/mounts'))
-        # It is where commands run, too.
+        # Commands run in /srv, so it also shows files that they left.
         self.assertEqual('', self.says(remote, 'ls', '-A', '/srv'))
 
     def test_mounted_at_any_path_and_gone_again(self):
@@ -189,7 +189,7 @@ class SpaceNodes(base.LinuxTest):
         self.nodes['two'].reboot()
         remote = self.connect('two')
         self.assertFalse(self.handler.is_mounted(remote, mount))
-        # What a boot does with the line.
+        # A boot does the same with the line in fstab.
         self.says(remote, 'mkdir', '/srv/a b')
         self.says(remote, 'mount', '/srv/a b')
         self.assertTrue(self.handler.is_mounted(remote, mount))
@@ -213,7 +213,7 @@ class SpaceNodes(base.LinuxTest):
         self.says(remote, 'sed', '-i', '/# more/d', '/etc/fstab')
         self.clean('one', remote)
 
-    # The way there ----------------------------------------------------------------------------
+    # Connections ------------------------------------------------------------------------------
 
     def enter(self, node):
         """Open a session on a node, and close it."""
@@ -263,7 +263,7 @@ class SpaceNodes(base.LinuxTest):
 
 
 class Meddler(Remote):
-    """A node where somebody writes to fstab so many times, each time just before we do."""
+    """Session on a node where another program writes to fstab ``times`` times, each time just before our write."""
 
     def __init__(self, remote, times):
         self._remote, self.times = remote, times

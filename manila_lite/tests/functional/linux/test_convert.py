@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pool that is a plain directory becomes one with btrfs, with all that is in it, and its shares are served over NFS again."""
+"""Conversion of a pool from a plain directory to btrfs, with all its data; its shares are served over NFS again."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ _IDENT = uuidutils.generate_uuid()
 
 
 def _fill(place):
-    """The share holds a little of everything."""
+    """Put files of all kinds into the share."""
     place.mkdir(mode=0o777)
     place.chmod(0o2775)
     os.chown(place, 1001, 1002)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was broken beneath a running driver is found, mended and told; what is well is left alone."""
+"""Ensure shares and servers: damage under a running driver is found, repaired and reported; the rest is left alone."""
 
 import dataclasses
 import subprocess
@@ -15,13 +15,13 @@ FOUR, SIX = (server_base.address(subnet, 5) for subnet in ('four', 'six'))
 
 
 def table(state):
-    """Return the mounts of a backend, each with what no later mount has, and its exports' files likewise."""
+    """Return a backend's mounts and export files, with values that change when one is made again."""
     mine = [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if str(state) in line]
     return mine + [(file, file.stat().st_ino, file.stat().st_mtime_ns) for file in sorted(state.glob('**/exports.d/*'))]
 
 
 class Breaker:
-    """Breaks the export of one share, for a test that has the driver, its state directory and the share."""
+    """Breaks the export of one share."""
 
     def __init__(self, driver, outlet, share):
         self.driver, self.outlet, self.share = driver, outlet, share
@@ -33,7 +33,7 @@ class Breaker:
         base.command('umount', '--lazy', str(self.place))
 
     def unmount_all(self):
-        """The NFS server died, and mounts and the loop device are gone."""
+        """Kill the NFS server, unmount everything and detach the loop device."""
         base.kill(self.outlet.server._server)
         for place in [*self.outlet._state.glob('exports/*'), self.pool.root]:
             mounts.unmount(place)
@@ -52,12 +52,12 @@ class Breaker:
         self.file.unlink()
 
     def edit_file(self):
-        """The server read the edited file, too."""
+        """Edit the export file, and make the server read it."""
         self.file.write_text(self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
         self.other_rules(self.file.read_text())
 
     def other_rules(self, text=''):
-        """Somebody told the server of other rules than the file has."""
+        """Give the server other rules than the file has."""
         draft = self.file.with_name('draft')
         draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
         self.outlet.server._manager.tell('UpdateExport', draft, self.outlet.server.exports._numbers[self.share.id])
@@ -74,10 +74,10 @@ class Breaker:
 
 
 class Ensure:
-    """For a test that has ``target`` and ``driver``."""
+    """Mixin for a test with ``target`` and ``driver``."""
 
     def ensure(self, *words):
-        """Ensure the share: these words and no others are told, each in what was repaired."""
+        """Ensure the share; check that the repairs contain these words, one each, and no more."""
         result = self.driver.ensure_shares([self.target])[self.target.share.id]
         self.assertIsNone(result.error)
         self.assertEqual({rule.id: None for rule in self.target.rules},
@@ -189,7 +189,7 @@ class Plain(Ensure, base.ShareTest):
 
 
 class OnServer(Ensure, server_base.ServerTest):
-    """A share server in two subnets, with a gateway each."""
+    """A share server in two subnets, each with a gateway."""
 
     def setUp(self):
         super().setUp()
@@ -206,7 +206,7 @@ class OnServer(Ensure, server_base.ServerTest):
         self.breaker = Breaker(self.driver, self.outlet, made)
 
     def ensure_server(self, *words):
-        """Ensure the server: these words and no others are told."""
+        """Ensure the share server; check that the repairs contain these words, one each, and no more."""
         result = self.driver.ensure_servers([self.server])[self.server.id]
         self.assertIsNone(result.error)
         self.assertEqual(len(words), len(result.repaired), result.repaired)
@@ -224,11 +224,11 @@ class OnServer(Ensure, server_base.ServerTest):
             'ip', '-n', self.machine.fabric, 'link'))
 
     def inside(self, *words):
-        """What the command does in the server's namespace was done."""
+        """Return a function that runs ip(8) in the server's namespace."""
         return lambda: base.ip('-n', self.name, *words)
 
     def outside(self, *words):
-        """What the command does in the fabric was done."""
+        """Return a function that runs ip(8) in the fabric."""
         return lambda: base.ip('-n', self.machine.fabric, *words)
 
     def test_each_thing_that_was_broken(self):

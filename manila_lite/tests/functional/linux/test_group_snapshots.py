@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of several shares at one moment, while a client writes to one after another."""
+"""Snapshots of several shares at one moment, while a client writes to them in turn."""
 
 import concurrent.futures
 import contextlib
@@ -25,9 +25,9 @@ _FOUR = server_base.address('four', 5)
 
 
 class Records(threading.Thread):
-    """A client that writes numbered records to the shares in turn, each when the one before is acknowledged.
+    """A client that writes numbered records to the shares in turn, each after the acknowledgement of the one before.
 
-    ``puts``: for each share what makes a file of a name there, and returns (worked, what was said).
+    ``puts``: for each share a function that creates a file and returns (success, output).
     """
 
     def __init__(self, puts):
@@ -46,7 +46,7 @@ class Records(threading.Thread):
                 self.refusals.append(said)
 
     def goes_on(self):
-        """Some more are written."""
+        """Wait until some more records are written."""
         wanted = self.written + 4
         functional.eventually(lambda: self.written >= wanted or self.refusals, 'a client writes no more', _PATIENCE)
 
@@ -56,7 +56,7 @@ class Records(threading.Thread):
 
 
 class GroupTest(base.LinuxTest):
-    """Two shares that one client writes to."""
+    """Base class of tests with two shares that one client writes to."""
 
     def setUp(self):
         super().setUp()
@@ -69,7 +69,7 @@ class GroupTest(base.LinuxTest):
         return share
 
     def put_on(self, share):
-        """Return what makes a file of the share, for ``Records``."""
+        """Return a function that creates a file in the share, for ``Records``."""
         session = base.LinuxTest.session(self, 'one', share)
         return lambda name: session.call('put', name, 'x')
 
@@ -79,7 +79,7 @@ class GroupTest(base.LinuxTest):
         return records
 
     def snapshots(self, shares=None):
-        """Return what a group snapshot is to have; gone when the test ends."""
+        """Return the snapshots to take in a group snapshot; they are deleted when the test ends."""
         found = [kinds.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in shares or self.shares]
         for snapshot in found:
             self.addCleanup(self.driver.delete_snapshot, snapshot)
@@ -89,7 +89,7 @@ class GroupTest(base.LinuxTest):
         return {path.name for path in self.driver._pool.snapshot(snapshot.id).iterdir()}
 
     def assert_one_moment(self, records):
-        """Whenever it is taken, a group snapshot has no record without all before it."""
+        """Check that no group snapshot has a record without all records before it."""
         counts = []
         for _ in range(6):
             records.goes_on()
@@ -101,11 +101,11 @@ class GroupTest(base.LinuxTest):
             counts.append(len(names))
         records.goes_on()
         self.assertEqual([], records.refusals)
-        self.assertEqual(sorted(set(counts)), counts)   # each shows more than the one before
+        self.assertEqual(sorted(set(counts)), counts)   # each has more records than the one before
 
 
 class GroupSnapshots(GroupTest):
-    """Both on NFS."""
+    """Two NFS shares."""
 
     def setUp(self):
         super().setUp()
@@ -122,7 +122,7 @@ class GroupSnapshots(GroupTest):
         functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still', _PATIENCE)
 
     def test_the_pool_says_so(self):
-        """A driver on a plain directory says that it cannot: see Directory in test_cifs.py."""
+        """Check the capability of the pool. For a driver on a plain directory see Directory in test_cifs.py."""
         self.assertEqual('pool', interface.consistency_of(self.driver))
         self.assertNotIn('sg_consistent_snapshot_support', self.driver.report()[0].capabilities)
 
@@ -130,7 +130,7 @@ class GroupSnapshots(GroupTest):
         self.assert_one_moment(self.writer())
 
     def test_one_after_another_is_something_else(self):
-        """What the test above looks for is found where the servers do not stand still."""
+        """Check that separate snapshots do tear the records, so that the test above could fail."""
         records = self.writer()
 
         def torn():
@@ -154,7 +154,7 @@ class GroupSnapshots(GroupTest):
         self.assertFalse(self.driver._pool._snapshot_draft(found[1].id).exists())
 
     def test_groups_leave_each_other_alone(self):
-        """Many are taken at once, of shares that one server exports: none lets it go on while it stands still for another."""
+        """Check that group snapshots of shares on one server, taken at once, do not resume the server too early."""
         groups = [self.snapshots([self.share(), self.share()]) for _ in range(8)]
         together = threading.Barrier(len(groups))
 
@@ -190,13 +190,13 @@ class GroupSnapshots(GroupTest):
         self.assert_goes_on()
 
     def test_who_asked_for_it_dies(self):
-        """The share manager is killed while the server stands still."""
+        """Kill the share manager while the server is stopped."""
         with self.asker() as asked:
             asked.kill()
         self.assert_goes_on()
 
     def test_the_next_one_waits_for_the_guard_of_one_that_died(self):
-        """The guard of the dead process lets its servers go on first, and none that were stopped later."""
+        """Check that the guard of a dead process resumes its own servers first, and no server that was stopped later."""
         place = self.driver._pool.root
         with self.asker() as asked:
             guard, = psutil.Process(asked.pid).children()
@@ -215,7 +215,7 @@ class GroupSnapshots(GroupTest):
 
     @contextlib.contextmanager
     def asker(self):
-        """A process has made the server stand still. Yields it."""
+        """Start a process that stops the server. Yield the process."""
         words = [sys.executable, '-m', standstill.__name__, str(self.server().pid), str(self.driver._pool.root)]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as asked:
             self.addCleanup(asked.kill)
@@ -258,7 +258,7 @@ class GroupSnapshots(GroupTest):
 
 @test_cifs.needs_samba
 class BothProtocols(test_cifs.Cifs, GroupTest):
-    """One on NFS, the other on CIFS."""
+    """One NFS share and one CIFS share."""
 
     @property
     def client(self):
@@ -284,19 +284,19 @@ class ThroughTheApi(api_base.ApiTest):
         self.kind, self.of_type = kind, {'share_group_type_id': made['share_group_type']['id']}
 
     def group(self, **values):
-        """Return a new group."""
+        """Create a share group; return its id."""
         made = self.lite.ok('POST', '/share-groups', {'share_group': values})['share_group']['id']
         found = self.lite.wait(f'/share-groups/{made}', 'share_group', ('available', 'error'), 120)
         self.assertEqual(('available', 'pool'), (found['status'], found['consistent_snapshot_support']), self.lite.tail())
         return made
 
     def directory(self, share):
-        """Return what the client mounts, who may."""
+        """Return the path to mount; the client gets an access rule."""
         self.grant(share, server_base.address('four', 101))
         return self.locations(share)[0][0].partition(':')[2]
 
     def puts(self, share):
-        """Return what makes a file of the share, for ``Records``."""
+        """Return a function that creates a file in the share, for ``Records``."""
         session = nfs_client.Session(_FOUR, self.directory(share), netns=self.machine.space('friend-four'))
         self.addCleanup(session.close)
         return lambda name: session.call('put', name, 'x')

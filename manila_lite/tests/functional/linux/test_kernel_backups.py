@@ -14,7 +14,7 @@ from manila_lite.tests import limits
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.services import twin
 
-#: Less than such a test may take. Beside other tests an emulated machine has a fraction of two processors.
+#: Below the time limit of the test. Beside other tests an emulated machine has a fraction of two processors.
 _SECONDS = 2 * limits.LIMIT - 30
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's own NFS client, in a machine of its own that is in two subnets of a share server."""
+"""The kernel's own NFS client, in a virtual machine in two subnets of a share server."""
 
 import shutil
 import tempfile
@@ -37,7 +37,7 @@ class KernelClient(server_base.ServerTest):
 
     @classmethod
     def tap(cls, subnet):
-        """Return an interface on the subnet's bridge for a guest to have."""
+        """Return a new interface on the subnet's bridge, for a guest."""
         name = f't{uuidutils.generate_uuid(dashed=False)[:12]}'
         fabric = cls.machine.fabric
         base.ip('-n', fabric, 'tuntap', 'add', name, 'mode', 'tap')
@@ -46,26 +46,26 @@ class KernelClient(server_base.ServerTest):
         return name
 
     def run_in_guest(self, command, ok=True):
-        """The command ended as it should; returns what it printed."""
+        """Check that the command ends as expected; return its output."""
         worked, said = self.guest.run(command)
         self.assertEqual(ok, worked, f'{command}: {said}')
         return said
 
     def mount(self, address, share, ok=True, place='/mnt'):
-        """The guest has the share mounted through the address, or not."""
+        """Check that the guest can, or cannot, mount the share through the address."""
         options = f'vers=4.2,addr={address.strip("[]")},{_MOUNT[address]},soft,timeo=150'
         command = f'mount -t nfs4 -o {options} {address}:/shares/{share.id} {place}'
         self.run_in_guest(f'mkdir -p {place}')
         if not ok:
             self.run_in_guest(command, ok=False)
             return
-        # As mount.nfs does, and busybox does not: a server that is silent for a while is no refusal.
+        # Retry while the server is silent, as mount.nfs does and busybox does not.
         waiting.until(lambda: self.tried(command), command, 120)
         self.addCleanup(self.guest.run, f'umount {place}')
         self.assertIn(f'{address}:/shares/{share.id} {place} nfs4 ', self.run_in_guest('cat /proc/mounts'))
 
     def tried(self, command):
-        """Say whether it worked; nothing but that the server was silent may be the matter."""
+        """Say whether the command succeeded; a timeout is the only error allowed."""
         worked, said = self.guest.run(command)
         self.assertTrue(worked or 'timed out' in said, f'{command}: {said}')
         return worked

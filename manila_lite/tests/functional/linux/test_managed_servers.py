@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server that was let go of is taken over under another id, with its address, and serves clients."""
+"""A share server that was unmanaged is managed again under another id, with its address, and serves clients."""
 
 import dataclasses
 import itertools
@@ -10,7 +10,7 @@ from manila_lite.tests.functional.linux import server_base
 
 
 class Managed(server_base.ServerTest):
-    #: Each test has an address of its own: clients remember for a while where one was.
+    #: Each test has an address of its own, because clients cache the location of an address for a while.
     HOSTS = itertools.count(6)
 
     def setUp(self):
@@ -25,11 +25,11 @@ class Managed(server_base.ServerTest):
             self.addCleanup(self.torn_down, server)
 
     def torn_down(self, server):
-        """The driver that there is by then has torn it down."""
+        """Tear the server down with the driver that the class has by then."""
         self.driver.teardown_server(server)
 
     def take_over(self):
-        """The server is ours, and serves at its address."""
+        """Manage the server and check that it serves at its address."""
         asking = dataclasses.replace(self.new, networks=())
         self.assertEqual([self.address], list(self.driver.find_server(asking, self.old.id, {})))
         self.driver.manage_server(self.new, self.old.id, {})

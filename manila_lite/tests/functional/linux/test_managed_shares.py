@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator put into the pool, or we left there, is taken over and served to clients."""
+"""Managed shares: data that an operator put into the pool, or that was unmanaged, is managed and served to clients."""
 
 import dataclasses
 import os
@@ -18,7 +18,7 @@ class _Managed(base.LinuxTest):
         return self.driver._pool
 
     def new(self):
-        """Return a share that is to be taken over."""
+        """Return a new share to manage."""
         share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'NFS', 'pool')
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
@@ -27,7 +27,7 @@ class _Managed(base.LinuxTest):
         return f'{address or self.fabric.v4("nas")}:/{"/".join(parts)}'
 
     def take(self, path, **options):
-        """Take the path over; returns the share with what became of it."""
+        """Manage the path; return the share with its size and export locations."""
         share = self.new()
         found = self.driver.manage_share(share, path, options)
         return dataclasses.replace(share, size=found.size, export_locations=found.export_locations)
@@ -40,7 +40,7 @@ class _Managed(base.LinuxTest):
 
 class ManagedSubvolumes(_Managed):
     def made(self, *parts, content='precious'):
-        """An operator made a subvolume. Returns its place."""
+        """Make a subvolume as an operator would. Return its path."""
         place = self.pool.root.joinpath(*parts)
         place.parent.mkdir(parents=True, exist_ok=True)
         btrfs.create(place)
@@ -130,7 +130,7 @@ class ManagedSubvolumes(_Managed):
         found = self.driver.manage_snapshot(snapshot, {})
         self.assertEqual(kinds.ManagedSnapshot(1, f'/snapshots/{snapshot.id}'), found)
         self.assertFalse(place.exists())
-        self.driver.unmanage_snapshot(snapshot)     # as it was asked for: the take-over failed
+        self.driver.unmanage_snapshot(snapshot)     # as after a failed attempt: under the path that was asked for
         self.assertTrue(place.exists())
         other = self.share()
         self.assertRaises(errors.Final, self.driver.manage_snapshot, dataclasses.replace(snapshot, share=other), {})
@@ -141,7 +141,7 @@ class ManagedSubvolumes(_Managed):
 
 @cifs_base.needs_samba
 class ManagedDirectories(cifs_base.Directory):
-    """A plain directory becomes a share, which CIFS serves."""
+    """A plain directory is managed as a share, and served over CIFS."""
 
     def test_a_directory_has_the_size_that_is_said(self):
         pool = self.driver._pool

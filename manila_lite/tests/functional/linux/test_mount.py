@@ -16,7 +16,7 @@ from manila_lite.tests.functional.linux import base
 
 
 def lacks():
-    """Return what a mount in user space needs and is not here, or nothing."""
+    """Return the requirements of a mount in user space that are missing here, or an empty text."""
     wanted = {'/dev/fuse': Path('/dev/fuse').exists(), 'fusermount3 (package fuse3)': shutil.which('fusermount3'),
               'mfusepy (from PyPI)': importlib.util.find_spec('mfusepy')}
     return ', '.join(what for what, found in wanted.items() if not found)
@@ -24,7 +24,7 @@ def lacks():
 
 @unittest.skipIf(lacks(), f'a mount in user space needs {lacks()}')
 class Mounted(base.ShareTest):
-    """The share is mounted by the host "one", and cp, cat and dd work on it as the rules and the size allow."""
+    """The share is mounted by the host "one"; cp, cat and dd work within the access rules and the size."""
 
     def setUp(self):
         super().setUp()
@@ -58,7 +58,7 @@ class Mounted(base.ShareTest):
 
     def test_an_open_file_goes_on_when_the_server_is_started_anew(self):
         log = self.driver._pool.share(self.made.id) / 'log'
-        # A process of its own has the file open: what starts the server would else wait for it.
+        # Another process holds the file open; the process that starts the server would wait for it otherwise.
         with (self.place / 'log').open('w') as file:
             writer = subprocess.Popen(['sh', '-c', 'echo before; read word; echo after'], stdin=subprocess.PIPE, stdout=file)
         process.until(lambda: log.read_text() == 'before\n', 'the first line is there', str)

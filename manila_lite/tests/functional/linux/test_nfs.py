@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients on a network see of the linux backend: real btrfs, real NFS-Ganesha, an NFS client at each address."""
+"""The linux backend as clients on a network see it: real btrfs, real NFS-Ganesha, an NFS client at each address."""
 
 import dataclasses
 import os
@@ -12,7 +12,7 @@ from manila_lite.tests.functional.linux import base
 
 
 class Access(base.LinuxTest):
-    """Rules by source address, on both families, while clients work."""
+    """Rules by source address, on both address families, while clients work."""
 
     def test_nobody_before_a_rule(self):
         self.refused('NOENT', 'one', self.share(), 'list')
@@ -105,14 +105,14 @@ class Access(base.LinuxTest):
         began = time.monotonic()
         for number in range(20):
             self.grant(share, ('10.99.0.11', 'rw'), (f'10.98.0.{number}', 'ro'))
-        self.assertLess(time.monotonic() - began, 20.0)     # a stuck call, not a slow one
+        self.assertLess(time.monotonic() - began, 20.0)     # catches a call that hangs, not a slow one
 
 
 class Data(base.ShareTest):
     """Size, snapshots, clones and reverts."""
 
     def limit(self, share, mebibytes):
-        """The share's limit is so small that a test can fill it."""
+        """Limit the share to a size that a test can fill."""
         btrfs.limit(self.driver._pool.root, self.driver._pool.share(share.id), mebibytes << 20)
 
     def test_the_size_is_enforced(self):
@@ -122,7 +122,7 @@ class Data(base.ShareTest):
         self.works('one', self.made, 'fill', 'more', '8')
 
     def max_referenced(self):
-        """Return the limit of the share as the kernel has it."""
+        """Return the limit of the share that the kernel enforces."""
         root, path = self.driver._pool.root, self.driver._pool.share(self.made.id)
         with open(f'/sys/fs/btrfs/{btrfs.fsid(root)}/qgroups/0_{btrfs.subvolume_id(path)}/max_referenced',
                   encoding='ascii') as found:
@@ -148,7 +148,7 @@ class Data(base.ShareTest):
         btrfs.sync(root)
         group = f'0/{btrfs.subvolume_id(path)}'
         base.command('btrfs', 'qgroup', 'create', '1/7', str(root))
-        # What a group with a member that shares data holds is known only after a rescan.
+        # The usage of a group is known only after a rescan if a member shares data.
         base.command('btrfs', 'qgroup', 'assign', '--no-rescan', group, '1/7', str(root))
         self.assertFalse(btrfs.has_exact_quota(root))
         self.assertGreaterEqual(self.driver._pool.used(self.made.id), 1 << 20)
@@ -189,7 +189,7 @@ class Data(base.ShareTest):
         self.refused('NOENT', 'one', past, 'read', 'f')
         self.assertEqual('after', self.works('one', self.made, 'read', 'f'))
         self.driver._outlets.of('NFS').stop()
-        self.driver.setup()     # as after a reboot: what was exported is mounted first
+        self.driver.setup()     # as after a reboot: exported shares are mounted first
         self.assertEqual('before', self.works('two', past, 'read', 'f'))
         self.driver.delete_snapshot(snapshot)
         self.refused('NOENT', 'two', past, 'read', 'f')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools by themselves: whatever a process that died left behind, the share is whole or not there."""
+"""Pools alone: after the death of a process at any point, a share is whole or gone."""
 
 import itertools
 import shutil
@@ -29,7 +29,7 @@ class Btrfs(testtools.TestCase):
         cls.pool.open()
 
     def leave(self, path, content):
-        """A subvolume with the content is there."""
+        """Make a subvolume with this content."""
         btrfs.create(path)
         (path / 'f').write_text(content)
 
@@ -94,7 +94,7 @@ class Btrfs(testtools.TestCase):
 
 
 class Plain(testtools.TestCase):
-    """A directory."""
+    """A pool that is a plain directory."""
 
     def test_delete_of_what_is_there_half_deleted_and_gone(self):
         root = Path(tempfile.mkdtemp(prefix='ml-pool-'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left after a crash, a kill and a reboot: real processes die here."""
+"""Recovery from a crash, a kill and a reboot, with real processes."""
 
 import dataclasses
 import re
@@ -15,7 +15,7 @@ from manila_lite.tests.functional.linux import base
 
 
 class Recovery(base.ShareTest):
-    """A new share manager, a new NFS server, or a new boot: clients find the same data and the same rules."""
+    """Clients find the same data and rules after a restart of the share manager, of the NFS server, or of the machine."""
 
     def ensure(self):
         target = kinds.EnsureTarget(self.made, (kinds.AccessRule('r', 'ip', *self.rule),))
@@ -47,7 +47,7 @@ class Recovery(base.ShareTest):
         deaf = self.driver._outlets.of('NFS').server._server.process()
         deaf.suspend()
         type(self).driver = self.make()
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.file_server._READY_SECONDS', 10))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.file_server._LONGEST_START', 0))
         with fixtures.MonkeyPatch('manila_lite.drivers.linux.exportmgr._SECONDS', 2):
             self.driver.setup()
         self.assertNotEqual(deaf, self.driver._outlets.of('NFS').server._server.process())
@@ -78,7 +78,7 @@ class Recovery(base.ShareTest):
         self.works('one', self.made, 'list')
 
     def test_a_name_to_mount_it_by(self):
-        """It is known without the files, after a revert, and to a driver that is told of nothing but rules."""
+        """Check that the mount point name survives a revert, and the loss of the export files."""
         named = dataclasses.replace(self.made, id=f'named-{self.made.id}', mount_point_name=f'team_{self.made.id}')
         locations = self.driver.create_share(named)
         self.addCleanup(lambda: self.driver.delete_share(named))
@@ -121,7 +121,7 @@ class Recovery(base.ShareTest):
         self.assertEqual([], left)
 
     def restart(self, extra=''):
-        """A new share manager, perhaps with further options."""
+        """Start a new share manager, optionally with further options."""
         conf = self.state / 'conf'
         before = conf.read_text()
         conf.write_text(before + extra)

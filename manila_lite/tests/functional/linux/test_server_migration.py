@@ -43,27 +43,27 @@ class MigrationTest(api_base.ApiTest):
             self.shares.append(share)
         self.home, self.other = 'alpha', 'beta'
 
-    # What there is ----------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------
 
     def host(self, share):
-        """Return the backend that the share is on."""
+        """Return the backend of the share."""
         return self.lite.ok('GET', f'/shares/{share}')['share']['host'].partition('@')[2].partition('#')[0]
 
     def pool(self, backend):
-        """Return where the backend's pool is mounted."""
+        """Return the mount point of the backend's pool."""
         return self.machine.state / 'lib' / backend / 'pool'
 
     def place(self, backend, share):
-        """Return where a share's data is, or would be."""
+        """Return the directory of a share's data at a backend, whether or not it exists."""
         instance, = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
         return self.pool(backend) / 'shares' / instance['id']
 
     def files(self, folder):
-        """Return what each file holds, in short."""
+        """Return a hash of the content of each file, by name."""
         return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
 
     def fill(self):
-        """Each share has half of its files in a snapshot, and changed since. Returns the snapshots."""
+        """Fill each share: half of its files are in a snapshot, and some of these change later. Return the snapshots."""
         snapshots = []
         for share in self.shares:
             folder = self.place(self.home, share)
@@ -78,19 +78,19 @@ class MigrationTest(api_base.ApiTest):
             (folder / 'old1').rename(folder / 'moved')
         return snapshots
 
-    # Doing ------------------------------------------------------------------------------------
+    # Actions ----------------------------------------------------------------------------------
 
     def act(self, action, body=None):
-        """Ask for a step of the migration; returns the document."""
+        """Send a migration action; return the document."""
         return self.lite.ok('POST', f'/share-servers/{self.server}/action', {action: body})
 
     def start(self, **more):
-        """The copy has begun."""
+        """Start the migration."""
         self.act('migration_start', {'host': f'test@{self.other}', 'writable': True, 'nondisruptive': False,
                                      'preserve_snapshots': True, **more})
 
     def task_is(self, *states):
-        """Wait until the migration is so far; returns the state."""
+        """Wait until the migration has one of these states; return the state."""
         def found():
             seen = self.lite.ok('GET', f'/share-servers/{self.server}')['share_server']['task_state']
             self.assertTrue(seen in states or 'error' not in seen, self.lite.tail())
@@ -98,7 +98,7 @@ class MigrationTest(api_base.ApiTest):
         return self.until(found, f'the migration is {states}')
 
     def cut_over(self):
-        """The server is at the other backend; returns its new id."""
+        """Complete the migration; return the id of the destination share server."""
         target = self.act('migration_complete')['destination_share_server_id']
         self.machine.spaces.append(f'manila-{target}')
         for share in self.shares:
@@ -107,11 +107,11 @@ class MigrationTest(api_base.ApiTest):
         return target
 
     def left(self, backend):
-        """Return everything that is in the pool of a backend."""
+        """Return everything in the pool of a backend."""
         return sorted(str(place.relative_to(self.pool(backend))) for folder in ('shares', 'snapshots', 'moving')
                       for place in (self.pool(backend) / folder).glob('*'))
 
-    # Shown ------------------------------------------------------------------------------------
+    # Tests ------------------------------------------------------------------------------------
 
     def test_a_client_writes_and_nothing_is_lost(self):
         snapshots = self.fill()
@@ -155,7 +155,7 @@ class MigrationTest(api_base.ApiTest):
         self.assertEqual([], self.left(self.home))
 
     def test_called_off(self):
-        """Nothing is left at either side, and clients noticed nothing."""
+        """Check that a cancelled migration leaves nothing behind, and the share readable."""
         self.fill()
         self.clients('four')
         self.grant(self.shares[0], server_base.address('four', 101))

@@ -29,7 +29,7 @@ KbdInteractiveAuthentication no
 
 
 class TwoHostsTest(test_linux.LinuxMigrationBinding):
-    """The backend to come from can be reached from the host "here" only, and through ssh only."""
+    """The source backend is reachable only from the host "here", and only through ssh."""
 
     def setUp(self):
         sshd = shutil.which('sshd', path='/usr/sbin')
@@ -59,12 +59,12 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
             self._run('ip', '-n', name, 'link', 'set', 'up0', 'up')
 
     def _serve_ssh(self) -> None:
-        """As the page on migrations says: the key can do nothing but be a peer."""
+        """Run sshd as the documentation of migrations says: the key may only run the peer program."""
         program = f'{sys.executable} -m manila_lite.drivers.linux.peer --config-file {self.config_file}'
         key = (self.root / 'peer_key.pub').read_text()
         (self.root / 'authorized_keys').write_text(f'restrict,command="{program}" {key}')
         (self.root / 'sshd_config').write_text(_SSHD.format(root=self.root, address=THERE, port=PORT))
-        Path('/run/sshd').mkdir(mode=0o755, exist_ok=True)      # sshd insists
+        Path('/run/sshd').mkdir(mode=0o755, exist_ok=True)      # sshd needs the directory
         with (self.root / 'sshd.log').open('ab') as said:
             sshd = subprocess.Popen(['nsenter', f'--net=/run/netns/{self.hosts[1]}', '/usr/sbin/sshd', '-D', '-e', '-f',
                                      str(self.root / 'sshd_config')], stdout=said, stderr=said, stdin=subprocess.DEVNULL)
@@ -73,13 +73,13 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         waiting.until((self.root / 'sshd.pid').exists, (self.root / 'sshd.log').read_text)
 
     def trust(self, name: str) -> None:
-        """The host there is known by this key."""
+        """Make this key the known host key of the other host."""
         key = (self.root / f'{name}.pub').read_text()
         (self.root / 'known_hosts').write_text(f'[{THERE}]:{PORT} {key}')
 
     @contextlib.contextmanager
     def here(self):
-        """This thread, and what it starts, is at the host "here"."""
+        """Run the block in the network namespace of the host "here", with all processes that it starts."""
         libc = ctypes.CDLL(None, use_errno=True)
         home = os.open('/proc/thread-self/ns/net', os.O_RDONLY)
         try:
@@ -110,7 +110,7 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         self.assertEqual([], self.left_of(migration))
 
     def test_strangers_are_refused(self):
-        """A host with another key is not believed; with our key one can do nothing else there."""
+        """Check that another host key is not accepted, and that our key allows nothing but the peer program."""
         migration = self.a_migration()
         with self.here():
             for command in ('id', 'origin; id', 'compliance', ''):

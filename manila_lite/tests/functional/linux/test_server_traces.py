@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server that is torn down leaves the machine as it was, but for what others still use."""
+"""Teardown of a share server: nothing is left on the machine but objects that others still use."""
 
 import json
 import os
@@ -20,7 +20,7 @@ class ServerTraces(server_base.MachineTest):
         self.before = self.machine.traces()
 
     def links(self):
-        """Return the interfaces of the fabric, without those that any namespace has."""
+        """Return the interfaces of the fabric, without the loopback of every namespace."""
         shown = subprocess.run(['ip', '-n', self.machine.fabric, '-json', 'link', 'show', 'up'], capture_output=True, text=True)
         return {link['ifname'] for link in json.loads(shown.stdout or '[]')} - {'lo'}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients in the subnets of a share network see of its share server: both families, a new subnet, strangers."""
+"""A share server as clients in the subnets of its share network see it: both address families, a new subnet, strangers."""
 
 import dataclasses
 import json
@@ -99,7 +99,7 @@ class Growth(server_base.ServerTest):
         self._through_a_router(share)
 
     def _through_a_router(self, share):
-        """Answers leave by the subnet that the question came through, or the router drops them."""
+        """Check that answers leave through the subnet of the request; a router drops others."""
         router = self.machine.space('router')
         base.command('nsenter', f'--net=/run/netns/{router}', 'sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1',
                      'net.ipv4.conf.all.rp_filter=1', 'net.ipv4.conf.default.rp_filter=1')
@@ -117,18 +117,18 @@ class Growth(server_base.ServerTest):
 
 
 class Limited(server_base.ServerTest):
-    """Each share has a server of its own, and goes as fast as its QoS type says."""
+    """QoS: each share has a share server of its own, limited to the rate of its QoS type."""
 
     OPTIONS = 'max_shares_per_share_server = 1\n'
 
     def rates(self):
-        """Return the bytes per second that the kernel lets through, of each end of each interface of the server."""
+        """Return the bytes per second that the kernel allows, for both ends of each interface of the server."""
         spaces = (f'manila-{self.server.id}', self.machine.fabric)
         found = [entry for space in spaces for entry in json.loads(base.command('tc', '-n', space, '-json', 'qdisc', 'show'))]
         return [entry['options']['rate'] for entry in found if entry['kind'] == 'tbf']
 
     def promised(self, share, **qos):
-        """Return the share with another promise."""
+        """Return the share with another QoS."""
         return dataclasses.replace(share, qos=qos)
 
     def test_what_goes_to_and_from_a_share_is_limited(self):
@@ -145,7 +145,7 @@ class Limited(server_base.ServerTest):
         self.assertEqual([], self.rates())
 
     def test_a_share_that_comes_beside_leaves_it_alone(self):
-        """As the shares of a group do, and one that is managed."""
+        """Check that a share without a limit, such as a managed one or one of a group, keeps a neighbour's limit."""
         first = self.share(qos={'maxbps': '4000000'})
         beside = self.share()
         self.assertEqual([4000000] * 4, self.rates())
@@ -160,7 +160,7 @@ class Limited(server_base.ServerTest):
         self.assertEqual([], self.rates())
 
     def changes(self, target):
-        """Return what had to be mended of the share's limit."""
+        """Return the repairs of the share's limit."""
         found = self.driver.ensure_shares([target])[target.share.id]
         self.assertIsNone(found.error)
         return tuple(word for word in found.repaired if 'transfer' in word)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of shares are backed up for real, through the API, and come back: after a death, and at another backend."""
+"""Real backups of the files of shares through the API; restored after a restart, and at another backend."""
 
 import os
 from pathlib import Path
@@ -27,12 +27,12 @@ backup_continue_update_interval = 0.1
 
 
 class BacksUp(test_share_migration.Moves):
-    """As there. What is mounted is a directory: the kernel here has no NFS client."""
+    """The backends of the migration tests. Backups are in a directory: the kernel here has no NFS client."""
 
     BACKEND = test_share_migration.Moves.BACKEND + _TYPES
-    #: What is kept of them.
+    #: Extended attributes that a backup keeps.
     ATTRIBUTES = ('user.colour',)
-    # Those are about migrations.
+    # These tests are about migrations.
     test_a_share_moves_with_its_data_and_rules = test_called_off = None
 
     def setUp(self):
@@ -40,13 +40,13 @@ class BacksUp(test_share_migration.Moves):
         (self.state / 'export').mkdir()
 
     def place(self, backend, share):
-        """Return where the files of a share are."""
+        """Return the directory of a share's files."""
         [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
         folder = self.state / ('folder' if backend == 'plain' else f'lib/{backend}/pool')
         return folder / 'shares' / instance['id']
 
     def fill(self, place):
-        """There is a bit of everything in the directory, and a copy of it is elsewhere. Returns that."""
+        """Put files of all kinds into the directory. Return a copy of the directory."""
         (place / 'sub').mkdir()
         (place / 'sub' / 'random').write_bytes(os.urandom(3_000_000))
         os.link(place / 'sub' / 'random', place / 'linked')
@@ -62,7 +62,7 @@ class BacksUp(test_share_migration.Moves):
         return copy
 
     def spoil(self, place):
-        """Nothing in the directory is as it was, though some of it looks so."""
+        """Change everything in the directory; some files look unchanged."""
         was = os.stat(place / 'same')
         (place / 'same').write_text('behind')
         os.utime(place / 'same', ns=(was.st_atime_ns, was.st_mtime_ns))
@@ -89,7 +89,7 @@ class BacksUp(test_share_migration.Moves):
         self.lite.ok('POST', f'/share-backups/{backup}/action', {'restore': target}, version='2.91')
 
     def again(self):
-        """The service dies and is started again."""
+        """Kill the service and start it again."""
         self.lite.kill()
         self.lite.start(self.PATIENCE)
 
@@ -143,7 +143,7 @@ class BacksUp(test_share_migration.Moves):
         self.assert_nothing_is_left('alpha')
 
     def test_the_way_is_changed_meanwhile(self):
-        """What the driver kept for its own way goes, although the share is now to be mounted."""
+        """Check that the driver's own intermediate copy is removed although the share is now to be mounted."""
         share = self.make('alpha')
         (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
         backup = self.back_up(share)
@@ -157,7 +157,7 @@ class BacksUp(test_share_migration.Moves):
         process.until(lambda: not kept.exists(), 'it is gone', self.lite.tail, 90)
 
     def test_its_backend_is_gone(self):
-        """Another one deletes it."""
+        """Check that another backend deletes the backup."""
         backup = self.back_up(self.make('alpha'))
         self.ends(backup)
         self.lite.kill()

@@ -31,10 +31,10 @@ _WANTED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True
 
 
 class Moves(testtools.TestCase):
-    """Two backends of one machine, ``alpha`` and ``beta``, each in a namespace of its own; ``plain`` is a directory (CIFS)."""
+    """Backends of one machine, each in a namespace of its own: ``alpha``, ``beta``, and the directory ``plain`` (CIFS)."""
 
     BACKEND = _BACKEND
-    #: Their names, one that each knows, and what their pools are.
+    #: For each backend: its name, its peer, and its pool.
     BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'), ('plain', 'alpha', 'folder'))
     #: Seconds.
     PATIENCE = 60
@@ -67,7 +67,7 @@ class Moves(testtools.TestCase):
                       'the pools are known', self.lite.tail, self.PATIENCE)
 
     def power_off(self):
-        """Everything is gone that a reboot takes."""
+        """Remove all that a reboot removes."""
         self.lite.kill()
         base.power_off(self.state, ('alpha.img', 'beta.img'))
 
@@ -84,7 +84,7 @@ class Moves(testtools.TestCase):
         self.lite.wait(f'/shares/{share}', 'share', state, field='task_state')
 
     def nfs(self, share, *words):
-        """Do something with the share as a client; returns (worked, what it said)."""
+        """Run an NFS command on the share as a client; return (success, output)."""
         found = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
         address, _, path = found.partition(':')
         return nfs_client.call(address, path, *words, netns=self.fabric.name('one'))
@@ -95,7 +95,7 @@ class Moves(testtools.TestCase):
         return said
 
     def held(self, backend):
-        """Return what lies in the pool of a backend: shares, snapshots, and what only a migration needs."""
+        """Return the names in the pool of a backend: shares, snapshots, and intermediate data of a migration."""
         pool = self.state / 'lib' / backend / 'pool'
         return {place.name for folder in ('shares', 'snapshots', 'moving') if (pool / folder).exists()
                 for place in (pool / folder).iterdir()}
@@ -110,7 +110,7 @@ class Moves(testtools.TestCase):
         self.works(share, 'write', 'f', 'hello')
         self.assertEqual(409, self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta', 'writable': True})[0])
         status, told = self.act(share, 'migration_start', {**_WANTED, 'host': 'test@plain'})
-        self.assertEqual(409, status)       # by the scheduler: a directory has no snapshots
+        self.assertEqual(409, status)       # refused by the scheduler: a directory has no snapshots
         self.assertEqual(202, self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta'})[0])
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual('hello', self.works(share, 'read', 'f'))
@@ -143,10 +143,10 @@ class Moves(testtools.TestCase):
 
 
 class OnServers(test_server_migration.MigrationTest):
-    """Between backends with share servers: one is made for the share where it goes."""
+    """Migration between backends with share servers: the destination gets a new share server."""
 
     CONFIG = test_server_migration.MigrationTest.CONFIG.replace('server_migration_driver', 'migration_driver')
-    # Those are about whole servers.
+    # These tests are about whole share servers.
     test_a_client_writes_and_nothing_is_lost = test_called_off = None
 
     def test_a_share_moves_and_its_neighbour_stays(self):

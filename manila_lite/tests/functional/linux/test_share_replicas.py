@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share has a replica at another linux backend, through the API: clients read it, and then it is the share."""
+"""A share with a replica at another linux backend, through the API: clients read the replica, then it is promoted."""
 
 from manila_lite.tests import nfs_client, process
 from manila_lite.tests.functional.linux import test_share_migration
 
 
 class Replicates(test_share_migration.Moves):
-    """As there, in one replication domain. A directory cannot replicate."""
+    """The backends of the migration tests in one replication domain. A directory cannot replicate."""
 
     BACKEND = test_share_migration.Moves.BACKEND + 'linux_replication_domain = here\n'
-    # Those are about migrations.
+    # These tests are about migrations.
     test_a_share_moves_with_its_data_and_rules = test_called_off = None
 
     def at(self, path):
-        """Return the replica, or the share, that is at a path of the API."""
+        """Return the replica or the share at a path of the API."""
         return self.lite.ok('GET', path)[path.split('/')[1].replace('-', '_')[:-1]]
 
     def read_of(self, replica, *words):
-        """Do something with a replica as a client; returns (worked, what it said)."""
+        """Run an NFS command on a replica as a client; return (success, output)."""
         found = self.lite.ok('GET', f'/share-replicas/{replica}/export-locations')['export_locations'][0]['path']
         address, _, path = found.partition(':')
         return nfs_client.call(address, path, *words, netns=self.fabric.name('one'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backend that is taken down leaves the machine as it was; and one that cannot be set up says why."""
+"""Teardown of a backend: nothing is left on the machine. A backend that cannot be set up reports the reason."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ from manila_lite.tests.functional.linux import base
 
 
 class Traces(testtools.TestCase):
-    """Each test has a machine's worth of state to itself: mounts, loop devices, processes, files."""
+    """Each test has its own state on the machine: mounts, loop devices, processes, files."""
 
     def setUp(self):
         super().setUp()
@@ -32,7 +32,7 @@ class Traces(testtools.TestCase):
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
 
     def make(self, *, state='state', **options):
-        """Return a driver, not set up."""
+        """Return a driver, not set up yet."""
         options = {'linux_pool_path': self.root / 'pool.img', 'linux_pool_size_gb': 1, 'linux_graceless': 'true',
                    'linux_netns': self.fabric.name('nas')} | options
         file = self.root / 'conf'
@@ -44,7 +44,7 @@ class Traces(testtools.TestCase):
         return driver
 
     def traces(self):
-        """Return what of this test is on the machine."""
+        """Return the traces of this test on the machine."""
         mine = str(self.root)
         found = [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if mine in line]
         found += [line for line in base.command('losetup', '--list', '--noheadings').splitlines() if mine in line]
@@ -55,7 +55,7 @@ class Traces(testtools.TestCase):
         return found
 
     def used(self, driver):
-        """The driver is set up and has a share with a snapshot."""
+        """Set the driver up; create a share with a snapshot."""
         driver.setup()
         share = kinds.Share('a-share', 's', 'p', 1, 'NFS', 'pool')
         driver.create_share(share)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests share in which processes of a sibling are killed at places of their plans: ``run`` is what these processes run."""
+"""Base of tests that kill processes of a sibling at places of their plans: ``run`` is the program of these processes."""
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
@@ -18,9 +18,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def run(service, commands):
-    """The command of the role that stands first in the arguments ran, stopping where a test says."""
+    """Run the command of the role that is the first argument, stopping where a test says."""
     _, role, *options = sys.argv
-    # Whatever becomes of the test, nothing of it is left behind.
+    # The process must not outlive the test.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == 1:
         return 1
@@ -34,10 +34,10 @@ def run(service, commands):
 
 
 class Victims:
-    """For a test: processes of a sibling that can be stopped at places. ``main``: where their program is; ``folder``: logs."""
+    """Mixin for tests: processes of a sibling that can be stopped at places of their plans."""
 
     def prepare(self, main, folder, file):
-        """Nothing runs, and nothing is ordered."""
+        """Prepare the orders. ``main``: the program of the processes; ``folder``: logs; ``file``: their configuration."""
         self._main, self._folder, self._file = main, folder, file
         self.orders = Orders(folder / 'orders')
         self.orders.prepare()
@@ -45,7 +45,7 @@ class Victims:
         self.addCleanup(self._end)
 
     def spawn(self, role):
-        """The command of the role was started; it starts its child again when that dies."""
+        """Start the command of the role, which starts its child again when the child dies."""
         with (self._folder / f'{role}.log').open('ab') as log:
             self._running.append(forks.start(self._main, role, f'--config-file={self._file}', stdout=log, stderr=log,
                                              new_session=True, env=os.environ | {VARIABLE: str(self.orders.root)}))
@@ -59,7 +59,7 @@ class Victims:
             one.wait()
 
     def until(self, what, ready):
-        """Wait until nothing is left of what ``ready`` returns."""
+        """Wait until ``ready`` returns nothing any more."""
         end = time.monotonic() + PATIENCE
         while left := ready():
             if time.monotonic() > end:
@@ -68,7 +68,7 @@ class Victims:
             time.sleep(0.1)     # sleeps: between two looks, up to the end above
 
     def kill(self, projects):
-        """The process that is at the places of all these projects is dead, as soon as it is at all of them."""
+        """Wait until one process is at the places of all these projects, and kill it."""
         self.until('not at their places', lambda: [project for project in projects if not self.orders.holder(project)])
         [holder] = {self.orders.holder(project) for project in projects}
         os.kill(holder, signal.SIGKILL)

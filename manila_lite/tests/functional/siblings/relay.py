@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A way to a server that is bad at times: it loses connections, or says 503 as a proxy does whose server is away."""
+"""Relay to a server that fails on demand: it drops connections, or answers 503 as a proxy without its server."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ _AWAY = b'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: c
 
 
 class Relay(fixtures.Fixture):
-    """``port`` leads to the server of ``there``; the next ``lost`` connections are lost, then ``away`` are told 503."""
+    """Relay from ``port`` to the port ``there``; the next ``lost`` connections are dropped, then ``away`` get 503."""
 
     def __init__(self, there):
         super().__init__()
@@ -37,13 +37,13 @@ class Relay(fixtures.Fixture):
         self.addCleanup(server.shutdown)
 
     def hang_up(self):
-        """All connections are lost."""
+        """Drop all open connections."""
         while self._open:
             with contextlib.suppress(OSError):
                 self._open.pop().shutdown(socket.SHUT_RDWR)
 
     def pass_on(self, client):
-        """One connection is treated as it is its turn to be."""
+        """Drop, refuse or relay one connection."""
         if self.lost > 0:
             self.lost -= 1
             self.met += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the siblings share: the real share API over HTTP, and how a sibling is told where it is."""
+"""Base of tests of the siblings: the real share API over HTTP, and the siblings' options for it."""
 
 import fixtures
 from oslo_config import cfg
@@ -12,13 +12,13 @@ from manila_lite.tests.functional import base, commandline
 
 
 def register_messaging(conf):
-    """oslo.messaging registers these with the configuration of the whole process only; here that is the share service's."""
+    """Register options that oslo.messaging registers only globally, which here is the share service's configuration."""
     conf.register_opts(tracing.oslo_messaging_tracing, group='oslo_messaging_tracing')
     conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
 
 
 class Told(fixtures.Fixture):
-    """A configuration file that tells a sibling where the share service is; ``conf`` is what was read."""
+    """A configuration file with a sibling's ``[share_service]`` options; ``conf`` is the parsed configuration."""
 
     def __init__(self, **values):
         super().__init__()
@@ -34,19 +34,19 @@ class Told(fixtures.Fixture):
 
 
 class WithShares:
-    """For a test with ``url``, where the share API is."""
+    """Mixin for a test with ``url``, the address of the share API."""
 
     def told(self, **values):
-        """Return what a sibling has of the share service that these values of ``[share_service]`` describe."""
+        """Return a sibling's client of the share service with these values of ``[share_service]``."""
         return Shares(self.useFixture(Told(**values)).conf)
 
     def service_user(self, **more):
-        """Return a sibling's connection as user ``nova`` of project ``service``, with the role ``service``."""
+        """Return a sibling's client as user ``nova`` of project ``service``, with the role ``service``."""
         return self.told(**{'auth_type': 'admin_token', 'endpoint': f'{self.url}/v2', 'token': 'nova:service:service', **more})
 
 
 class ShareServiceTest(WithShares, commandline.OverHttp, base.ServiceTest):
-    """A share service without Keystone, what a sibling has of it, and a user."""
+    """A share service without Keystone, a sibling's client of it, and a user."""
 
     def setUp(self):
         super().setUp()

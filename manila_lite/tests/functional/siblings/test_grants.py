@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grants against the real share service: what is there before, who comes at the same time, and who dies where."""
+"""Grants against the real share service: existing rules, concurrent callers, and processes that die."""
 
 import contextlib
 import datetime
@@ -32,11 +32,11 @@ def users(conn, grant_id):
 
 
 class Killed(BaseException):
-    """The process ended here."""
+    """Stands for the end of the process."""
 
 
 class Mortal:
-    """Something whose ``left``-th call from now does not return: the process dies when it has been done."""
+    """Wrapper of an object: the process dies after the ``left``-th call from now."""
 
     def __init__(self, thing, left):
         self._thing, self.left = thing, left
@@ -71,13 +71,13 @@ class MortalDatabase:
 
 
 class GrantTest(ShareServiceTest):
-    """One share service; each test has a share, and a sibling that is told of it."""
+    """One share service; each test has a share, and a sibling's grants for it."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.db = cls.service.services.db
-        with cls.db.writer() as conn:       # the share service writes meanwhile
+        with cls.db.writer() as conn:       # the share service writes at the same time
             _META.create_all(conn)
         cls.addClassCleanup(cls._drop)
 
@@ -95,7 +95,7 @@ class GrantTest(ShareServiceTest):
         return grants.Grants(db or self.db, _GRANTS, shares or self.shares, service=_SERVICE, users=users)
 
     def use(self, sibling=None, to='10.0.0.7', level='rw', host='here'):
-        """Something uses the share from an address. Returns its id and the grant's."""
+        """Add a use of the share from an address. Return the ids of the use and of the grant."""
         ident = uuidutils.generate_uuid()
         with self.db.writer() as conn:
             grant = (sibling or self.grants).claim(conn, Target(self.share_id, 'ip', to, level), host=host,
@@ -104,7 +104,7 @@ class GrantTest(ShareServiceTest):
         return ident, grant
 
     def leave(self, use):
-        """It uses it no more."""
+        """Delete the use."""
         with self.db.writer() as conn:
             conn.execute(_USES.delete().where(_USES.c.id == use))
 
@@ -114,7 +114,7 @@ class GrantTest(ShareServiceTest):
 
     @staticmethod
     def until(call, *args, patience=60):
-        """Do it again for as long as it says so. Returns what it returned."""
+        """Repeat a call while it raises Again. Return its result."""
         end = time.monotonic() + patience
         while True:
             try:
@@ -134,7 +134,7 @@ class GrantTest(ShareServiceTest):
         return self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={self.share_id}')['resource_locks']
 
     def users_rule(self, level='rw', to='10.0.0.7', **more):
-        """A rule that the owner of the share made. Returns its id."""
+        """Create an access rule as the owner of the share. Return its id."""
         made = self.user.action(self.share_id, 'allow_access', {'access_type': 'ip', 'access_to': to, 'access_level': level,
                                                                 **more})[1]['access']
         self.user.wait(f'/share-access-rules/{made["id"]}', 'access', 'active', field='state')
@@ -157,7 +157,7 @@ class Owned(GrantTest):
         self.assertEqual('******', self.user.ok('GET', f'/share-access-rules/{rule.id}')['access']['access_to'])
         self.assertEqual((rule.id, True, None), (self.row(grant).access_id, self.row(grant).owned, self.row(grant).fault))
         self.grants.release(grant)
-        self.assertEqual([rule], self.rules())      # it is used
+        self.assertEqual([rule], self.rules())      # the grant is in use
         self.leave(use)
         self.until(self.grants.release, grant)
         self.assertEqual(([], None, []), (self.rules(), self.row(grant), self.share_locks()))
@@ -183,11 +183,11 @@ class Owned(GrantTest):
         self.use(level='rw')
         self.use(level='ro')
         self.assertEqual('rw', self.want(grant).level)
-        self.assertEqual([(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])   # nobody was cut off
+        self.assertEqual([(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])  # no client lost its access
         self.assertEqual(weak.id, self.row(grant).access_id)
 
     def test_a_share_service_that_changes_no_levels(self):
-        """One that is older, or that does not let us: the rule is made anew."""
+        """Check that the rule is replaced if the share service is too old to change levels, or does not allow the change."""
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.shares.Shares.change_level', lambda *_: False))
         _, grant = self.use(level='ro')
         weak = self.want(grant)
@@ -221,7 +221,7 @@ class Owned(GrantTest):
         self.assertNotEqual(grant, self.use()[1])
 
     def test_somebody_locked_our_rule(self):
-        """It is used by more than us: it stays until they have unlocked it, and goes with the next look then."""
+        """Check that a rule with another's lock stays until it is unlocked, and is removed by the next reconciliation."""
         use, grant = self.use()
         rule = self.want(grant)
         second = self.shares.lock(rule.id, f'mlite-other cluster {uuidutils.generate_uuid()} on there').id
@@ -272,7 +272,7 @@ class Owned(GrantTest):
 
 
 class Foreign(GrantTest):
-    """Rules that somebody else made are never taken away."""
+    """Rules that others made are never removed."""
 
     def test_it_is_used_and_kept(self):
         rule = self.users_rule()
@@ -322,10 +322,10 @@ class Foreign(GrantTest):
 
 
 class Together(GrantTest):
-    """Many at once, and ends in the middle."""
+    """Concurrent calls, and calls that die."""
 
     def test_killed_anywhere(self):
-        """Who comes next finds what was there, and leaves one rule, or none."""
+        """Check that the next process finds the work of the dead one, and leaves one rule, or none."""
         for kind in ('shares', 'db'):
             self._kill_after_each_call(kind, '10.0.0.8', None)
         self._kill_after_each_call('shares', '10.0.0.9', self.users_rule(to='10.0.0.9'))
@@ -349,7 +349,7 @@ class Together(GrantTest):
         self.assertGreater(at, 2)
 
     def _dies(self, kind, at, call, grant):
-        """Say whether it died."""
+        """Call a grant's method with an object that dies; say whether the process died."""
         mortal = (Mortal if kind == 'shares' else MortalDatabase)(getattr(self, kind), at)
         try:
             self._in_two_tries(getattr(self.sibling(**{kind: mortal}), call), grant)
@@ -358,7 +358,7 @@ class Together(GrantTest):
         return False
 
     def _in_two_tries(self, call, grant):
-        """The backend does what it was told in between: how often one looks until it has is all the same."""
+        """Call twice and let the backend apply its rules in between, so that the number of polls does not matter."""
         try:
             call(grant)
         except errors.Again:
@@ -366,7 +366,7 @@ class Together(GrantTest):
             call(grant)
 
     def test_many_at_once(self):
-        """As long as somebody uses a grant the rule is there, and afterwards it is not."""
+        """Check that the rule exists while any use exists, and is gone afterwards."""
         failed = []
 
         def life(number):
@@ -435,7 +435,7 @@ class Together(GrantTest):
 
 
 class Patience(GrantTest):
-    """How long a step of a plan waits."""
+    """The time that a step of a plan waits."""
 
     def test_until_it_is_over(self):
         now = timeutils.utcnow()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The revisions of each sibling make the tables of its models, and leave the house's as they are there."""
+"""The migrations of each sibling make the tables of its models, and the shared tables as the share service has them."""
 
 import fixtures
 import sqlalchemy as sa
@@ -61,7 +61,7 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
                 conn.execute(_ZONES.insert().values(id=uuidutils.generate_uuid(), name=name))
 
     def compares_exactly(self):
-        """Names that are alike are others, in every table."""
+        """Check that similar names are different, and all columns compare exactly."""
         names = ['a', 'A', 'a ', '\u00e4', 'a\u0308']
         self.add(*names)
         with self.db.reader() as conn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What siblings ask of the share service, whichever way it checks who asks."""
+"""The siblings' client of the share service, with every kind of authentication."""
 
 import base64
 import urllib.parse
@@ -16,12 +16,12 @@ from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 
 
 def port_of(url):
-    """Return the port of an address."""
+    """Return the port of a URL."""
     return urllib.parse.urlsplit(url).port
 
 
 class WithoutKeystone(ShareServiceTest):
-    """Tokens say who asks."""
+    """Authentication by tokens that name the user."""
 
     def test_what_a_user_sees(self):
         share = self.user.share(name='mine')
@@ -64,7 +64,7 @@ class WithoutKeystone(ShareServiceTest):
         self.assertEqual('share_service_unavailable', found.code)
 
     def test_it_comes_back(self):
-        """What was lost or could not be answered is asked once more, and does not count as an answer when it is the last."""
+        """Check that a lost or unanswered request is repeated, and that a last failure is not taken for an answer."""
         share = self.user.share()
         relay = self.useFixture(Relay(port_of(self.url)))
         there = self.service_user(endpoint=f'http://127.0.0.1:{relay.port}/v2')
@@ -82,7 +82,7 @@ class WithoutKeystone(ShareServiceTest):
             relay.away = before
 
     def test_something_else_answers(self):
-        """An address of the share API that it does not serve is no share that is not there."""
+        """Check that a 404 for an unknown path is not taken for a share that does not exist."""
         wrong = self.service_user(endpoint_override=f'{self.url}/identity')
         self.assertRaises(errors.Unavailable, wrong.rules, uuidutils.generate_uuid())
 
@@ -104,7 +104,7 @@ class WithoutKeystone(ShareServiceTest):
 
 
 class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
-    """Users with passwords; a sibling that has the same users hands their header on."""
+    """Users with passwords; a sibling with the same users passes their header on."""
 
     EXTRA = '[api]\nhttp_basic_accounts = demo:p:member+reader,other:q:member,nova:service:service\n'
 
@@ -132,7 +132,7 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
         self.assertRaises(errors.Unavailable, wrong.rules, share['id'])
 
     def test_who_answers_can_hand_the_header_on(self):
-        """The first time, when the password is looked at, as later."""
+        """Check that the header is passed on, both when the password is checked and when it is remembered."""
         self.service.conf.set_override('http_basic_auth_user_file', str(self.service.state / 'htpasswd'), 'api')
         header = 'Basic ' + base64.b64encode(b'demo:x').decode()
         seen = []
@@ -150,10 +150,10 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
 
 
 class WithKeystone(WithShares, keystone_base.KeystoneTest):
-    """The catalog says where it is; tokens of users are shown beside that of the service."""
+    """The catalog has the share service's address; users' tokens are sent together with that of the service."""
 
     def sibling(self, **more):
-        """Return what a sibling whose service user is ``nova`` has of it."""
+        """Return the client of a sibling with the service user ``nova``."""
         return self.told(auth_type='password', region_name='RegionOne', **self.keystone.login('nova', 'service'), **more)
 
     def test_a_user_and_the_service(self):

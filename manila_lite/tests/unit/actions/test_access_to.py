@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To whom an access rule may be given."""
+"""Clients that an access rule may be given to."""
 
 import testtools
 
@@ -33,7 +33,7 @@ BAD = (
 
 
 class Check(testtools.TestCase):
-    """Values that are taken, and values that are refused by name."""
+    """Values that are accepted, and values that are refused with their name."""
 
     def test_good_ones_are_taken_as_they_are(self):
         for kind, text in GOOD:
@@ -54,7 +54,7 @@ class Check(testtools.TestCase):
 
 
 class Same(testtools.TestCase):
-    """Which rules would be a second one for the same client."""
+    """Rules that would be a second one for the same client."""
 
     def test_two_ways_to_write_one_are_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.1/32'), ('ip', '10.0.0.0/8', '10.0.0.0/255.0.0.0'),
@@ -62,7 +62,7 @@ class Same(testtools.TestCase):
             self.assertTrue(access_to.same(kind, one, other), (one, other))
 
     def test_a_rule_from_before(self):
-        """What is no address to us now is none that a new rule could be the same as, and refuses nothing."""
+        """Compare no rule with an old one whose value is no longer an address for us."""
         self.assertFalse(access_to.same('ip', 'fe80::1', 'fe80::1%eth0'))
         self.assertFalse(access_to.same('ip', '10.0.0.1', '::ffff:10.0.0.1'))
 

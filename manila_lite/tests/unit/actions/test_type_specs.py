@@ -10,7 +10,7 @@ from manila_lite.actions import type_specs
 DHSS = type_specs.DHSS
 MIN, MAX, MOST = type_specs.MIN_SIZE, type_specs.MAX_SIZE, type_specs.MAX_EXTEND_SIZE
 
-#: Key, what is sent, what is kept.
+#: Key, value that is sent, value that is kept.
 ACCEPTED = (
     (DHSS, False, 'False'),
     (DHSS, 'true', 'true'),
@@ -45,7 +45,7 @@ REFUSED = (
 
 
 class ReadTest(testtools.TestCase):
-    """What is kept of what is sent."""
+    """Values as they are kept, by the values that are sent."""
 
     def test_what_is_accepted_is_kept_in_one_form(self):
         for key, sent, kept in ACCEPTED:
@@ -74,7 +74,7 @@ class ReadTest(testtools.TestCase):
 
 
 class WholeTest(testtools.TestCase):
-    """What the extra specs of a type must be, all together."""
+    """Rules for all extra specs of a type together."""
 
     def test_the_required_one_is_missing(self):
         error = self.assertRaises(errors.Invalid, type_specs.check_whole, {'snapshot_support': 'True'})
@@ -93,7 +93,7 @@ class WholeTest(testtools.TestCase):
 
 
 class VisibleTest(testtools.TestCase):
-    """What users see of a type."""
+    """Extra specs of a type that users see."""
 
     SPECS = {DHSS: 'False', 'snapshot_support': 'True', 'vendor:secret': 'x', 'thin_provisioning': 'True', MAX: '5',
              'provisioning:mount_point_prefix': 'p', 'default_qos_type': 'gold', 'availability_zones': 'nova'}

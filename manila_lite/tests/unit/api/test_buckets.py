@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many tokens a bucket gives, and when."""
+"""Token buckets: how many tokens they give, and when."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from manila_lite.api import buckets
 
 
 class Clock:
-    """Stands still until it is moved on."""
+    """A clock that stands still until a test moves it on."""
 
     now = 1000.0
 
@@ -31,7 +31,7 @@ class Buckets(testtools.TestCase):
         self.local = buckets.Local(1000)
 
     def took(self, rate, times, key='a'):
-        """Return how many of so many tries took a token."""
+        """Return how many of ``times`` attempts took a token."""
         return sum(not self.local.take(key, rate) for _ in range(times))
 
     def test_burst_and_rate(self):
@@ -57,7 +57,7 @@ class Buckets(testtools.TestCase):
         self.assertEqual(1, self.took(rate, 1000))
 
     def test_sums_are_not_exact(self):
-        """Nobody has less for that."""
+        """Errors of floating-point sums cost no client a token."""
         for now in (0.1, 12345.678, 1795370000.123456):
             for a_second, burst in ((50.0, 1), (0.3, 7), (7.7, 100), (1000.0, 30)):
                 self.clock.now, self.local = now, buckets.Local(10)
@@ -68,7 +68,7 @@ class Buckets(testtools.TestCase):
         self.assertEqual([5, 5], [self.took(rate, 9, key) for key in 'ab'])
 
     def test_another_rate(self):
-        """Whoever was refused for an hour is not, when that was a mistake and has been put right."""
+        """A client that was refused for an hour gets tokens at once after the rate is corrected."""
         self.took(buckets.Rate(0.001, 100), 100)
         self.clock.now += 1
         self.assertEqual(10, self.took(buckets.Rate(10.0, 10), 100))
@@ -81,12 +81,12 @@ class Buckets(testtools.TestCase):
         self.assertEqual((1, 0), (self.took(rate, 1, '1'), self.took(rate, 1, '4999')))
 
     def test_what_is_kept_may_be_anything(self):
-        """In memcached."""
+        """Values in memcached may be of any form."""
         for text in (None, b'', b'nonsense', b'nan', b'-inf', b'-5', b'1_0', b'\xff', b'inf', b'1e300'):
             self.assertEqual((1001.0, 0.0), buckets.Rate(1.0, 1).take(buckets._moment(text), 1000.0), text)
 
     def test_clocks_that_differ(self):
-        """By little, and nobody gets more by that; by much, and it is not believed."""
+        """A client gains nothing by a small difference of clocks; a time far in the future is ignored."""
         rate = buckets.Rate(1.0, 1)
         self.assertEqual([3.0, 0.0], [rate.take(full, 1000.0)[1] for full in (1003.0, 1100.0)])
 
@@ -111,7 +111,7 @@ class Shared(testtools.TestCase):
             self.assertIn(address, str(self.assertRaises(errors.BadConfig, buckets.Shared, [address], 0.1, buckets.Local(1))))
 
     def test_nobody_listens(self):
-        """This process counts, and it is said once; nobody waits for it at each request."""
+        """The process counts by itself without memcached: one log line, and no wait at each request."""
         log = self.useFixture(fixtures.FakeLogger())
         shared, began = buckets.Shared(['127.0.0.1:9'], 0.1, buckets.Local(10)), time.monotonic()
         rate = buckets.Rate(0.001, 5)

@@ -27,7 +27,7 @@ class TestConnection(testtools.TestCase):
             self.addCleanup(one.close)
 
     def asked(self, app, request=b'GET /a HTTP/1.1\r\nHost: a\r\n\r\n'):
-        """Return a connection on which something was asked."""
+        """Return a connection that has received a request."""
         conn = connection.Connection(self.ours, ('192.0.2.1', 7), server.Settings(app, 0, 1000, ('127.0.0.1', 1), 30), 0.0)
         self.theirs.send(request)
         self.assertTrue(conn.read())

@@ -7,7 +7,7 @@ from manila_lite.api.connection_table import HEAVY, Table
 
 
 class Conn:
-    """What the table asks of a connection."""
+    """A stand-in for a connection, as the table needs it."""
 
     def __init__(self, fd, origin, state=State.IDLE, since=0.0):
         self.fd, self.origin, self.state, self.since = fd, origin, state, since
@@ -30,7 +30,7 @@ class TestTable(testtools.TestCase):
         return conn
 
     def test_who_is_given_up_first(self):
-        """Idle ones before others, the oldest first, of the address that has most."""
+        """Idle connections are given up before others, the oldest first, of the address that has most."""
         self.add(1, 'modest')
         busy, first, second = self.add(2, 'greedy', State.WORKING), self.add(3, 'greedy'), self.add(4, 'greedy')
         slow = self.add(5, 'greedy', State.HEAD)

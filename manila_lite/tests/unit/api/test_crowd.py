@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thread with all connections, and the door: on sockets, with small limits."""
+"""The thread that serves all connections, and the accepting of new ones: on sockets, with small limits."""
 
 import contextlib
 import http.client
@@ -22,7 +22,7 @@ _LARGE = 8 << 20
 
 
 class App:
-    """Answers; ``/slow`` when told to, ``/large`` with megabytes."""
+    """Application that answers at once; ``/slow`` when told to, ``/large`` with megabytes."""
 
     def __init__(self):
         self.go_on = threading.Event()
@@ -41,7 +41,7 @@ class TestCrowd(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())
-        for logger in map(logging.getLogger, flood.LOGGERS):    # another test of this process may have caused many lines
+        for logger in map(logging.getLogger, flood.LOGGERS):    # another test of this process may have logged many lines
             self.addCleanup(setattr, logger, 'filters', logger.filters)
             logger.filters = []
         self.app = App()
@@ -59,7 +59,7 @@ class TestCrowd(testtools.TestCase):
         return wire
 
     def status(self, wire, path=b'x'):
-        """Return the status of the answer to a request on the connection; 0 if it is gone."""
+        """Return the status of the reply to a request on the connection; 0 if the connection is closed."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             wire.sendall(_GET % path)
             answer = http.client.HTTPResponse(wire)
@@ -70,7 +70,7 @@ class TestCrowd(testtools.TestCase):
         return 0
 
     def heard(self, wire):
-        """Return all that the server says until it hangs up."""
+        """Return all data that the server sends until it closes the connection."""
         said = b''
         with contextlib.suppress(ConnectionError):
             while got := wire.recv(1 << 20):
@@ -84,7 +84,7 @@ class TestCrowd(testtools.TestCase):
             wire.settimeout(0.1)
             while not said and time.monotonic() - began < 10:
                 with contextlib.suppress(TimeoutError):
-                    wire.sendall(b'a')      # it is never silent
+                    wire.sendall(b'a')      # the client is never silent
                     said = wire.recv(1000)
             self.assertIn(b' 408 ', said)
             self.assertLess(time.monotonic() - began, 8)
@@ -124,8 +124,8 @@ class TestCrowd(testtools.TestCase):
         for _ in range(8):
             wires.append(self.connect())
             self.assertEqual(200, self.status(wires[-1]))
-            self.wait_until_idle(len(wires))        # else the next one, which another thread answers, may be so before
-        self.assertEqual(200, self.status(wires[0]))        # it is the youngest now
+            self.wait_until_idle(len(wires))        # else a later one, answered by another thread, may be first
+        self.assertEqual(200, self.status(wires[0]))        # it is the most recently used now
         self.wait_until_idle(8)
         self.assertEqual(200, self.status(self.connect()))
         self.assertEqual([200, 0, *[200] * 6], [self.status(wire) for wire in wires])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an exception to a reply."""
+"""Replies to exceptions."""
 
 import json
 
@@ -45,7 +45,7 @@ class Faults(testtools.TestCase):
         self.assertNotIn('secret', fault['message'])
 
     def test_what_was_deleted_while_it_was_used(self):
-        """As two requests at once have it, now and then, where databases check who refers to whom."""
+        """A reference to a row that another request has just deleted is a conflict, with databases that check foreign keys."""
         status, name, fault = self.reply(exception.DBReferenceError('table', 'constraint', 'secret', 'key_table'))
         self.assertEqual((409, 'conflictingRequest', 'changed_meanwhile'), (status, name, fault['reason']))
         self.assertNotIn('secret', fault['message'])

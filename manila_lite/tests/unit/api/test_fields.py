@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies, views and answers, computed from fields that come and go with versions."""
+"""Bodies, views and answers, made of fields that depend on API versions."""
 
 import datetime
 import types
@@ -14,7 +14,7 @@ from manila_lite.api.contract.fields import Always, Body, Field, Many, One, Plai
 
 
 def moment(*parts):
-    """Return a time without a zone, as the database has them."""
+    """Return a time without a zone, as rows of the database have it."""
     return datetime.datetime(*parts)    # noqa: DTZ001
 
 
@@ -87,7 +87,7 @@ VIEW = View('thing', 'things', (
 
 
 class Asking:
-    """A request, as far as views look at it."""
+    """A request, with the attributes that views read."""
 
     def __init__(self, version, rules=(), count=None, following=None):
         self.version, self.count = version, count

@@ -8,7 +8,7 @@ _HEAD = b'POST /a HTTP/1.1\r\nHost: a\r\n'
 
 
 class Conn:
-    """What a request needs of its connection."""
+    """A stand-in for a connection, as a request needs it."""
 
     rfile = None
 
@@ -29,7 +29,7 @@ class TestIncoming(testtools.TestCase):
         self.incoming = incoming.Incoming(self.settings, self.conn, 1000)
 
     def feed(self, data, size=1):
-        """Return the requests that were whole as the bytes came in pieces of ``size``."""
+        """Return the requests that were complete after the bytes came in pieces of ``size``."""
         found = []
         for start in range(0, len(data), size):
             self.incoming.add(data[start:start + size])

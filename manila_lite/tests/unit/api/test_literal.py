@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs as Python writes them are read; nothing else is, and nothing is run."""
+"""Dictionaries in Python's notation are parsed, nothing else is, and no code runs."""
 
 import ast
 import sys

@@ -18,7 +18,7 @@ from manila_lite.api import memoise
 
 
 class Things(pecan.rest.RestController):
-    """One of each way in which pecan asks for arguments."""
+    """One handler for each way in which pecan asks for arguments."""
 
     @pecan.expose('json')
     def get_all(self, **filters):
@@ -62,7 +62,7 @@ class Shapes:
 
 
 def asked_during(function):
-    """Run ``function``; return how often the standard library was asked for the arguments of a function."""
+    """Run ``function``; return how often it asked the standard library for the arguments of a function."""
     with mock.patch.object(inspect, 'getfullargspec', wraps=inspect.getfullargspec) as asked:
         function()
     return asked.call_count
@@ -76,7 +76,7 @@ class TestPecan(testtools.TestCase):
         self.app = webtest.TestApp(pecan.make_app(Root()))
 
     def test_every_place_that_asks_gets_the_memory(self):
-        """A new pecan that asks from another module would silently be slow again."""
+        """Every module of pecan that asks for arguments uses the cache: another one in a new pecan would be slow unnoticed."""
         names = [f'pecan.{info.name}' for info in pkgutil.iter_modules(pecan.__path__)
                  if info.name in ('core', 'decorators', 'rest', 'routing', 'util')]
         self.assertEqual(5, len(names))
@@ -94,7 +94,7 @@ class TestPecan(testtools.TestCase):
         self.assertEqual(0, asked_during(lambda: self.app.get('/things/1')))
 
     def test_without_the_memory_each_request_asks(self):
-        """What the shim is for; when this fails, pecan has improved and the shim can go."""
+        """Without the cache each request asks. If this fails, pecan has improved and the shim can go."""
         stock = pecan.util.getargspec.__wrapped__
         for module in (pecan.core, pecan.rest, pecan.routing, pecan.util):
             self.useFixture(fixtures.MonkeyPatch(f'{module.__name__}.getargspec', stock))
@@ -122,7 +122,7 @@ class TestPecan(testtools.TestCase):
 
 
 class Yes(_checks.BaseCheck):
-    """A check of the form with the name of the rule."""
+    """A check with the form that takes the name of the rule."""
 
     def __str__(self):
         return 'yes'
@@ -179,7 +179,7 @@ class TestPolicy(testtools.TestCase):
         self.assertEqual(0, asked_during(lambda: self.allows('share:hide', 'reader')))
 
     def test_without_the_memory_each_node_asks(self):
-        """What the shim is for; when this fails, oslo.policy has improved and the shim can go."""
+        """Without the cache each node asks. If this fails, oslo.policy has improved and the shim can go."""
         with mock.patch.object(_checks, 'inspect', inspect):
             self.assertGreater(asked_during(lambda: self.allows('share:hide', 'reader')), 4)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around metadata show themselves as their noun's, and check the key of the path against the body."""
+"""Calls for metadata: they answer under the noun of their resource, and compare the key of the path with the body."""
 
 import types
 
@@ -12,7 +12,7 @@ from manila_lite.policies import shares as rules
 
 
 class _Actions:
-    """Keeps the pairs of one resource."""
+    """A stand-in for ``actions`` that keeps the pairs of one resource."""
 
     def __init__(self, **pairs):
         self.pairs = pairs
@@ -30,7 +30,7 @@ def _request(body=None, **params):
 
 
 class Metadata(testtools.TestCase):
-    """One noun that has some."""
+    """A noun that has metadata."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every refusal and every failure says what to do next."""
+"""Every refusal and every failure names the next step for the user."""
 
 import ast
 import fnmatch
@@ -14,18 +14,18 @@ from manila_lite.api import faults, next_steps
 from manila_lite.db import message_steps, messages
 
 _ROOT = pathlib.Path(manila_lite.__file__).parent
-#: What the worker says to itself, and what ends a process: no answer has these.
+#: Codes of errors that a worker raises for itself, and of errors that end a process: no answer has them.
 _INSIDE = {'final', 'again', 'lost_claim', 'bad_config', 'no_valid_host', 'refused_shrink', 'command_failed', 'mount_busy',
            'mount_failed', 'node_away', 'qemu_refused'}
-#: What a sibling answers in a shape that has no room for a step.
+#: Codes of a sibling's answers whose form has no place for a next step.
 _BARE = {'INVALID_DATA', 'INVALID_REFERENCE', 'NOT_IMPLEMENTED'}
-#: Their statuses have a step that fits all that is refused so.
+#: Codes of a status that has a next step for all its refusals.
 _BY_STATUS = {'conflict', 'already_exists', 'invalid_input', 'entity_missing', 'forbidden', 'unauthorized', 'internal_error',
               'service_unavailable'}
 
 
 def reasons():
-    """Return every reason that the product's source names: ``code=`` of calls, ``code`` of classes, the third of a reply."""
+    """Return every error code in the product's source: ``code=`` of calls, ``code`` of classes, third arguments of replies."""
     found = set()
     for path in _ROOT.rglob('*.py'):
         if 'tests' not in path.parts:
@@ -82,9 +82,9 @@ class NextSteps(testtools.TestCase):
         self.assertEqual('size: is no number.', next_steps.sentence('size: is no number.', 400, 'invalid_input'))
 
     def test_of_each_message(self):
-        """What a user reads of a failure that came after the answer."""
+        """Every user message, about a failure after the answer, has a next step."""
         self.assertEqual(set(messages.Detail), set(message_steps.STEPS))
         for detail, step in message_steps.STEPS.items():
             cause = detail.value[1]
-            # A cause of two sentences says it in the second.
+            # A cause of two sentences has the step in the second.
             self.assertTrue(step.endswith('.') if step else '. ' in cause, detail)

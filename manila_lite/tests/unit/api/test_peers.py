@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom a request is from, whatever it says itself."""
+"""The address of a client, whatever its headers claim."""
 
 import testtools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a path to the calls that stand there."""
+"""Calls that are found by their path."""
 
 import testtools
 

@@ -14,7 +14,7 @@ from manila_lite.api import server
 
 
 class App:
-    """Answers with what it was asked; ``/slow`` waits until told to go on."""
+    """Application that answers with the request's path; ``/slow`` waits until told to go on."""
 
     def __init__(self):
         self.inside, self.go_on = threading.Event(), threading.Event()
@@ -50,7 +50,7 @@ class TestApiServer(testtools.TestCase):
         return answer, answer.read()
 
     def ask_slowly(self, api):
-        """Return a thread with a request under way, and where its answer goes."""
+        """Return a thread with a request in progress, and the list for its answer."""
         answers = []
         thread = threading.Thread(target=lambda: answers.append(self.ask(api, '/slow')))
         thread.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients really send, read as what they mean; all else is a ValueError."""
+"""Values that clients really send, parsed as they are meant; all others are a ValueError."""
 
 import collections
 import datetime
@@ -19,7 +19,7 @@ JSON = _PLAIN | _PAIRS | _WORDS | strategies.recursive(
 
 
 def moment(*parts):
-    """Return a time without a zone, as the database has them."""
+    """Return a time without a zone, as rows of the database have it."""
     return datetime.datetime(*parts)    # noqa: DTZ001
 
 
@@ -60,7 +60,7 @@ class Shapes(testtools.TestCase):
         self.assertIn('asc, desc', str(self.assertRaises(ValueError, parse, 'up')))
 
     def test_parsers_refuse_in_one_way(self):
-        """Whatever comes, a parser gives a value of its kind or one of these errors, since they become a 400."""
+        """A parser returns a value of its kind or raises one of these errors, which become a 400, for any JSON."""
         parsed = collections.Counter()
 
         @settings(derandomize=True, deadline=None, database=None, max_examples=300)

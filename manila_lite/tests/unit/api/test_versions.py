@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which version a request asks for."""
+"""The microversion that a request asks for."""
 
 import contextlib
 

@@ -20,7 +20,7 @@ class TestFlood(testtools.TestCase):
         self.conf = cfg.ConfigOpts()
         api.register_opts(self.conf)
         self.conf([])
-        self.limit(0)       # a service that ran in this process before may have left its own
+        self.limit(0)       # a service that ran in this process before may have left its own limit
         self.addCleanup(self.limit, 0)
 
     def limit(self, burst, interval=3600.0):
@@ -33,7 +33,7 @@ class TestFlood(testtools.TestCase):
 
     def test_each_cause_has_so_many_lines(self):
         self.limit(3)
-        self.limit(3)       # once is enough
+        self.limit(3)       # a second call changes nothing
         for number in range(10):
             self.log.info('%s was refused', number)
         self.log.info('another cause')

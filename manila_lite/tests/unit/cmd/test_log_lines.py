@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is logged is one line for each message, with every formatter that writes lines."""
+"""Each log message is one line, whatever its text, with every formatter that writes lines."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from oslo_log import formatters, log
 
 from manila_lite.cmd import log_lines
 
-#: What ends lines, steers terminals, turns text around or cannot be written.
+#: Characters that end lines, control terminals, reverse text or cannot be encoded.
 EVIL = ('\n', '\r', '\r\n', '\x00', '\x07', '\x08', '\x1b[2J', '\x7f', '\x85', '\x9b31m', '\u200f', '\u2028', '\u2029',
         '\u202e', '\u2066', '\ufeff', '\ud800', '\udcff', '\U000e0041')
 FORGED = '2026-01-01 00:00:00.000 1 ERROR root forged'
@@ -35,7 +35,7 @@ class LogLines(testtools.TestCase):
         self.conf([], project='test')
 
     def logged(self, make, call):
-        """Return what ``call(logger)`` writes, as bytes: what cannot be written would be missing."""
+        """Return the output of ``call(logger)``, written as bytes: characters that cannot be encoded would be missing."""
         raw = io.BytesIO()
         handler = logging.StreamHandler(io.TextIOWrapper(raw, 'utf-8', write_through=True))
         handler.setFormatter(make and make(self.conf))
@@ -70,7 +70,7 @@ class LogLines(testtools.TestCase):
                 self.assertIn('forged', line)
 
     def test_what_an_exception_says(self):
-        """Its traceback has a line for each line of it, and the exception one, however it came about."""
+        """A traceback has a line for each of its lines and one for the exception, also for chained ones."""
         for make, evil in self.each():
             def call(logger, evil=evil):
                 try:
@@ -109,7 +109,7 @@ class LogLines(testtools.TestCase):
         self.assertIn('Mute', self.assert_clean(self.logged(_plain, call), None)[-1])
 
     def test_what_else_a_record_has(self):
-        """oslo.log begins each line of a traceback with the resource, among others."""
+        """Other attributes of a record are escaped too: oslo.log puts the resource before each line of a traceback, for one."""
         def call(logger):
             try:
                 raise ValueError
@@ -130,7 +130,7 @@ class LogLines(testtools.TestCase):
         self.assertEqual([], [line for line in lines if ' TRACE test_log_lines.' not in line])
 
     def test_objects_stay_what_they_are(self):
-        """JSON has escapes of its own, and these are not escaped once more."""
+        """JSON has escapes of its own, so that its texts are not escaped twice."""
         text = self.logged(lambda conf: formatters.JSONFormatter(), lambda to: to.warning('-'.join(EVIL)))
         self.assertEqual('-'.join(EVIL), json.loads(text)['message'])
         self.assertEqual(1, text.count('\n'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which modes are narrowed, and which folders are not touched."""
+"""Modes that are narrowed, and folders that are left alone."""
 
 import os
 import stat

@@ -97,7 +97,7 @@ class RunnerTestCase(testtools.TestCase):
         child.communicate()
 
     def expect(self, child, *words):
-        """The next lines of the child begin with ``words``; returns the last line."""
+        """Check that the next lines of the child begin with ``words``; return the last line."""
         for word in words:
             line = child.stdout.readline().strip()
             if not line.startswith(word):
@@ -106,7 +106,7 @@ class RunnerTestCase(testtools.TestCase):
         return line
 
     def finish(self, child):
-        """Return the exit status, and what it still said on stdout and stderr."""
+        """Return the exit status, and the rest of stdout and stderr."""
         out, err = child.communicate(timeout=30)
         return child.returncode, out.split('\n')[:-1], err
 
@@ -171,7 +171,7 @@ class TestOrder(RunnerTestCase):
                     time.sleep(1)
             sys.exit(runner.run([Slow('one'), Plain('two')]))""")
         self.expect(child, 'start one')
-        child.send_signal(signal.SIGHUP)    # alone, it would not end anything
+        child.send_signal(signal.SIGHUP)    # a SIGHUP alone would not end the process
         child.terminate()
         self.assertEqual((0, ['stop one'], ''), self.finish(child))
 

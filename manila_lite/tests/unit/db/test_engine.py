@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database that is away is known for that, whichever it is: what was under way is tried again, and callers get 503."""
+"""A database that is away is recognised, whichever its kind: the transaction is tried again, and callers get 503."""
 
 import contextlib
 import re
@@ -45,7 +45,7 @@ class Locked(testtools.TestCase):
         database = engine.Database(conf)
         self.addCleanup(database.dispose)
         with database.engine.connect() as conn:
-            conn.exec_driver_sql('PRAGMA busy_timeout=1')      # of the one connection, which is used again
+            conn.exec_driver_sql('PRAGMA busy_timeout=1')      # on the only connection, which is used again
         with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute('BEGIN IMMEDIATE')
             self.assertRaises(engine.TRANSIENT, self.write, database)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What grows past a limit is refused, and nothing else."""
+"""Growth past a limit is refused, and nothing else is."""
 
 import types
 

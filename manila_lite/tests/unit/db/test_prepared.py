@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared statements do what the same statements do by way of SQLAlchemy."""
+"""Prepared statements have the same results as the same statements through SQLAlchemy."""
 
 import datetime
 
@@ -36,13 +36,13 @@ class Prepared(testtools.TestCase):
         self.insert = prepared.Write(self.table.insert())
 
     def listen(self):
-        """Statements go the long way from here on."""
+        """Send statements through SQLAlchemy from here on, by a listener; return the list of those that follow."""
         seen = []
         sa.event.listen(self.engine, 'before_cursor_execute', lambda *args: seen.append(args[2]))
         return seen
 
     def both_ways(self, ask):
-        """Return what ``ask`` gives, which must be the same by either way."""
+        """Return the result of ``ask``, which must be the same with and without prepared statements."""
         first = ask()
         seen = self.listen()
         self.assertEqual(first, ask())

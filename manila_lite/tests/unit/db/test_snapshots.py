@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A snapshot that goes while somebody asks for it is one that is not there."""
+"""A snapshot that is deleted during a request is not found."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of work with transactions of their own that are committed as one."""
+"""Several transactions that are committed as one."""
 
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class TogetherTest(testtools.TestCase):
     def test_it_begins_with_the_first_thing_written(self):
         with self.db.together() as whole:
             self.assertEqual([], self.numbers(self.db))
-            with self.other.writer() as conn:       # nobody has the lock yet
+            with self.other.writer() as conn:       # nobody has the lock yet: the other connection can write
                 conn.execute(TABLE.insert().values(number=7))
             self.assertEqual((False, [7]), (whole.begun, self.numbers(self.db)))
             self.write(8)

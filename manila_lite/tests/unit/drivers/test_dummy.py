@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is the dummy's own: its knobs, its pools, its records. What every driver does is in tests/compliance."""
+"""Peculiarities of the dummy driver: its knobs, its pools, its records. Tests of every driver are in tests/compliance."""
 
 import threading
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver that knows no better way than one share after the other."""
+"""A driver that ensures one share after the other."""
 
 import threading
 
@@ -14,7 +14,7 @@ def target(ident):
 
 
 class Slow(interface.EnsuresOneByOne):
-    """Says of each what its id says, and how many it had in hand."""
+    """A driver whose result depends on the share's id, and that counts the shares in progress."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -25,7 +25,7 @@ class Slow(interface.EnsuresOneByOne):
         with self.lock:
             self.now += 1
             self.most = max(self.most, self.now)
-        self.met.wait()     # as many at a time as there may be
+        self.met.wait()     # as many at a time as are allowed
         with self.lock:
             self.now -= 1
         if target.share.id == 'broken':

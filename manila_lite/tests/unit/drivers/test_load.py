@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers are found by name, and a section that cannot work is refused with a line for each thing wrong."""
+"""Drivers are found by name, and a section that cannot work is refused with a line for each mistake."""
 
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ class LoadTest(testtools.TestCase):
         (info / 'entry_points.txt').write_text(ODD_ENTRIES)
         sys.path.insert(0, str(self.root))
         self.addCleanup(sys.path.remove, str(self.root))
-        # stevedore remembers what it found for as long as the process lives.
+        # stevedore caches the entry points for the life of the process.
         self.useFixture(fixtures.MonkeyPatch('stevedore.extension.ExtensionManager.ENTRY_POINT_CACHE', {}))
 
     def test_every_installed_driver_is_listed(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that make no sense are refused with a text that names what is wrong."""
+"""Networks that make no sense are refused with a text that names the mistake."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file with the keys: what is taken for one, and what is said of what is not."""
+"""The file of encryption keys: files that are accepted, and messages about those that are not."""
 
 import stat
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration of Neutron's that is half there is one line that names what is missing; nobody is asked for that."""
+"""An incomplete configuration of Neutron is one line that names the missing options; no request is sent for that."""
 
 import pathlib
 
@@ -18,7 +18,7 @@ _KEYSTONE = {'auth_url': 'http://127.0.0.1:9/v3', 'username': 'manila', 'passwor
 
 
 def configured(path, options, section=''):
-    """Return a configuration of its own with these options of [neutron], as read from a file."""
+    """Return a ConfigOpts of its own with these options of [neutron], as read from a file."""
     lines = ['[network]', 'plugin = neutron', '[neutron]', *(f'{name} = {value}' for name, value in options.items()), section]
     path.write_text('\n'.join(lines))
     return manila_lite.conf.register(cfg.ConfigOpts())
@@ -79,7 +79,7 @@ class Whole(testscenarios.WithScenarios, Configured):
 class Kept(Configured):
 
     def test_a_section_that_describes_a_plugin(self):
-        """Its Neutron is that of [neutron]."""
+        """A section that describes a plugin uses the Neutron of [neutron]."""
         conf = configured(self.path, {'auth_type': 'none', 'endpoint': 'http://127.0.0.1:9'},
                           '[administrators]\nplugin = neutron')
         conf([f'--config-file={self.path}'])
@@ -97,7 +97,7 @@ class Kept(Configured):
 
 
 class Kinds(testtools.TestCase):
-    """What Neutron calls its errors; of others nothing is known."""
+    """Errors by Neutron's type names, and unknown ones."""
 
     def test_kind_of(self):
         for document, kind in (('{"NeutronError": {"type": "PortNotFound"}}', 'PortNotFound'), ('{"NeutronError": "text"}', ''),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standalone plugin: what a file of networks means, and which addresses are given away."""
+"""The standalone plugin: the meaning of a file of networks, and the addresses that are given away."""
 
 from pathlib import Path
 
@@ -110,7 +110,7 @@ class Allocate(PluginTest):
         self.assertIn('blue-v4', str(gone))
 
     def test_addresses_are_free_when_their_owner_forgets_them(self):
-        """The plugin keeps nothing: neither what it gave nor what was given back, its own or a stranger's."""
+        """Addresses are free when their owner forgets them: the plugin keeps neither those it gave nor those given back."""
         plugin = self.plugin()
         subnet = plugin.describe('blue', 'blue-v4', 'p')
         [first] = plugin.allocate(subnet, 1, taken=(), owner='server')
@@ -123,7 +123,7 @@ class Allocate(PluginTest):
 
 
 class Mistakes(testscenarios.WithScenarios, PluginTest):
-    """Each is one line that names the option, the file, and what is wrong in it."""
+    """Each mistake is one line that names the option, the file, and the mistake."""
 
     scenarios = [(what, {'text': text, 'words': words}) for what, text, words in (
         ('no YAML', 'networks: [', ()),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bus of its own for each test."""
+"""A bus for each test."""
 
 import time
 

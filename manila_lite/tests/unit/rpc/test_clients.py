@@ -60,7 +60,7 @@ class TestBus(base.BusTestCase):
         for number in (2, 3):
             self.bus.wake('share', 'h@one', f'h@one-{number}')
         self.assertRaises(queue.Empty, self.got.get, timeout=0.1)
-        self.bus.close(5)       # waits for nothing
+        self.bus.close(5)       # sends all that is queued, and does not wait
         self.assertEqual(['h@one-2', 'h@one-3'], self.got.get(timeout=5))
 
     def test_wake_ups_that_pile_up_become_one(self):
@@ -82,7 +82,7 @@ class TestBus(base.BusTestCase):
         self.assertTrue(self.got.empty())
 
     def hold_the_sender(self):
-        """The background thread is inside a send until ``release`` is set."""
+        """Stop the background thread inside a send until ``release`` is set."""
         self.release, inside = threading.Event(), threading.Event()
         real = self.bus._send
 
@@ -117,7 +117,7 @@ class TestBus(base.BusTestCase):
         for ident in ('op-1', 'op-2'):
             self.bus.wake('share', 'h@one', ident)
             self.assertEqual([ident], self.got.get(timeout=5))
-        receiver.stop(5)                    # what was received is dealt with, its log line included
+        receiver.stop(5)                    # the received message is done, its log line included
         self.assertIn('op-1: wake-up failed', log.output)
 
     def test_from_wake_to_work_takes_about_a_millisecond(self):
@@ -128,7 +128,7 @@ class TestBus(base.BusTestCase):
             self.bus.wake('share', 'h@one', str(number))
             self.got.get(timeout=5)
             times.append(time.perf_counter() - begin)
-        self.assertLess(sorted(times)[25], 0.01)        # a polling transport needs 25 to 50 ms
+        self.assertLess(sorted(times)[25], 0.01)        # a transport that polls needs 25 to 50 ms
 
     def test_a_child_process_sends_from_a_thread_of_its_own(self):
         self.listen()
@@ -163,7 +163,7 @@ class TestDeadBroker(base.BusTestCase):
         self.assertEqual(1, log.output.count('Wake-ups are dropped'))
 
     def test_a_server_goes_on_without_its_broker(self):
-        child = os.fork()                   # its connection attempts go on as long as its process
+        child = os.fork()                   # it tries to connect for as long as its process lives
         if child == 0:
             logging.disable()
             receiver = server.Server(self.conf, 'manila-share', 'h@one', [endpoint.Operations(print)])

@@ -15,7 +15,7 @@ from manila_lite.tests.unit.rpc import base
 
 
 class Recorder:
-    """An endpoint that keeps what it gets, and answers in several ways."""
+    """An endpoint that keeps its messages, and answers in several ways."""
 
     def __init__(self, name='one'):
         self.name = name

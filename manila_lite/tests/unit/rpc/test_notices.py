@@ -67,7 +67,7 @@ class TestNotices(base.BusTestCase):
         self.conf.set_override('driver', ['messagingv2'], _GROUP)
         self.addCleanup(self.conf.clear_override, 'driver', _GROUP)
         self.use_url(f'rabbit://guest:guest@127.0.0.1:{closed_port()}/')
-        child = os.fork()                   # its connection attempts go on as long as its process
+        child = os.fork()                   # it tries to connect for as long as its process lives
         if child == 0:
             services = context.Services(conf=self.conf, bus=clients.Bus(self.conf))
             began = time.monotonic()

@@ -74,7 +74,7 @@ class TestReason(testtools.TestCase):
 
 
 class Row:
-    """The row of a pool, and the conditional UPDATE that claims."""
+    """The row of a pool, with the conditional UPDATE that claims."""
 
     def __init__(self, pool):
         self.claimed = pool.claimed_gb
@@ -98,7 +98,7 @@ def pools(draw):
 
 
 def limits(pool):
-    """What claims may come to, worked out in whole fractions."""
+    """Return the limit of all claims, computed in fractions."""
     total, free = fractions.Fraction(pool.total_gb), fractions.Fraction(pool.free_gb)
     reserved = total * pool.reserved_percentage / 100
     if not pool.thin_provisioning:
@@ -116,7 +116,7 @@ class TestClaims(testtools.TestCase):
     @hypothesis.given(pools(), ASKED)
     @hypothesis.settings(database=None, deadline=None, max_examples=300)
     def test_guarded_claims_never_exceed_the_limit(self, pool, asked):
-        """Every scheduler looks at some older state of the row, as far back as nine claims ago."""
+        """Claims never exceed the limit, though every scheduler sees an older state of the row, up to nine claims ago."""
         row, seen, limit = Row(pool), [pool], limits(pool)
         tiny = fractions.Fraction(1, 10**6)
         for size, age in asked:

@@ -35,7 +35,7 @@ def has(**reported):
     return {'capabilities': {**POOL.capabilities, **reported}}
 
 
-# Filter, what differs in the request, what differs in the pool, part of the reason or None.
+# Filter, fields of the request, fields of the pool, part of the reason or None.
 CASES = [
     (up.Up, {}, {}, None),
     (up.Up, {}, {'up': False}, 'is down'),
@@ -136,13 +136,13 @@ class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
 
 KINDS = sorted({case[0] for case in CASES}, key=lambda kind: kind.__name__)
 
-# What a static filter may look at; all else of a pool or a request may change without a new answer.
+# Fields that a static filter may read; all others of a pool or a request may change without a new verdict.
 STATIC_REQUEST = {'size', 'extra_specs', 'proto', 'availability_zone', 'also'}
 STATIC_POOL = {'host', 'availability_zone', 'capabilities', 'thin_provisioning'}
 
 
 class Spy:
-    """Stands for a value and notes which of its fields are read."""
+    """A stand-in for a value that notes which of its fields are read."""
 
     def __init__(self, value, seen):
         self._value, self._seen = value, seen
@@ -182,7 +182,7 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
 class TestRollback(testtools.TestCase):
 
     def test_clients_roll_back_when_backends_are_down_or_failed(self):
-        # Design, clients, fact 5: these and no others make manila-csi delete what it asked for.
+        # Design, clients, fact 5: manila-csi deletes the share that it asked for at these details and no others.
         for kind in (up.Up, excluded.Excluded, capacity.Capacity, capabilities.Capabilities, protocol.Protocol,
                      availability_zone.AvailabilityZone, affinity.Affinity, affinity.AntiAffinity, only_host.OnlyHost):
             self.assertIn(messages.Detail.named(kind.detail).value[0], ('002', '003', '007', '008', '009'))

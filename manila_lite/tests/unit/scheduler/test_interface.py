@@ -29,7 +29,7 @@ class TestPoolState(testtools.TestCase):
         self.assertEqual(len(others) + 1, len({POOL.signature, *(pool.signature for pool in others)}))
 
     def test_the_order_of_capabilities_does_not_change_it(self):
-        for odd in (1, 2**70):      # which is written in two ways
+        for odd in (1, 2**70):      # 2**70 is serialised in another way
             pools = [dataclasses.replace(POOL, capabilities=dict(pairs)) for pairs in (
                 [('a', odd), ('b', 'x')], [('b', 'x'), ('a', odd)])]
             self.assertEqual(*(pool.signature for pool in pools))

@@ -25,7 +25,7 @@ POINTS = {
 class LoadTestCase(testtools.TestCase):
 
     def install(self, points):
-        """The entry points are those of the installed package, whatever is installed here."""
+        """Put these entry points in place of those of the installed package."""
         place = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         info = place / 'manila_lite-9999.dist-info'
         info.mkdir()
@@ -35,7 +35,7 @@ class LoadTestCase(testtools.TestCase):
             for group, found in points.items()))
         self.useFixture(fixtures.MonkeyPatch('sys.path', [str(place), *sys.path]))
         self.useFixture(fixtures.EnvironmentVariable('XDG_CACHE_HOME', str(place)))
-        # The manager remembers groups for the life of the process.
+        # The extension manager caches groups for the life of the process.
         self.useFixture(fixtures.MonkeyPatch('stevedore.extension.ExtensionManager.ENTRY_POINT_CACHE', {}))
         self.assertEqual(set(points['filters']),
                          set(extension.ExtensionManager(f'{HERE}.filters').entry_points_names()))
@@ -77,7 +77,7 @@ class TestLoad(LoadTestCase):
 
 
 class TestDefaults(LoadTestCase):
-    """What setup.cfg installs is what the options name, and nothing in the rooms is forgotten."""
+    """The defaults of the options are the entry points of setup.cfg, and every file of the packages has one."""
 
     def setUp(self):
         super().setUp()

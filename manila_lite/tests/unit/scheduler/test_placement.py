@@ -43,7 +43,7 @@ def names(result):
 
 
 class Counting(Filter):
-    """A static filter that notes what it is asked."""
+    """A static filter that notes the pools it is asked about."""
 
     name = 'CountingFilter'
     static = True

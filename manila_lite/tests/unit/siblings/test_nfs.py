@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How exports are mounted: which commands, and what is made of what they say. The host is a table of mounts."""
+"""Mounts of exports: the commands, and the meaning of their output. The host is a table of mounts."""
 
 import testtools
 
@@ -10,7 +10,7 @@ EXPORT, PLACE = '192.0.2.7:/shares/a', '/mnt/a b'
 
 
 class Host:
-    """A host that keeps a table of mounts; ``says`` answers commands that begin so."""
+    """A host that keeps a table of mounts; ``says`` has outputs for commands that begin so."""
 
     def __init__(self, **says):
         self.rows, self.ran, self.says = [], [], says
@@ -44,7 +44,7 @@ class Host:
 
 
 def nfs_escaped(path):
-    """As the kernel writes a path."""
+    """Return a path as the kernel writes it."""
     return path.replace('\\', '\\134').replace(' ', '\\040')
 
 

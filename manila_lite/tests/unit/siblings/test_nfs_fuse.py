@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mount in user space whose server forgets it: what is open goes on."""
+"""A mount in user space whose server forgets its handles: open files can still be used."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ else:
 
 
 class Forgetful:
-    """A server that knows only handles opened since it was started; what it was asked is in ``calls``."""
+    """A server that knows only handles opened since it was started; ``calls`` has the requests to it."""
 
     def __init__(self, calls, refuses=None):
         self._calls, self._opened, self.refuses = calls, False, refuses

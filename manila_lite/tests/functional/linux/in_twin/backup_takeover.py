@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share that is mounted to be backed up, and another manager that goes on with it: a share sees that at another address."""
+"""A backup of a mounted share that another share manager continues, from another address."""
 
 import contextlib
 import os
@@ -10,12 +10,12 @@ from manila_lite.tests import forks, process
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.functional.linux.in_twin import backups
 
-#: Of this host, as if it were another one.
+#: A second address of this host, which stands for another host.
 _OTHER = '10.99.0.98'
 
 
 class TakenOver(backups.KernelNfs):
-    """As there, but backups are kept in a directory of this host."""
+    """As ``KernelNfs``, but backups are in a directory of this host."""
 
     BACKENDS = (('alpha', 'nobody', 'alpha.img'),)
     test_they_go_both_ways_and_outlive_a_reset = None
@@ -30,7 +30,7 @@ class TakenOver(backups.KernelNfs):
     def test_taken_over(self):
         share, backup = self.copied_in_part()
         self.assertTrue(self.is_mounted_from(backups.ME, backup))
-        # From now on, who mounts anew comes from there.
+        # New mounts come from the second address from now on.
         base.ip('route', 'change', '10.99.0.0/24', 'dev', 'ml-host', 'src', _OTHER)
         with self.started('share'):
             self.until(lambda: 'works there; waiting' in self.lite.log.read_text(), 'it waits')
@@ -48,7 +48,7 @@ class TakenOver(backups.KernelNfs):
 
     @contextlib.contextmanager
     def started(self, name):
-        """A part of the service runs meanwhile, of the same configuration."""
+        """Run another part of the service with the same configuration inside the block."""
         with self.lite.log.open('ab') as log:
             part = forks.start(f'manila_lite.cmd.{name}:main', f'--config-file={self.lite.config}', stdout=log, stderr=log,
                                new_session=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups on an export of NFS that the kernel mounts: by the driver's own way, and of a share that is mounted itself."""
+"""Backups on an NFS export that the kernel mounts: by the driver itself, and through a mount of the share."""
 
 import contextlib
 import os
@@ -23,14 +23,14 @@ ME = '10.99.0.99'
 
 
 class KernelNfs(test_share_backups.BacksUp):
-    """``alpha`` mounts its shares as a client does; ``beta`` has its own way. Backups are kept on a share of the latter."""
+    """``alpha`` mounts its shares as a client does; ``beta`` backs up in the driver. Backups are on a share of ``beta``."""
 
     BACKEND = test_share_migration.Moves.BACKEND
     BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'))
-    # Nothing of the twin is compiled, and the machine may be busy.
+    # Seconds; the twin is emulated, and the machine may be busy.
     PATIENCE = 400
     ATTRIBUTES = ()
-    # Those keep them in a directory.
+    # These tests keep backups in a directory.
     test_backed_up_and_restored = test_what_cannot_be_mounted = test_what_the_export_cannot_keep = test_given_up = None
     test_the_way_is_changed_meanwhile = test_its_backend_is_gone = None
 
@@ -48,7 +48,7 @@ class KernelNfs(test_share_backups.BacksUp):
         return f'backup_mount_export = {self.location(self.vault)}\nbackup_mount_options = vers=4.2,soft,timeo=300'
 
     def reach_backends(self):
-        """This host itself is beside them."""
+        """Connect this host to the network of the backends."""
         fabric = self.fabric.name('fabric')
         base.ip('link', 'add', 'ml-host', 'type', 'veth', 'peer', 'name', 'p-host', 'netns', fabric)
         self.addCleanup(base.ip, 'link', 'delete', 'ml-host')
@@ -57,7 +57,7 @@ class KernelNfs(test_share_backups.BacksUp):
         base.ip('link', 'set', 'ml-host', 'up')
 
     def fill(self, place):
-        """As there, but without extended attributes: NFS-Ganesha 4.3 does not serve them."""
+        """Fill as in the base class, without extended attributes: NFS-Ganesha 4.3 does not serve them."""
         copy = super().fill(place)
         os.removexattr(place / 'same', 'user.colour')
         return copy
@@ -66,7 +66,7 @@ class KernelNfs(test_share_backups.BacksUp):
         return self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
 
     def admit(self, share, address, level='rw'):
-        """Return the id of a new rule that is in force."""
+        """Add an access rule and wait until it is active; return its id."""
         _, made = self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': level})
         self.lite.wait(f'/share-access-rules/{made["access"]["id"]}', 'access', 'active', field='state', patience=self.PATIENCE)
         return made['access']['id']
@@ -77,7 +77,7 @@ class KernelNfs(test_share_backups.BacksUp):
 
     @contextlib.contextmanager
     def mounted(self, share):
-        """Yield where this host has the share mounted meanwhile, or nothing if it is not let in."""
+        """Mount the share on this host inside the block. Yield the mount point, or None if the mount is refused."""
         place = self.state / 'mounted'
         place.mkdir(exist_ok=True)
         done = subprocess.run(['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=300,retry=0', self.location(share), place],
@@ -91,7 +91,7 @@ class KernelNfs(test_share_backups.BacksUp):
             self.assertIsNone(place)
 
     def spoil_as_client(self, share):
-        """The server of the share knows of it: what is done in the pool it need not see at once."""
+        """Change the files over NFS: the server would not see changes in the pool at once."""
         rule = self.admit(share, ME)
         with self.mounted(share) as place:
             self.spoil(place)
@@ -100,7 +100,7 @@ class KernelNfs(test_share_backups.BacksUp):
 
     @contextlib.contextmanager
     def told(self, name):
-        """Whoever waits outside sees how far it is."""
+        """Print the duration of a part, as progress for the outer test."""
         begin = time.monotonic()
         yield
         print(f'{name}: {time.monotonic() - begin:.0f} s', flush=True)
@@ -125,7 +125,7 @@ class KernelNfs(test_share_backups.BacksUp):
         self.ends(backup)
         self.assert_as(copy, vault / backup)
         self.assertIn(f'Backup {backup}: the server of share {share} shows no extended attributes', self.lite.log.read_text())
-        # What one way made, another takes, and the other way round.
+        # A backup by either way can be restored by the other.
         other = self.make('beta', share_type='any')
         self.restore(backup, other)
         self.is_back(other)
@@ -149,7 +149,7 @@ class KernelNfs(test_share_backups.BacksUp):
         self.lite.wait(f'/shares/{share}', 'share', 'available', self.PATIENCE)
 
     def copied_in_part(self):
-        """Return a share, and a backup of it of which there is something."""
+        """Return a share and a backup of it that is partly copied."""
         share = self.make('alpha')
         with (self.place('alpha', share) / 'big').open('wb') as big:
             for _ in range(150):

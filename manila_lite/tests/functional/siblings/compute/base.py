@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the compute service share: it runs beside a real share service, with guests that are records on disk."""
+"""Base of tests of the compute service: it runs beside a real share service, with guests that are records on disk."""
 
 import json
 import time
@@ -53,7 +53,7 @@ retry_interval = 0.1
 
 
 class Compute(fixtures.Fixture):
-    """API and agent; ``app`` takes requests, ``driver`` has the records. ``extra``: more of ``[compute]`` and sections."""
+    """Compute service with API and agent. ``extra``: further lines of ``[compute]`` and further sections."""
 
     def __init__(self, url, extra='', default='', agent=True):
         super().__init__()
@@ -78,33 +78,33 @@ class Compute(fixtures.Fixture):
             self.start()
 
     def start(self):
-        """An agent works."""
+        """Start an agent."""
         self.agent = Agent(self.services)
         self.agent.start()
 
     def stop(self):
-        """The agent has stopped, if it ran."""
+        """Stop the agent, if it runs."""
         if self.agent is not None:
             self.agent.stop()
             self.agent = None
 
     @property
     def folder(self):
-        """Where the driver keeps its records."""
+        """The directory of the driver's records."""
         return self.state / 'compute'
 
     def records(self):
-        """Return what is true of the host."""
+        """Return the driver's records: the true state of the host."""
         path = self.folder / 'records.json'
         return json.loads(path.read_text()) if path.exists() else {'servers': {}, 'mounts': {}, 'images': []}
 
     def calls(self):
-        """Return what the driver was asked for, in order."""
+        """Return the calls of the driver, in order."""
         path = self.folder / 'calls'
         return path.read_text().splitlines() if path.exists() else []
 
     def knob(self, *lines):
-        """The driver behaves so from now on."""
+        """Set the driver's faults, from now on."""
         (self.folder / 'knobs').write_text('\n'.join(lines))
 
 
@@ -116,7 +116,7 @@ class Caller:
         self._app, self.version = app, version
 
     def call(self, method, path, body=None, *, version=None, headers=None, below='/v2.1'):
-        """Send one request. Returns status, document and headers."""
+        """Send one request. Return status, document and headers."""
         sent = {'X-Auth-Token': self.token, **(headers or {})}
         if version or self.version:
             sent['OpenStack-API-Version'] = f'compute {version or self.version}'
@@ -127,14 +127,14 @@ class Caller:
         return answer.status_int, answer.json if answer.body else None, answer.headers
 
     def ok(self, method, path, body=None, **more):
-        """Send a request that must work. Returns the document."""
+        """Send a request that must succeed. Return the document."""
         status, document, _ = self.call(method, path, body, **more)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return document
 
     def refused(self, method, path, body=None, **more):
-        """Send a request that must not work. Returns status and our code."""
+        """Send a request that must be refused. Return the status and our error code."""
         status, document, _ = self.call(method, path, body, **more)
         if status < 400:
             raise AssertionError(f'{method} {path}: {status} {document}')
@@ -144,11 +144,11 @@ class Caller:
         return status, fault['reason']
 
     def act(self, ident, action, body=None, **more):
-        """Send an action of a server that must work. Returns the document."""
+        """Send a server action that must succeed. Return the document."""
         return self.ok('POST', f'/servers/{ident}/action', {action: body}, **more)
 
     def wait(self, ident, *statuses, patience=90):
-        """Poll a server until it shows one of these statuses and no task, ``gone`` among them. Returns it."""
+        """Poll a server until it has no task and one of these statuses; ``gone`` is one. Return the server."""
         end = time.monotonic() + patience
         while True:
             status, document, _ = self.call('GET', f'/servers/{ident}')
@@ -161,7 +161,7 @@ class Caller:
             time.sleep(0.05)    # sleeps: between two looks, up to the end above
 
     def attached(self, ident, share, *statuses, patience=90):
-        """Poll an attachment until it shows one of these statuses, ``gone`` among them. Returns it."""
+        """Poll an attachment until it has one of these statuses; ``gone`` is one. Return the attachment."""
         end = time.monotonic() + patience
         while True:
             status, document, _ = self.call('GET', f'/servers/{ident}/shares/{share}')
@@ -173,7 +173,7 @@ class Caller:
             time.sleep(0.05)    # sleeps: between two looks, up to the end above
 
     def server(self, *, until='ACTIVE', **more):
-        """Make a server and wait for it. Returns its id."""
+        """Create a server and wait for it. Return its id."""
         body = {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64, **more}
         ident = self.ok('POST', '/servers', {'server': body})['server']['id']
         if until:
@@ -181,14 +181,14 @@ class Caller:
         return ident
 
     def off(self, **more):
-        """Make a server and stop it. Returns its id."""
+        """Create a server and stop it. Return its id."""
         ident = self.server(**more)
         self.act(ident, 'os-stop')
         self.wait(ident, 'SHUTOFF')
         return ident
 
     def attach(self, ident, share, until='inactive', **more):
-        """Attach a share and wait for it. Returns what the POST answered."""
+        """Attach a share and wait for it. Return the attachment in the answer to the POST."""
         made = self.ok('POST', f'/servers/{ident}/shares', {'share': {'share_id': share, **more}})['share']
         if until:
             self.attached(ident, share, until)
@@ -196,7 +196,7 @@ class Caller:
 
 
 class ComputeTest(ShareServiceTest):
-    """A share service and a compute service for the class; each test has a user ``me`` of a project of its own."""
+    """A share service and a compute service for the class; each test has a user ``me`` in a project of its own."""
 
     COMPUTE = ''
 
@@ -214,15 +214,15 @@ class ComputeTest(ShareServiceTest):
         self.me = self.on_compute(self.project)
 
     def on_compute(self, project='p', roles='member,reader', **more):
-        """Return a caller of a project."""
+        """Return a caller in a project."""
         return Caller(self.compute.app, project, roles, **more)
 
     def shared(self, **more):
-        """Return the id of a share of the user's."""
+        """Create a share of the user; return its id."""
         return self.user.share(**more)['id']
 
     def knob(self, *lines):
-        """The driver behaves so until the test ends."""
+        """Set the driver's faults until the test ends."""
         self.compute.knob(*lines)
         self.addCleanup(self.compute.knob)
 
@@ -232,5 +232,5 @@ class ComputeTest(ShareServiceTest):
         return bool({one['path'] for one in found} & set(self.compute.records()['mounts'].values()))
 
     def rules(self, share_id):
-        """Return who has which access to a share, as the share service says."""
+        """Return the share's access rules as {address: level}."""
         return {rule.to: rule.level for rule in self.shares.rules(share_id)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every hypervisor must do, whichever it is: each verb once, twice, and by an agent that was started again.
+"""Contract of every hypervisor driver: each call once, twice, and by an agent after a restart.
 
-The guests boot from a disk of one sector that halts, so a test needs no operating system.
+The guests boot from a disk with one sector that halts, so the tests need no operating system.
 """
 
 import shutil
@@ -16,12 +16,12 @@ from manila_lite import errors
 from manila_lite.siblings.compute import conf as options
 from manila_lite.siblings.compute.drivers.interface import Power, Server, Share
 
-#: A boot sector: halt for ever.
+#: A boot sector that halts for ever.
 HALT = bytes.fromhex('f4ebfd').ljust(510, b'\0') + b'\x55\xaa'
 
 
 def configured(driver, folder, **more):
-    """Return a configuration for a driver with everything below a folder."""
+    """Return a configuration for a driver, with all paths below ``folder``."""
     conf = house.register(cfg.ConfigOpts())
     options.register_opts(conf)
     conf.register_opts(driver.OPTIONS, group=driver.GROUP)
@@ -34,7 +34,7 @@ def configured(driver, folder, **more):
 
 
 class Contract:
-    """Mixed into a test case; DRIVER is the class, MORE its options."""
+    """Mixin for a test case; DRIVER is the class of the driver, MORE its options."""
 
     DRIVER = None
     MORE = {}
@@ -53,14 +53,14 @@ class Contract:
         return tempfile.mkdtemp(prefix='mlc-')
 
     def again(self):
-        """Return a driver as an agent has it that was just started."""
+        """Return a driver as an agent has it after a restart."""
         driver = self.DRIVER(configured(self.DRIVER, self.folder, **self.MORE))
         driver.start()
         self.addCleanup(driver.stop)
         return driver
 
     def one(self, **more):
-        """Return a server that exists on the host."""
+        """Create a server on the host; return the server."""
         server = Server(**{'id': uuidutils.generate_uuid(), 'project_id': 'p', 'name': 'n', 'memory': 32, 'vcpus': 1,
                            'image': 'halt', **more})
         self.driver.spawn(server)
@@ -68,7 +68,7 @@ class Contract:
         return server
 
     def share(self, tag='tag'):
-        """Return a share that is mounted on the host."""
+        """Mount a share on the host; return the share."""
         ident = uuidutils.generate_uuid()
         (self.folder / 'shares' / ident).mkdir(parents=True)
         share = Share(ident, tag, f'192.0.2.1:/shares/{ident}')
@@ -77,7 +77,7 @@ class Contract:
         return share
 
     def power(self, server, *shares, driver=None):
-        """Return what is true of the server."""
+        """Return the true power state of the server."""
         return (driver or self.driver).look(server, shares).power
 
     def test_on_and_off_as_often_as_wanted(self):

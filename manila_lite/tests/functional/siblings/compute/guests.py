@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share service with real storage, and a compute service with real guests: each a process that can be killed.
+"""A share service with real storage, and a compute service with real guests: each is a process that can be killed.
 
 Storage is in one network namespace, and the host mounts from another.
 """
@@ -62,12 +62,12 @@ power_off_timeout = 1
 
 
 def missing():
-    """Return what this machine lacks, or nothing."""
+    """Return the requirements that this machine lacks, or an empty text."""
     return ', '.join(filter(None, (base.missing(), test_qemu_driver.missing(), virtiofs_guest.missing(), test_mount.lacks())))
 
 
 class ComputeProcess(process.Lite):
-    """A running ``mlite-compute``: API and agent. Also what a WebTest application is to ``Caller``."""
+    """A running ``mlite-compute``: API and agent. ``Caller`` can use it as a WebTest application."""
 
     def __init__(self, **values):
         super().__init__()
@@ -78,7 +78,7 @@ class ComputeProcess(process.Lite):
         self.config.write_text(_COMPUTE.format(port=self.port, **self._values))
 
     def spawn(self):
-        """See ``Lite.spawn``."""
+        """Start the process; see ``Lite.spawn``."""
         with self.log.open('ab') as log:
             self.process = forks.start('manila_lite.siblings.compute.cmd:both', f'--config-file={self.config}',
                                        stdout=log, stderr=log)
@@ -99,12 +99,12 @@ class _Answer:
 
     @property
     def json(self):
-        """The document."""
+        """The document of the answer."""
         return json.loads(self.body)
 
 
 class GuestTest(testtools.TestCase):
-    """Both services, and the clients 'one' (the host) and 'two' (somebody else), for the class."""
+    """Both services, and the clients "one" (the host) and "two" (another machine), for the class."""
 
     @classmethod
     def setUpClass(cls):
@@ -137,7 +137,7 @@ class GuestTest(testtools.TestCase):
 
     @classmethod
     def power_off(cls):
-        """Everything is gone that a reboot takes."""
+        """Remove all that a reboot removes."""
         cls.compute.kill()
         cls.lite.kill()
         base.power_off(cls.state, ('pool.img',))
@@ -145,7 +145,7 @@ class GuestTest(testtools.TestCase):
     # Shares -----------------------------------------------------------------------------------
 
     def share(self):
-        """Return the id of a new share that the client 'two' may write to."""
+        """Create a share that the client "two" may write to; return its id."""
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.assertEqual('available', self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)['status'])
         rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
@@ -154,16 +154,16 @@ class GuestTest(testtools.TestCase):
         return share
 
     def export(self, share):
-        """Return the directory that is exported."""
+        """Return the exported directory of the share."""
         [found] = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations']
         return found['path'].partition(':')[2]
 
     def rules(self, share):
-        """Return how many rules a share has, that of 'two' among them."""
+        """Return the number of access rules of the share, including that of "two"."""
         return len(self.lite.ok('GET', f'/share-access-rules?share_id={share}')['access_list'])
 
     def nfs(self, share, *words):
-        """Do something as the client 'two'; returns what it said."""
+        """Run an NFS command as the client "two"; return the output."""
         worked, said = nfs_client.call(self.fabric.v4('nas'), self.export(share), *words, netns=self.fabric.name('two'))
         self.assertTrue(worked, said)
         return said
@@ -171,15 +171,15 @@ class GuestTest(testtools.TestCase):
     # Guests -----------------------------------------------------------------------------------
 
     def off(self, name):
-        """Return a server that is off."""
+        """Create a server that is off; return its id."""
         return self.me.off(name=name, kernel='kernel', initrd='initrd', cmdline=self.cmdline, memory=160)
 
     def console(self, server):
-        """Return what a guest has written so far."""
+        """Return the console output of a guest so far."""
         return self.me.act(server, 'os-getConsoleOutput', {})['output']
 
     def on(self, server, asked=False):
-        """The guest is up; returns what it said of itself."""
+        """Start the guest and wait until it is up; return the metadata that it printed."""
         if not asked:
             self.me.act(server, 'os-start')
         self.me.wait(server, 'ACTIVE')
@@ -187,7 +187,7 @@ class GuestTest(testtools.TestCase):
         return dict(line.split(' ', 1) for line in self.console(server).splitlines() if line.startswith(('META ', 'CONFIG ')))
 
     def tell(self, name, share, script):
-        """A guest ran a script that it found in a share; returns what it printed."""
+        """Run a script in a guest, by way of a file in a share; return the output."""
         done = f'said-{name}'
         client = nfs_client.Session(self.fabric.v4('nas'), self.export(share), netns=self.fabric.name('two'))
         try:
@@ -201,11 +201,11 @@ class GuestTest(testtools.TestCase):
             client.close()
 
     def until(self, check, what, tail=None):
-        """Wait until it is so; returns what ``check`` returned."""
+        """Wait until ``check`` returns something true; return its value."""
         return process.until(check, what, tail or self.compute.tail, 240)
 
     def processes(self, *words):
-        """Return the processes of guests in whose command line all the words are."""
+        """Return the processes of guests whose command line has all these words."""
         found = []
         for one in psutil.process_iter():
             try:
@@ -217,7 +217,7 @@ class GuestTest(testtools.TestCase):
         return found
 
     def kill(self, *words):
-        """Processes were killed, and there was one."""
+        """Kill the processes with these words; check that there was one."""
         found = self.processes(*words)
         self.assertNotEqual([], found, words)
         for one in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients that people use, unchanged: ``openstack server add share`` and the like, and openstacksdk."""
+"""Common clients, unchanged: ``openstack server add share`` and similar commands, and openstacksdk."""
 
 import openstack
 
@@ -12,7 +12,7 @@ _PROJECT = 'admin'
 
 
 class Recorder:
-    """An application that remembers what it was asked for: method, path with query, and the compute version asked for."""
+    """WSGI application that records requests: method, path with query, and compute API version."""
 
     def __init__(self, app):
         self._app = app
@@ -26,7 +26,7 @@ class Recorder:
 
 
 class ClientTest(base.ComputeTest):
-    """Both services answer over HTTP, and what they were asked for is at hand."""
+    """Base class: both services answer over HTTP, and their requests are recorded."""
 
     @classmethod
     def setUpClass(cls):
@@ -48,13 +48,13 @@ class ClientTest(base.ComputeTest):
         self.me = self.on_compute(_PROJECT)
 
     def asked(self, recorder):
-        """Return what was asked for since the last time."""
+        """Return the requests since the last call."""
         seen, recorder.seen = recorder.seen, []
         return seen
 
 
 class OpenStackCommand(ClientTest):
-    """python-openstackclient, with python-manilaclient beside it."""
+    """python-openstackclient with python-manilaclient."""
 
     def env(self, **more):
         return super().env(OS_COMPUTE_ENDPOINT_OVERRIDE=f'{self.compute_url}/v2.1',
@@ -106,7 +106,7 @@ class OpenStackCommand(ClientTest):
 
 
 class OpenStackSdk(ClientTest):
-    """openstacksdk, as Ansible and Terraform-like tools use it."""
+    """openstacksdk, as Ansible and tools like Terraform use it."""
 
     def test_shares_of_a_server(self):
         share, server = self.shared(), self.me.off(name='vm-sdk')

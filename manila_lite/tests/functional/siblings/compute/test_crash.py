@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent and the API, killed at every place of every plan. Afterwards rows, guests, mounts and access rules agree.
+"""The agent and the API are killed at every place of every plan; rows, guests, mounts and access rules agree afterwards.
 
-All stories are brought to their places in one agent, each with a server of its own, and then it is killed once.
+All stories are brought to their places in one agent, each with a server of its own; then the agent is killed.
 """
 
 import concurrent.futures
@@ -26,7 +26,7 @@ from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 _SPEC = {'memory': 64, 'vcpus': 1, 'image': 'disk', 'kernel': None, 'initrd': None, 'cmdline': '', 'disk': 0,
          'shared_memory': True, 'metadata': {}, 'user_data': None}
 
-#: Kind: the status in which a server is asked, whether a share is attached to it, the request, and the status it ends in.
+#: By kind of operation: the server's status before, whether a share is attached, the request, and the final status.
 ASKED = {
     'server.create': ('', False, None, 'active'),
     'server.start': ('stopped', True, {'os-start': None}, 'active'),
@@ -47,13 +47,13 @@ ASKED = {
     'attachment.attach': ('stopped', False, 'ATTACH', 'inactive'),
     'attachment.detach': ('stopped', True, 'DETACH', 'gone'),
 }
-#: What is undone where its last step is refused, and how it ends then.
+#: Plans that are undone when their last step is refused, and the final status then.
 UNDONE = {'server.create': 'error', 'server.start': 'error', 'server.hard_reboot': 'error', 'attachment.attach': 'error'}
 
 
 @dataclasses.dataclass
 class Story:
-    """A place of a plan, and the server that is there."""
+    """One place of a plan, with the server of the test."""
 
     kind: str
     place: str
@@ -90,7 +90,7 @@ class Killed(killed.Victims, ShareServiceTest):
 
     def setUp(self):
         super().setUp()
-        # All ask at once, and those with shares wait for the share service meanwhile.
+        # All requests come at once, and those with shares wait for the share service.
         self.compute = self.useFixture(Compute(self.url, 'threads = 500\n', agent=False))
         self.engine = self.compute.services.db.engine
         text = self.compute.file.read_text().replace('max_attempts = 2', 'max_attempts = 4\nworkers = 200\nfast_workers = 20\n'
@@ -107,10 +107,10 @@ class Killed(killed.Victims, ShareServiceTest):
         """Return the owner of a story."""
         return Caller(self.compute.app, story.project)
 
-    # Before
+    # Before the kill
 
     def given(self, story):
-        """The server of the story, which is there, is as its request wants it."""
+        """Bring the server of the story into the state that the request needs."""
         status, shared, _, _ = ASKED[story.kind]
         if shared or story.kind.startswith('attachment.'):
             story.share = self.caller(story.project).share()['id']
@@ -121,7 +121,7 @@ class Killed(killed.Victims, ShareServiceTest):
             self.me(story).wait(story.server, 'ACTIVE')
 
     def guests(self, told):
-        """Servers are there as these stories want them, in the database and on the host. Those with shares are off."""
+        """Create the servers of these stories in the database and on the host. Servers with shares are off."""
         power = {'active': 'running', 'stopped': 'off', 'suspended': 'saved'}
         first = {story.server: 'stopped' if ASKED[story.kind][1] else ASKED[story.kind][0] for story in told}
         with self.engine.begin() as conn:
@@ -152,12 +152,12 @@ class Killed(killed.Victims, ShareServiceTest):
         elif request == 'DETACH':
             me.ok('DELETE', f'/servers/{story.server}/shares/{story.share}')
         else:
-            me.call('POST', f'/servers/{story.server}/action', request)     # that for a console may be told to come again
+            me.call('POST', f'/servers/{story.server}/action', request)  # a console request may be refused at first
 
-    # After
+    # After the kill
 
     def open(self):
-        """Return what is under way: operations, and statuses that only operations end."""
+        """Return open operations, and rows in transient statuses."""
         with self.engine.connect() as conn:
             found = [tuple(row) for row in conn.execute(sa.text(
                 "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"))]
@@ -167,7 +167,7 @@ class Killed(killed.Victims, ShareServiceTest):
         return found
 
     def judge(self, told):
-        """Everything is as the database says, and each story ended as it should."""
+        """Check that the host agrees with the database, and that each story ended as it should."""
         with self.engine.connect() as conn:
             servers = {row.id: row for row in conn.execute(sa.select(models.servers))}
             attached = list(conn.execute(sa.select(models.share_attachments)))
@@ -188,7 +188,7 @@ class Killed(killed.Victims, ShareServiceTest):
             problems.append(f'grants: {grants}')
         wanted = {row.share_id for row in attached if row.grant_id}
         for story in told:
-            # What failed for good may have come to a rule, or not: it is taken back when the share is detached.
+            # A failed attachment may have made a rule; the rule is removed when the share is detached.
             if story.share is not None and story.end != 'error':
                 rules = self.shares.rules(story.share)
                 if bool(rules) != (story.share in wanted):
@@ -234,7 +234,7 @@ class AgentTest(Killed):
 
 
 class ApiTest(Killed):
-    """What was asked for is done, though nobody was told; or nothing of it was stored."""
+    """A request is carried out without a wake-up, or nothing of it was stored."""
 
     KINDS = ('server.create', 'server.start', 'server.stop', 'server.delete', 'attachment.attach', 'attachment.detach')
 
@@ -260,7 +260,7 @@ class ApiTest(Killed):
         self.me(lost).attach(lost.server, lost.share)
 
     def killed(self, told):
-        """The API is killed while it answers these requests."""
+        """Kill the API while it answers these requests."""
         with concurrent.futures.ThreadPoolExecutor(len(told)) as hands:
             asked = [hands.submit(self.send, story) for story in told]
             self.kill([story.project for story in told])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fake hypervisor keeps the promises of the real ones."""
+"""The fake hypervisor driver fulfils the contract of the real ones."""
 
 import testtools
 

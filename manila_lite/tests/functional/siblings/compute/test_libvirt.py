@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The libvirt driver: its XML against libvirt's schema, and the contract with a libvirtd of its own where one can run."""
+"""The libvirt driver: its XML against libvirt's schema, and the contract with a libvirtd of its own, where one can run."""
 
 import contextlib
 import os
@@ -40,9 +40,9 @@ cgroup_controllers = []
 namespaces = []
 stdio_handler = "file"
 """
-#: libvirt wants these to exist, whomever it runs guests as.
+#: libvirt requires these to exist, whatever user its guests run as.
 _PASSWD, _GROUP = 'libvirt-qemu:x:64055:64055::/:/bin/false\n', 'libvirt-qemu:x:64055:\n'
-#: In a mount namespace of its own libvirtd sees nothing of the machine's libvirt, nor that of it.
+#: The mount namespace separates this libvirtd from the machine's libvirt.
 _START = """set -e
 folder=$1
 for place in /run/libvirt /var/lib/libvirt /var/cache/libvirt /var/log/libvirt; do
@@ -95,7 +95,7 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         cls.daemon = Path(tempfile.mkdtemp(prefix='mlv-'))
         cls.addClassCleanup(shutil.rmtree, cls.daemon, ignore_errors=True)
         cls._files()
-        # What the driver mounts below it later is seen by libvirtd too.
+        # A shared mount, so that libvirtd also sees mounts that the driver makes below it later.
         cls.base = cls.daemon / 'base'
         cls.base.mkdir()
         subprocess.run(['mount', '--bind', str(cls.base), str(cls.base)], check=True, env=ENV, timeout=60)
@@ -136,7 +136,7 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         process.wait(60)
 
     def temporary(self):
-        """See ``Contract.temporary``."""
+        """Return a new directory below the shared mount; see ``Contract.temporary``."""
         return tempfile.mkdtemp(dir=self.base)
 
     def again(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers on networks: who gets which address, how it is shown, and that it is free again when the server is gone."""
+"""Servers on networks: allocation of addresses, their display, and their release with the server."""
 
 import concurrent.futures
 import tempfile
@@ -32,17 +32,17 @@ class Networks(ComputeTest):
         self.addCleanup(self.clear)
 
     def clear(self):
-        """There is no server."""
+        """Delete all servers."""
         for server in self.me.ok('GET', '/servers')['servers']:
             self.me.ok('DELETE', f'/servers/{server["id"]}')
             self.me.wait(server['id'], 'gone')
 
     def body(self, networks, **more):
-        """Return what asks for a server."""
+        """Return the body of a request for a server."""
         return {'server': {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64, 'networks': networks, **more}}
 
     def refused(self, networks):
-        """Ask for a server that cannot be. Returns status and code."""
+        """Ask for a server and check the refusal. Return its status and code."""
         return self.me.refused('POST', '/servers', self.body(networks))
 
     def addresses(self, ident):
@@ -51,7 +51,7 @@ class Networks(ComputeTest):
         return {name: [one['addr'] for one in listed] for name, listed in found.items()}
 
     def taken(self):
-        """Return all addresses that somebody has."""
+        """Return all addresses in use."""
         with self.compute.services.db.reader() as conn:
             return sorted(conn.execute(sa.select(models.server_addresses.c.address)).scalars())
 

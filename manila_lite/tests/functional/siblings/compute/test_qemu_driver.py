@@ -23,7 +23,7 @@ from manila_lite.tests.services import initramfs
 
 
 def missing():
-    """Return what this machine lacks for guests with shares, or nothing."""
+    """Return the requirements of guests with shares that this machine lacks, or an empty text."""
     if os.geteuid():
         return 'root'
     lacks = [program for program in (initramfs.QEMU, 'xorriso') if not initramfs.program(program)]
@@ -34,7 +34,7 @@ def missing():
 
 
 class QemuCase(driver_contract.Contract):
-    """A driver that mounts what lies in a folder of its own, and leaves nothing behind."""
+    """A driver that mounts directories of the test's own folder, and leaves nothing behind."""
 
     DRIVER = QemuDriver
 
@@ -46,7 +46,7 @@ class QemuCase(driver_contract.Contract):
         return super().again()
 
     def leave_nothing(self):
-        """Whatever a test that failed left over is gone."""
+        """Remove processes and mounts that a failed test left."""
         for process in self.processes():
             with contextlib.suppress(psutil.Error):
                 process.kill()
@@ -56,7 +56,7 @@ class QemuCase(driver_contract.Contract):
                 unmount(place)
 
     def kill(self, program, words=''):
-        """Processes of this test's guests were killed: those of a program that have this in their command lines."""
+        """Kill the processes of one program for this test's guests, with these words in their command line."""
         for process in self.processes(program):
             with contextlib.suppress(psutil.Error):
                 if words in ' '.join(process.cmdline()):
@@ -75,7 +75,7 @@ class QemuCase(driver_contract.Contract):
 
 @unittest.skipIf(missing(), f'guests need {missing()}; tools/setup-env --tests puts it in place')
 class Qemu(QemuCase, testtools.TestCase):
-    """Beside the contract: what is true only of processes."""
+    """Tests beyond the contract, of real processes."""
 
     def test_a_virtiofsd_for_each_share_and_none_is_left(self):
         one, two = self.share('one'), self.share('two')
@@ -194,7 +194,7 @@ class Host(testtools.TestCase):
         qemu = qemu_host.program('qemu-system-x86_64')
         self.assertIsInstance(qemu_host.takes(qemu, 'tcg'), float)
         self.assertIsNone(qemu_host.takes(qemu, 'no-such-accelerator'))
-        # It depends on the machine, and on how busy that is, whether KVM is as fast.
+        # Whether KVM is as fast depends on the machine and its load.
         able = ('kvm', 'tcg') if os.path.exists('/dev/kvm') and qemu_host.takes(qemu, 'kvm') else ('tcg',)
         self.assertIn(qemu_host.accelerator('auto', qemu), able)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests that use shares, from the call of the API to the file that another client reads over NFS."""
+"""Guests with shares, from the API call to a file that another NFS client reads."""
 
 import json
 
@@ -7,14 +7,14 @@ from manila_lite.tests.functional.siblings.compute.guests import GuestTest
 
 
 class Guests(GuestTest):
-    """Few guests are booted: each is a second or two of both processors, and much more on a slow machine."""
+    """Few guests are booted: each takes a second or two of both processors, and much more on a slow machine."""
 
     def devices(self, *shares):
-        """Return what metadata say of (share, tag)."""
+        """Return the devices in the metadata for pairs of (share, tag)."""
         return [{'type': 'share', 'share_id': share, 'tag': tag, 'bus': 'none', 'address': 'none'} for share, tag in shares]
 
     def nothing_is_left(self, *shares):
-        """Rows, mounts, processes and rules agree that nothing is attached."""
+        """Check that no attachment is left in rows, mounts, processes and rules."""
         self.assertEqual(set(), self.mounts())
         self.assertEqual([], self.processes('virtiofsd'))
         self.until(lambda: not self.processes('nfs_fuse'), 'what served the mounts has ended')
@@ -59,7 +59,7 @@ class Guests(GuestTest):
             self.assertEqual(409, self.me.refused('POST', f'/servers/{red}/action', {action: body})[0], action)
 
     def one_share_on_two_servers(self, red, blue, one):
-        # The agent dies while it mounts, or starts virtiofsd or QEMU, or writes down that they run.
+        # The agent dies while it mounts, or starts virtiofsd or QEMU, or records that they run.
         self.me.act(blue, 'os-start')
         self.compute.kill()
         self.compute.start()
@@ -104,7 +104,7 @@ class Guests(GuestTest):
         self.me.attached(red, one, 'gone')
         self.assertEqual(2, self.rules(one), 'the other server has it still')
         self.me.ok('DELETE', f'/servers/{blue}/shares/{one}')
-        # The agent dies while it takes a share back, or just before, or after that.
+        # The agent dies during the detachment, or just before or after it.
         self.compute.kill()
         self.compute.start()
         self.me.attached(blue, one, 'gone')

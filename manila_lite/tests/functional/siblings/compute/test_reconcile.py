@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host is made as the database says, the share service may be away, and who listens hears of it."""
+"""Reconciliation of the host with the database, an unavailable share service, and notifications."""
 
 import json
 
@@ -19,7 +19,7 @@ include_share_mapping = true
 
 class ReconcileTest(ComputeTest):
     def running(self, **more):
-        """Return a share and a server that runs with it."""
+        """Return a share and a running server with the share attached."""
         share, server = self.shared(), self.me.off(**more)
         self.me.attach(server, share)
         self.me.act(server, 'os-start')
@@ -28,7 +28,7 @@ class ReconcileTest(ComputeTest):
         return share, server
 
     def change(self, change):
-        """The host changes behind the agent's back, who then looks."""
+        """Change the driver's records without the agent, and let the agent reconcile."""
         path = self.compute.folder / 'records.json'
         records = self.compute.records()
         change(records)
@@ -122,7 +122,7 @@ class ReconcileTest(ComputeTest):
 
 
 class AwayTest(ComputeTest):
-    """The share service is reached through a relay that can be bad."""
+    """The share service is reached through a relay that can fail."""
 
     def setUp(self):
         super().setUp()
@@ -188,7 +188,7 @@ class NoticesTest(ComputeTest):
         self.assertIn('somebody else made', failed['fault']['nova_object.data']['exception_message'])
 
     def patch_notices(self, heard):
-        """What is sent is heard, instead of being sent."""
+        """Collect notifications in the list, instead of sending them."""
         notices = self.compute.services.bus.notices
         notices.put = heard.append
         self.addCleanup(delattr, notices, 'put')

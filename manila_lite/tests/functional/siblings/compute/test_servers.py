@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers without shares: the minimum that makes the service usable alone, and what it refuses."""
+"""Servers without shares: the minimum for using the service alone, and its refusals."""
 
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares of servers: the four calls as Nova 2.97 answers them, and what becomes of rules and mounts."""
+"""Shares of servers: the four calls as Nova 2.97 answers them, and their effect on access rules and mounts."""
 
 from oslo_utils import uuidutils
 
@@ -98,7 +98,7 @@ class LifeTest(ComputeTest):
             self.me.attached(server, one, 'active')
 
     def again(self, server, share):
-        """Attach once more to a server that is in error, by way of one that is off."""
+        """Stop a server in error, and try to attach the share again; return the refusal."""
         self.me.act(server, 'os-stop')
         self.me.wait(server, 'SHUTOFF')
         self.me.attached(server, share, 'error')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command of the compute service that stops where a test says."""
+"""A command of the compute service that stops at places that a test names."""
 
 from manila_lite.siblings.compute import cmd
 from manila_lite.tests.functional.siblings import killed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the data-processing service share: it runs beside a real share service, with nodes that are directories."""
+"""Base of tests of the data-processing service: it runs beside a real share service, with nodes that are directories."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ retry_delay = 0.05
 """
 
 
-#: How the service logs in at a share service without Keystone.
+#: Options with which the service logs in at a share service without Keystone.
 LOGIN = """auth_type = admin_token
 endpoint = {url}/v2
 token = sahara:service:service
@@ -56,7 +56,9 @@ token = sahara:service:service
 
 
 class Dataproc(fixtures.Fixture):
-    """API and engine; ``app`` takes requests, ``nodes`` is where the nodes are. ``login``: lines of ``[share_service]``."""
+    """Data-processing service with API and engine. ``login``: lines of ``[share_service]``; ``nodes``: folder of the
+    nodes.
+    """
 
     def __init__(self, login, engine=True):
         super().__init__()
@@ -82,18 +84,18 @@ class Dataproc(fixtures.Fixture):
             self.addCleanup(self.stop)
 
     def start(self):
-        """An engine works."""
+        """Start an engine."""
         self.engine = Engine(self.services)
         self.engine.start()
 
     def stop(self):
-        """The engine has stopped, if it ran."""
+        """Stop the engine, if it runs."""
         if self.engine is not None:
             self.engine.stop()
             self.engine = None
 
     def clear(self):
-        """The engine has stopped, and there is nothing: no row, no node."""
+        """Stop the engine, and delete all rows and nodes."""
         self.stop()
         with self.services.db.writer() as conn:
             for table in reversed(models.metadata.sorted_tables):
@@ -102,7 +104,7 @@ class Dataproc(fixtures.Fixture):
         self.conf.clear_override('fake_nodes', 'dataproc')
 
     def mounted(self, node=None):
-        """Return what is mounted: path and level by node and share; or by share on one node."""
+        """Return the mounts as (path, level): by node and share, or by share on one node."""
         found = {place.parent.name: {} for place in self.nodes.glob('*/mounts')} if node is None else {}
         for place in self.nodes.glob('*/mounts/*'):
             _, path, level = json.loads(place.read_text())
@@ -118,7 +120,7 @@ class Caller:
         self._app = app
 
     def call(self, method, path, body=None, *, version='v2', headers=None):
-        """Send one request. Returns status and document."""
+        """Send one request. Return status and document."""
         sent = {'X-Auth-Token': self.token, **(headers or {})}
         text = body if isinstance(body, bytes) else b'' if body is None else json.dumps(body).encode()
         if text:
@@ -127,21 +129,21 @@ class Caller:
         return answer.status_int, answer.json if answer.body else None
 
     def ok(self, method, path, body=None, **more):
-        """Send a request that must work. Returns the document."""
+        """Send a request that must succeed. Return the document."""
         status, document = self.call(method, path, body, **more)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return document
 
     def refused(self, method, path, body=None, **more):
-        """Send a request that must not work. Returns status, name and message."""
+        """Send a request that must be refused. Return status, name and message of the error."""
         status, document = self.call(method, path, body, **more)
         if status < 400 or document['error_code'] != status:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return status, document['error_name'], document['error_message']
 
     def wait(self, ident, *statuses, patience=90):
-        """Poll a cluster until it shows one of these statuses, ``gone`` among them. Returns it."""
+        """Poll a cluster until it has one of these statuses; ``gone`` is one. Return the cluster."""
         end = time.monotonic() + patience
         while True:
             status, document = self.call('GET', f'/clusters/{ident}?show_progress=True')
@@ -159,9 +161,9 @@ def group(name='workers', count=2, **more):
 
 
 class DataprocTest(ShareServiceTest):
-    """A share service and a data-processing service, of which each test begins anew with nothing; ``me`` is its user."""
+    """A share service and a data-processing service that is empty at the start of each test; ``me`` is its user."""
 
-    #: Whether an engine works from the start.
+    #: Whether an engine runs from the start.
     ENGINE = True
 
     @classmethod
@@ -179,17 +181,17 @@ class DataprocTest(ShareServiceTest):
             self.dataproc.start()
 
     def shared(self, **more):
-        """Return the id of a share of the user's."""
+        """Create a share of the user; return its id."""
         return self.user.share(**more)['id']
 
     def make(self, *groups, wait=('Active',), name='one', **more):
-        """Make a cluster. Returns it as it is when it shows one of the statuses."""
+        """Create a cluster. Return it when it has one of the statuses."""
         found = self.me.ok('POST', '/clusters', {'name': name, 'plugin_name': 'plain', 'plugin_version': '1.0',
                                                  'node_groups': list(groups) or [group()], **more})['cluster']
         return self.me.wait(found['id'], *wait) if wait else found
 
     def rules(self, share_id):
-        """Return who has which access to a share, as the share service says."""
+        """Return the share's access rules as {address: level}."""
         return {rule.to: rule.level for rule in self.shares.rules(share_id)}
 
 

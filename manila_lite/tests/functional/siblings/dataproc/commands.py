@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs ``openstack`` commands in the environment with the data-processing client: a JSON list of words on each line of the
-input, and on each line of the output status, output and errors of one. One process for all: to import the client takes longer
-than all else.
+"""Run ``openstack`` commands in the environment with the data-processing client.
+
+Each line of input is a JSON list of words; each line of output has the status, the output and the errors of one
+command. All commands run in one process, because the import of the client takes longest.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from openstackclient import shell
 
 
 def run(words):
-    """Run one command. Returns its status, its output and what it complained of."""
+    """Run one command. Return its status, its output and its error output."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:

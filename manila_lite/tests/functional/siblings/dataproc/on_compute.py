@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of servers of the compute service, which answers over HTTP; its guests are records on disk, and what is mounted on
-them are files. ``main`` is a command of the data-processing service for which that is so, too.
+"""Clusters of servers of the compute service over HTTP. Its guests are records on disk, and their mounts are files.
+
+``main`` is a command of the data-processing service with such guests.
 """
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
@@ -43,7 +44,7 @@ token = sahara:service:member,reader
 
 @contextlib.contextmanager
 def connect(infra, node):
-    """Stands for SSH: a session on a node that is a directory."""
+    """Replace SSH: yield a session on a node that is a directory."""
     (Path(infra.conf.dataproc.fake_directory) / node.ref / 'mounts').mkdir(parents=True, exist_ok=True)
     with FakeInfra.connect(infra, node) as session:
         yield _Session(session.directory)
@@ -62,7 +63,10 @@ def main():
 
 
 def die_after(conf, method):
-    """The next process that asks the compute service so dies when it has its answer. Returns a file that is gone then."""
+    """Make the next process that sends such a request to the compute service die after the answer.
+
+    Returns a file that is gone by then.
+    """
     order = Path(conf.dataproc.fake_directory, f'die-{method}')
     order.parent.mkdir(parents=True, exist_ok=True)
     order.touch()
@@ -80,7 +84,7 @@ def _mortal(ask):
 
 
 class Http(fixtures.Fixture):
-    """The API of a compute service also answers at ``url``."""
+    """HTTP server for the API of a compute service; it answers at ``url``."""
 
     def __init__(self, service):
         super().__init__()
@@ -94,8 +98,9 @@ class Http(fixtures.Fixture):
 
 
 class OnCompute(fixtures.Fixture):
-    """A compute service on HTTP (``compute``), asked by ``them``, and a data-processing service that makes nodes of its servers
-    (``dataproc``). ``url``: where the share service is.
+    """A compute service over HTTP (``compute``), and a data-processing service (``dataproc``) whose nodes are its servers.
+
+    ``them``: the caller of the compute service. ``url``: the address of the share service.
     """
 
     def __init__(self, url):
@@ -117,12 +122,12 @@ class OnCompute(fixtures.Fixture):
         self.addCleanup(self.dataproc.stop)
 
     def servers(self):
-        """Return all servers, by the addresses that they have on the network of nodes."""
+        """Return all servers, by their addresses on the network of nodes."""
         found = self.them.ok('GET', '/servers/detail')['servers']
         return {server['addresses']['nodes'][0]['addr']: server for server in found if server['addresses']}
 
     def user_data(self, ident):
-        """Return what a server's guest is told to do."""
+        """Return the user data of a server, parsed."""
         with self.compute.services.db.reader() as conn:
             spec, = conn.exec_driver_sql(f"SELECT spec FROM servers WHERE id = '{ident}'").first()
         head, _, document = base64.b64decode(json.loads(spec)['user_data']).decode().partition('\n')

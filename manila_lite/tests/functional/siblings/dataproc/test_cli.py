@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data-processing client, unchanged, as commands of ``openstack`` in an environment of its own: by both versions."""
+"""The unchanged data-processing client as ``openstack`` commands in an environment of its own, with both API versions."""
 
 import json
 import os
@@ -13,14 +13,14 @@ from manila_lite.api.server import ApiServer
 from manila_lite.siblings.dataproc import cmd
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest
 
-#: Names another environment with the client than the one beside ours.
+#: Environment variable with the path of another environment with the client.
 PLACE = 'MANILA_LITE_TEST_DATAPROC'
 
 _COMMANDS = Path(__file__).with_name('commands.py')
 
 
 class CommandsTest(DataprocTest):
-    """A process in that environment runs all commands of a test; skipped, with the reason, where that is not."""
+    """One process in that environment runs all commands of a test. Skipped, with the reason, without the environment."""
 
     @classmethod
     def setUpClass(cls):
@@ -48,7 +48,7 @@ class CommandsTest(DataprocTest):
         self.process.stdout.close()
 
     def command(self, version, *words, fails=False):
-        """Run a command. Returns its output as it is, or what it complained of where it ``fails``."""
+        """Run a command. Return its output, or its error output if it ``fails``."""
         prefix = {'1.1': 'v1.1', '2': 'v2'}[version]
         told = ['--os-auth-type', 'admin_token', '--os-endpoint', self.at, '--os-token', self.me.token,
                 '--os-data-processing-api-version', version, '--os-data-processing-url', f'{self.at}/{prefix}',
@@ -59,7 +59,7 @@ class CommandsTest(DataprocTest):
         return err if fails else out
 
     def shown(self, version, *words):
-        """Run a command. Returns what it shows."""
+        """Run a command. Return its output, parsed."""
         return json.loads(self.command(version, *words, '-f', 'json'))
 
     def file(self, document):
@@ -77,7 +77,7 @@ class CommandsTest(DataprocTest):
     def _story(self, version, field, *, changed=True):
         of_node, of_cluster, later = self.shared(), self.shared(), self.shared()
         plain = {'plugin_name': 'plain', field: '1.0'}
-        # The lists of plugins and images fail in the client itself: what formats them is of an older openstackclient.
+        # The lists of plugins and images fail in the client itself: their formatters are of an older openstackclient.
         self.assertEqual('plain', self.shown(version, 'plugin', 'show', 'plain')['Name'])
         self.assertEqual('1.0, plain', self.shown(version, 'image', 'show', 'plain')['Tags'])
         node = self.shown(version, 'node', 'group', 'template', 'create', '--json', self.file({
@@ -97,7 +97,7 @@ class CommandsTest(DataprocTest):
         self.assertEqual(('Active', 'Step completed successfully'), (seen['Status'], seen['shares: begin']))
         if changed:
             self._changes(version, made['Id'], later)
-        forced = () if changed else ('--force',)       # which came with version 2
+        forced = () if changed else ('--force',)       # version 2 added the option
         for words in (('cluster', 'delete', *forced, 'mine'), ('cluster', 'template', 'delete', 'whole'),
                       ('node', 'group', 'template', 'delete', 'node')):
             self.command(version, *words)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine and the API, killed at every place of the plan. Afterwards rows, mounts on the nodes and access rules agree.
+"""The engine and the API are killed at every place of the plan; rows, mounts on nodes and access rules agree afterwards.
 
-All stories are brought to their places in one engine, each with a cluster of its own, and then it is killed once.
+All stories are brought to their places in one engine, each with a cluster of its own; then the engine is killed.
 """
 
 import concurrent.futures
@@ -25,7 +25,7 @@ from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 
 _NAMES = [step.do.__name__ for step in PLAN.steps]
 
-#: What is asked: nodes of the cluster before and after, and the steps that have something to do.
+#: By request: the number of nodes before and after, and the steps that have something to do.
 ASKED = {
     'create': (0, 1, 'arrange spawn prepare grant mount'),
     'update': (1, 1, 'unmount release mount'),
@@ -37,7 +37,7 @@ ASKED = {
 
 @dataclasses.dataclass
 class Story:
-    """A place of the plan, and the cluster that is there, with one share; by an update with another instead."""
+    """One place of the plan, with a cluster and its share; an update replaces the share by another."""
 
     kind: str
     place: str
@@ -47,7 +47,7 @@ class Story:
 
     @property
     def wanted(self):
-        """Which share is mounted in the end on how many nodes."""
+        """By share, the number of nodes that mount it in the end."""
         return {self.shares[-1]: ASKED[self.kind][1]}
 
 
@@ -77,7 +77,7 @@ class Killed(Victims, ShareServiceTest):
 
     def beside(self):
         """Return the data-processing service."""
-        # Eight ask at once, and each waits for the share service meanwhile.
+        # Eight requests come at once, and each waits for the share service.
         return self.useFixture(Dataproc(f'{LOGIN.format(url=self.url)}\n[dataproc]\nthreads = 32\n', engine=False))
 
     def me(self, story):
@@ -85,7 +85,7 @@ class Killed(Victims, ShareServiceTest):
         return Caller(self.dataproc.app, story.project)
 
     def given(self, story):
-        """The shares of the story are there, and its cluster, as its request wants it."""
+        """Create the shares of the story, and its cluster as the request needs it."""
         owner = house.Api(self.service.app, 'u', story.project, 'member,reader')
         story.shares = tuple(owner.share()['id'] for _ in range(2 if story.kind == 'update' else 1))
         if ASKED[story.kind][0]:
@@ -96,7 +96,7 @@ class Killed(Victims, ShareServiceTest):
                                      'shares': [{'id': story.shares[0]}], 'node_groups': [group(count=count)]}
 
     def request(self, story):
-        """Return method, path and body of what is asked."""
+        """Return method, path and body of the request."""
         one, count = f'/clusters/{story.cluster}', ASKED[story.kind][1]
         return {
             'create': self.creation(story, count), 'delete': ('DELETE', one, None),
@@ -109,7 +109,7 @@ class Killed(Victims, ShareServiceTest):
         story.cluster = story.cluster or answer['cluster']['id']
 
     def under_way(self):
-        """Return operations that are open, and statuses that only operations end."""
+        """Return open operations, and rows in transient statuses."""
         with self.engine.connect() as conn:
             found = [tuple(row) for row in conn.execute(sa.text(
                 "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"))]
@@ -120,7 +120,7 @@ class Killed(Victims, ShareServiceTest):
         return found
 
     def judge(self, told):
-        """What is mounted is what rows say and what was asked for, and so are the access rules."""
+        """Check that mounts and access rules agree with the rows and with the requests."""
         with self.engine.connect() as conn:
             nodes = {row.id: row for row in conn.execute(sa.select(models.instances))}
             mounts = list(conn.execute(sa.select(models.share_mounts)))
@@ -144,7 +144,7 @@ class Killed(Victims, ShareServiceTest):
 
 
 class EngineTest(Killed):
-    """One engine; it is started again when it died."""
+    """One engine, which is started again after its death."""
 
     def test_every_step_has_something_to_do_somewhere(self):
         self.assertEqual(set(_NAMES), {name for _, _, steps in ASKED.values() for name in steps.split()})
@@ -153,7 +153,7 @@ class EngineTest(Killed):
         self.killed_at(list(stories()))
 
     def killed_at(self, told):
-        """One engine died at all these places, and what was begun came to its end nevertheless."""
+        """Kill one engine at all these places, and check that the requests are completed nevertheless."""
         self.spawn('engine')
         with concurrent.futures.ThreadPoolExecutor(8) as hands:
             list(hands.map(self.given, told))
@@ -167,7 +167,7 @@ class EngineTest(Killed):
 
 
 class ApiTest(Killed):
-    """What was asked for is done, though nobody was told; or nothing of it was stored."""
+    """A request is carried out without a wake-up, or nothing of it was stored."""
 
     def test_killed_before_and_after_the_commit(self):
         told = [Story(kind, places.committed('api')) for kind in ASKED]
@@ -192,7 +192,7 @@ class ApiTest(Killed):
         self.judge([*told, lost])
 
     def killed(self, told):
-        """The API is killed while it answers these requests."""
+        """Kill the API while it answers these requests."""
         self.until('no API', lambda: not self.answers())
         with concurrent.futures.ThreadPoolExecutor(len(told)) as hands:
             asked = [hands.submit(self.send, story) for story in told]
@@ -200,7 +200,7 @@ class ApiTest(Killed):
             self.assertEqual(['lost'] * len(told), [one.result() for one in asked])
 
     def send(self, story):
-        """Send the request to the process. Returns what it answers, or that it did not."""
+        """Send the request to the process. Return the status, or "lost" without an answer."""
         method, path, body = self.request(story)
         sent = urllib.request.Request(
             f'http://127.0.0.1:{self.port}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine, killed wherever it makes nodes of servers, or gives them back. Afterwards every server is one node's, and every
-node has one.
-"""
+"""The engine is killed wherever it creates or deletes servers for nodes. Afterwards nodes and servers match one to one."""
 
 import sqlalchemy as sa
 
@@ -9,12 +7,12 @@ from manila_lite.siblings.compute import models as compute
 from manila_lite.siblings.dataproc import models
 from manila_lite.tests.functional.siblings.dataproc import on_compute, test_crash
 
-#: The steps that ask the compute service, or write down what it will be asked for.
+#: The steps that call the compute service, or that store its next request.
 _STEPS = ('arrange', 'spawn', 'retire')
 
 
 class ServersTest(test_crash.Killed):
-    """Its engine makes nodes of servers."""
+    """The engine of this service uses servers as nodes."""
 
     MAIN = 'manila_lite.tests.functional.siblings.dataproc.on_compute:main'
 
@@ -44,7 +42,7 @@ class ServersTest(test_crash.Killed):
             self.until('servers that are no nodes', self.strays)
 
     def strays(self):
-        """Return the nodes, the servers and how many addresses there are, unless these are as many, and the same."""
+        """Return the nodes, the servers and the number of addresses, or an empty list if they match."""
         with self.engine.connect() as conn:
             nodes = sorted(conn.execute(sa.select(models.instances.c.infra_ref)).scalars())
         with self.on.compute.services.db.reader() as conn:

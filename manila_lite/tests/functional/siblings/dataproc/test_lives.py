@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters from their making to their end: what is mounted where, which access rules there are, what their owner sees."""
+"""Life cycle of clusters: mounts on the nodes, access rules, and the view of the owner."""
 
 from oslo_utils import uuidutils
 
@@ -9,7 +9,7 @@ from manila_lite.tests.services import hearing
 
 
 class LivesTest(DataprocTest):
-    """Nodes that do as they are told."""
+    """Nodes without faults."""
 
     def test_shares_come_and_go_with_the_cluster(self):
         everywhere, some = self.shared(), self.shared()
@@ -104,7 +104,7 @@ class LivesTest(DataprocTest):
         made = self.me.ok('POST', '/clusters', {'name': 'first', **values})['cluster']
         self.me.wait(made['id'], 'Active')
         self.assertEqual({of_node: ('/node', 'rw'), of_cluster: ('/cluster', 'rw')}, self.dataproc.mounted('fake-1'))
-        # What the cluster says stands instead of all that its template says.
+        # The shares of a cluster replace all shares of its template.
         other = self.me.ok('POST', '/clusters', {
             'name': 'second', **values, 'shares': [{'id': of_node, 'path': '/mine'}]})['cluster']
         self.me.wait(other['id'], 'Active')
@@ -155,10 +155,10 @@ class LivesTest(DataprocTest):
 
 
 class FaultsTest(DataprocTest):
-    """Nodes and share services that do not."""
+    """Nodes and share services with faults."""
 
     def node(self, number, what, share=None, text=''):
-        """A node is as the fake infrastructure's files say."""
+        """Write a file that makes the fake infrastructure's node fail. Return its path."""
         place = self.dataproc.nodes / f'fake-{number}' / what
         place = place / share if share else place
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ class FaultsTest(DataprocTest):
         return place
 
     def faults(self, cluster):
-        """Return state and fault of each mount, by node."""
+        """Return (state, fault) of each mount, by node."""
         return {node['instance_id']: [(one['state'], one['fault']) for one in node['shares']]
                 for found in cluster['node_groups'] for node in found['instances']}
 
@@ -183,7 +183,7 @@ class FaultsTest(DataprocTest):
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share}]})
         found = self.me.wait(made['id'], 'Active')
         self.assertIsNone(found['status_description'])
-        self.assertEqual(before, {place: place.stat().st_mtime_ns for place in before})     # only what was missing
+        self.assertEqual(before, {place: place.stat().st_mtime_ns for place in before})  # only the missing share was mounted
         self.assertEqual(3, len(self.rules(share)))
 
     def test_a_mount_that_is_used_stays_with_its_rule(self):
@@ -196,7 +196,7 @@ class FaultsTest(DataprocTest):
         self.assertEqual({'fake-1': [('error_unmounting', f'/mnt/{share} is in use.')], 'fake-2': []}, self.faults(found))
         self.assertEqual(1, len(self.rules(share)))
         self.assertIn(share, self.dataproc.mounted('fake-1'))
-        # Nothing is mounted over it, nor in it.
+        # A new share is mounted neither over a busy mount nor inside it.
         other = self.shared()
         self.me.ok('PATCH', path, {'shares': [{'id': other, 'path': f'/mnt/{share}/below'}]})
         found = self.me.wait(made['id'], 'Error')
@@ -301,7 +301,7 @@ class FaultsTest(DataprocTest):
 
 
 class SeveralEnginesTest(DataprocTest):
-    """Any number of engines work at the same clusters."""
+    """Several engines work on the same clusters."""
 
     def test_two_engines_do_everything_once(self):
         self.dataproc.stop()

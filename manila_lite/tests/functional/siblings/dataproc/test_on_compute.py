@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are servers of the compute service, from their making to their end."""
+"""Nodes that are servers of the compute service, from creation to deletion."""
 
 import io
 import itertools
@@ -16,7 +16,7 @@ from manila_lite.tests.functional.siblings.dataproc.on_compute import OnCompute
 
 
 class Servers(DataprocTest):
-    """One compute service for the class; each test begins with no server and ends so."""
+    """One compute service for the class; each test begins and ends without servers."""
 
     @classmethod
     def setUpClass(cls):
@@ -28,13 +28,13 @@ class Servers(DataprocTest):
 
     def setUp(self):
         super().setUp()
-        # Before the rows go, whatever they know.
+        # Servers are deleted before the rows, whatever the rows have.
         self.addCleanup(self.clear)
         self.conf = self.dataproc.conf
         self.infra = self.dataproc.engine.tools.infra
 
     def clear(self):
-        """There is no server, and the compute service does as it is told."""
+        """Remove the compute service's faults, and delete all servers."""
         self.compute.knob()
         for server in self.on.them.ok('GET', '/servers')['servers']:
             self.on.them.ok('DELETE', f'/servers/{server["id"]}')
@@ -47,7 +47,7 @@ class Servers(DataprocTest):
             self.addCleanup(self.conf.clear_override, name, 'dataproc_nodes')
 
     def gone(self, cluster):
-        """Delete a cluster: no server is left, no rule, and no address is taken."""
+        """Delete a cluster; check that no server is left."""
         self.me.ok('DELETE', f'/clusters/{cluster["id"]}')
         self.me.wait(cluster['id'], 'gone')
         self.assertEqual({}, self.on.servers())
@@ -118,7 +118,7 @@ class Servers(DataprocTest):
             self.gone(made)
 
     def test_two_servers_of_one_name_become_one(self):
-        """As after an engine that died before the answer came, and another that did not see the server yet."""
+        """Check that one server is left of two: one engine died early, another did not see the server yet."""
         wanted = Wanted('11111111-2222-3333-4444-555555555555', 'n', 'c', 'workers')
         ref = self.infra.offer(wanted, frozenset())
         for _ in range(2):
@@ -128,7 +128,7 @@ class Servers(DataprocTest):
         self.assertEqual(next(iter(self.on.servers())), self.ready(ref, wanted).address)
 
     def ready(self, ref, wanted):
-        """Return the node, if it is there."""
+        """Return the node, or None if it is not ready."""
         try:
             return self.infra.ready(ref, wanted)
         except errors.Again:
@@ -164,7 +164,7 @@ class Servers(DataprocTest):
         self.on.them.wait(stray, 'gone')
 
     def test_forced_deletion_leaves_nothing(self):
-        """As version 2 has it: what does not answer is given up."""
+        """Check the forced deletion of version 2: a node that does not answer is given up."""
         made = self.make(shares=[{'id': self.shared()}])
         server = next(iter(self.on.servers().values()))
         (self.dataproc.nodes / server['name'] / 'away').touch()

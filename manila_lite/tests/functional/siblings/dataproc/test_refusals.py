@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused, at all places where shares are named: nothing is stored then, and nobody sees what is not theirs."""
+"""Refusals, wherever a request names shares: nothing is stored, and other projects' resources stay hidden."""
 
 import json
 
@@ -17,14 +17,14 @@ _DATA, _REFERENCE, _SCHEMA = 'INVALID_DATA', 'INVALID_REFERENCE', 'VALIDATION_ER
 
 
 class Places:
-    """The calls that name shares, at templates and clusters, made and changed; ``dataproc`` has no engine."""
+    """The calls that name shares, for templates and clusters, on creation and change; ``dataproc`` has no engine."""
 
     def __init__(self, dataproc):
         self._dataproc = dataproc
         self.me = Caller(dataproc.app)
 
     def calls(self):
-        """Return each as a function of the shares; it returns status, name and message of the refusal."""
+        """Return each call as a function of the shares that returns status, name and message of the refusal."""
         node = self.me.ok('POST', '/node-group-templates', {'name': 'node', **_PLAIN})['node_group_template']['id']
         whole = self.me.ok('POST', '/cluster-templates', {'name': 'whole', **_PLAIN})['cluster_template']['id']
         cluster = self.me.ok('POST', '/clusters', {'name': 'there', **_PLAIN, 'node_groups': [group()]})['cluster']['id']
@@ -47,12 +47,12 @@ class Places:
         return lambda shares: self.me.refused(method, path, {**body, key: [group('more', 1, shares=shares)]})
 
     def everything(self):
-        """Return all that is stored."""
+        """Return all stored resources."""
         return json.dumps([self.me.ok('GET', path) for path in ('/node-group-templates', '/cluster-templates', '/clusters')])
 
 
 class NoShareService(fixtures.Fixture):
-    """An identity service whose catalog is empty; ``url`` is where it is."""
+    """An identity service with an empty catalog at ``url``."""
 
     def _setUp(self):
         server = ApiServer(self._answer, '127.0.0.1', 0, 2)
@@ -74,7 +74,7 @@ class NoShareService(fixtures.Fixture):
 
 
 class RefusalsTest(DataprocTest):
-    """Nothing of this ever comes to an engine."""
+    """No request reaches an engine."""
 
     ENGINE = False
 
@@ -137,7 +137,7 @@ class RefusalsTest(DataprocTest):
             status, name, message = self.me.refused('POST', path, body)
             self.assertEqual((400, _DATA), (status, name))
             self.assertIn('node group workers', message)
-        body['node_groups'] = [group(shares=[{'id': share, 'path': '/d/e'}])]      # the cluster's stands instead
+        body['node_groups'] = [group(shares=[{'id': share, 'path': '/d/e'}])]      # the share of the cluster replaces it
         self.me.ok('POST', '/cluster-templates', body)
 
     def test_others_see_nothing_unless_it_is_public(self):

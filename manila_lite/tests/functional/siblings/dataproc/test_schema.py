@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The revisions of the data-processing service's database make the schema that its code expects."""
+"""The migrations of the data-processing service's database make the schema that its code expects."""
 
 from alembic import autogenerate, migration
 
@@ -10,7 +10,7 @@ from manila_lite.tests.functional.test_migrations import MigrationTest as _Migra
 
 
 class SchemaTest(_MigrationTest):
-    """An empty database on whatever the tests run on."""
+    """An empty database of the kind that the tests run on."""
 
     def test_models_and_migrations_agree(self):
         db = Database(self.db._conf, cmd.SIBLING.migrations)

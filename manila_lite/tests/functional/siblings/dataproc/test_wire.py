@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes over the wire: paths, versions, status codes, and every field that the data-processing client's output needs."""
+"""HTTP interface: paths, versions, status codes, and every field that the data-processing client reads."""
 
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest, group
 from manila_lite.tests.functional.test_budgets import counting
 
-#: What the client's commands take out of the answers without asking whether it is there, by noun and version.
+#: By noun and version: fields of answers that the client's commands read unconditionally.
 _BOTH = {
     'node_group_template': 'id name plugin_name node_processes description auto_security_group security_groups '
                            'availability_zone flavor_id floating_ip_pool volumes_per_node volumes_size volume_type '
@@ -22,7 +22,7 @@ _BOOT = {'boot_from_volume', 'boot_volume_type', 'boot_volume_availability_zone'
 
 
 class WireTest(DataprocTest):
-    """No engine is needed."""
+    """A service without an engine."""
 
     ENGINE = False
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command of the data-processing service that stops where a test says."""
+"""A command of the data-processing service that stops at places that a test names."""
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 

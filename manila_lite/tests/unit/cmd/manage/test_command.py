@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How commands show what they found."""
+"""Output of commands."""
 
 import argparse
 import contextlib

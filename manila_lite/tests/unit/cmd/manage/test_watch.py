@@ -17,7 +17,7 @@ _COURSE = [Progress('preparing'), Progress('copying', 1, '0.1 of 4.0 GiB', 125),
 class Watch(testtools.TestCase):
 
     def course(self, *more):
-        """Return what gives one state of things after another."""
+        """Return a function that gives one state after another."""
         return iter([*_COURSE, *more]).__next__
 
     def test_a_line_for_each_change(self):
@@ -73,7 +73,7 @@ class Watch(testtools.TestCase):
 
 
 def _all(terminal):
-    """Return what was written to a terminal until now: it is handed out in parts."""
+    """Return all text that was written to a terminal until now: it comes in parts."""
     os.set_blocking(terminal, False)
     found = b''
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where copies of shares lie. What becomes of them: ``tests/security/test_copies_backups.py``."""
+"""Folders for copies of shares. Tests of their contents: ``tests/security/test_copies_backups.py``."""
 
 from pathlib import Path
 from unittest import mock

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program in a cage sees, and what it may."""
+"""Files that a program in a cage sees, and writes it may make."""
 
 import os
 import tempfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules as CLIENT blocks: order, and what the parser of NFS-Ganesha cannot read."""
+"""Access rules as CLIENT blocks: their order, and values that the parser of NFS-Ganesha cannot read."""
 
 import ipaddress
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies begin, are halted and cleared away; and what a mount that fails says."""
+"""Copies: begin, halt and removal; and the message of a mount that fails."""
 
 import tempfile
 from pathlib import Path
@@ -27,7 +27,7 @@ class Failed(testtools.TestCase):
 
 
 class Folders(copies.Copies):
-    """Copies between folders that need no mount."""
+    """Copies between folders, which need no mount."""
 
     def readable(self, share, backup):
         return self.folder.parent / 'share'
@@ -38,7 +38,7 @@ class Folders(copies.Copies):
         return self.folder.parent / 'kept'
 
     def unmount(self, place):
-        """Nothing is."""
+        """Do nothing: nothing is mounted."""
 
 
 class Halted(testtools.TestCase):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real processes, found again and ended by pid and start time."""
+"""Real processes that are found again and ended, by pid and start time."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ class Daemons(testtools.TestCase):
     def start(self, *words):
         self.daemon.start(words or self.words, self.dir / 'log', mark='m', env={})
         process = self.daemon.process()
-        # The kernel knows its words a little later than that it runs.
+        # The command line of a process can be read a little later than the process itself.
         waiting.until(process.cmdline, 'it has words', pause=0.001)
         return process
 
@@ -90,5 +90,5 @@ class Daemons(testtools.TestCase):
         started = self.start(sys.executable, '-c', 'pass')
         end = time.monotonic() + 10
         while started and psutil.pid_exists(started.pid) and time.monotonic() < end:
-            self.daemon.process()       # whoever asks takes the dead away
+            self.daemon.process()       # reaps the process if it is dead
         self.assertFalse(psutil.pid_exists(started.pid) if started else False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that is not there, or does not answer, is an error in time and never a wait for ever."""
+"""A server that is away, or does not answer, is an error within its time and no endless wait."""
 
 import socket
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of exports that are read again after a crash: what is whole counts, what is not goes."""
+"""Files of exports that are read again after a crash: complete ones count, others are deleted."""
 
 from pathlib import Path
 

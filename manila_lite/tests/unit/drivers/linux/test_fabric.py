@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each segment has a bridge of its own, whose name the kernel takes."""
+"""One bridge for each segment, with a name that the kernel accepts."""
 
 import testtools
 

@@ -9,7 +9,7 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 
 class _Copy:
-    """A copy that ends as it is told, when it is told."""
+    """A copy that ends when told to, with the given result."""
 
     def __init__(self, ending=None, pieces=0):
         self.rounds, self._ending, self._pieces = 0, ending, pieces
@@ -40,7 +40,7 @@ class FollowersTest(testtools.TestCase):
         self.made = []
 
     def look(self, *copy):
-        """Return what a look says, once whatever ran has ended."""
+        """Return the result of a look, once a running copy has ended."""
         def make():
             self.made.append(_Copy(*copy))
             return self.made[-1]

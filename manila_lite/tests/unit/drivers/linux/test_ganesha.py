@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of the NFS server without running it."""
+"""The NFS server's settings and state, without running it."""
 
 from pathlib import Path
 

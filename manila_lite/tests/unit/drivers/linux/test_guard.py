@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard of file handles is built for one folder. What it refuses is in tests/security/test_file_handles.py."""
+"""The guard of file handles is built for one folder. Its refusals are tested in tests/security/test_file_handles.py."""
 
 from pathlib import Path
 

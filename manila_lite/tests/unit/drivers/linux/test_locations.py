@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where shares mount: IPv4 first, one preferred, administrators last."""
+"""Export locations of shares: IPv4 first, one preferred, administrators' last."""
 
 import dataclasses
 

@@ -16,7 +16,7 @@ class NamesTest(testtools.TestCase):
 
 
 class ReceivedTest(testtools.TestCase):
-    """Directories stand for subvolumes: what btrfs does is tried in functional/linux."""
+    """Received shares, with directories in place of subvolumes: functional/linux tests btrfs."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an address is called in a server's namespace outlives the server: names, tables, hardware addresses."""
+"""Names in a share server's namespace, which outlive the server: interfaces, tables, hardware addresses."""
 
 import testtools
 from oslo_utils import netutils, uuidutils

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a share is mounted from to be backed up, and as whom."""
+"""Export location that a backup mounts a share from, and the client's address."""
 
 import tempfile
 import types

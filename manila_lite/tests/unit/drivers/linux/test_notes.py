@@ -10,7 +10,7 @@ from manila_lite.drivers.linux import notes
 
 
 class NotesTest(testtools.TestCase):
-    """One folder."""
+    """Notes of one folder."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an NFS server that does not run would start with can be changed all the same."""
+"""The exports of an NFS server that does not run can be changed all the same."""
 
 import types
 from pathlib import Path

@@ -12,7 +12,7 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 
 class _Peer:
-    """Has the requests of a peer, and something that is none."""
+    """A backend with the requests of a peer, and a method that is no request."""
 
     def look(self, migration):
         if migration == 'gone':

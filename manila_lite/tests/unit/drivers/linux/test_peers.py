@@ -10,7 +10,7 @@ from manila_lite import errors
 from manila_lite.drivers.linux import peers
 from manila_lite.drivers.linux.run import CommandFailed
 
-#: Stands for a peer: answers, refuses, fails, or ends.
+#: Program in place of a peer: it answers, refuses, fails, or ends.
 _PEER = """import sys
 for line in sys.stdin:
     if 'end' in line:

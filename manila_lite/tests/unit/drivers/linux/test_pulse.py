@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who does nothing is told from who works."""
+"""Processes that do nothing are told from those that work."""
 
 import subprocess
 import time
@@ -12,7 +12,7 @@ from manila_lite.drivers.linux.pulse import Pulse
 class Stillness(testtools.TestCase):
 
     def ends_still(self, *words):
-        """Say whether nothing moved for a while, within a longer while."""
+        """Say whether the process was still for 0.4 s, within 1.5 s."""
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
             pulse, end = Pulse(process.pid, 0.4), time.monotonic() + 1.5
             try:

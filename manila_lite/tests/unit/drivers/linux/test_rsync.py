@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a copy is, by what rsync says; and that it ends."""
+"""Progress of a copy, by rsync's output, and its end."""
 
 import tempfile
 from pathlib import Path

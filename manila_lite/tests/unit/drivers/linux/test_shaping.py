@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the specs of a QoS type come to. That the kernel keeps it is shown in tests/functional/linux/test_servers.py."""
+"""Limits by the specs of a QoS type. That the kernel keeps them is tested in tests/functional/linux/test_servers.py."""
 
 import testscenarios
 import testtools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of an smbd: what it is told and when, and what is known to be in force."""
+"""Files of an smbd: when it is told of them, and which settings are known to be in force."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of users is read with care, and rules name those in it."""
+"""The list of users is read with care, and rules name users of the list."""
 
 import stat
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What smbd is told is what is read of it again, and nobody else's words get into it."""
+"""Settings for smbd are read again as they were written, and no foreign text gets into them."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Sections(testtools.TestCase):
         text = smbconf.section('one', 'one', PLACE, [])
         self.assertEqual([], smbconf.clients_of(text))
         self.assertIn('  available = no\n', text)
-        # An empty list would mean everybody.
+        # An empty list would allow everybody.
         self.assertIn('  valid users = root\n', text)
 
     def test_a_file_falls_into_its_sections_again(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees go, or lose what a copy would stumble over. Hostile ones: ``tests/security``."""
+"""Directory trees are removed, or lose files that a copy would fail at. Hostile ones: ``tests/security``."""
 
 import os
 import tempfile

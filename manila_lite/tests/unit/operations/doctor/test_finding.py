@@ -21,5 +21,5 @@ class FindingTest(testtools.TestCase):
         desk = Desk(None, now)
         self.assertEqual(60, desk.age(now - datetime.timedelta(minutes=1)))
         self.assertIsNone(desk.age(None))
-        # Another host's clock is ahead: it must not drop out of "older than 0 seconds".
+        # The clock of another host may be ahead: such an operation must not drop out of "older than 0 seconds".
         self.assertEqual(0, desk.age(now + datetime.timedelta(minutes=1)))

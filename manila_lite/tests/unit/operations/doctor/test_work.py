@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of an operation, given what stands around it."""
+"""Verdicts on an operation, given the services around it."""
 
 import collections
 import datetime
@@ -21,7 +21,7 @@ def _at(seconds):
 
 
 class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
-    """One operation in a world with a backend that is up, one that is down, and a scheduler."""
+    """One operation with a backend that is up, a backend that is down, and a scheduler."""
 
     scenarios = [(name, {'values': values, 'why': why, 'wrong': wrong, 'mendable': mendable}) for
                  name, values, why, wrong, mendable in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Disks made of images, and images of disks."""
+"""Disks made from images, and images made from disks."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from manila_lite import errors
 from manila_lite.drivers.linux.run import ENV
 from manila_lite.siblings.compute.drivers import disks
 
-#: Prints what qemu-img would: an image that builds on another one, or that is whole; converting copies.
+#: Prints the output of qemu-img: an image with a backing file, or one without; converting copies.
 _QEMU_IMG = """#!/bin/sh
 case $1 in
   info) cat "$(dirname "$0")/info" ;;
@@ -63,7 +63,7 @@ class Disks(testtools.TestCase):
 
 
 class _Path(fixtures.Fixture):
-    """Programs of a folder are found first by what the product runs."""
+    """A folder of programs that comes first on the product's PATH."""
 
     def __init__(self, folder):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which file an image is, for whom."""
+"""The file of an image, by project."""
 
 import shutil
 import tempfile
@@ -9,7 +9,7 @@ import testtools
 
 from manila_lite.siblings.compute.drivers import image_files
 
-#: What somebody may write into a token where there is no Keystone.
+#: Project names in a token that anybody may write, where there is no Keystone.
 HOSTILE = ('..', '.', '', '../..', '/etc', 'a/b', 'a\x00b', 'p' * 300, 'sha256.' + '0' * 64, 'p\n', '\u0661', 'projects')
 
 
@@ -25,7 +25,7 @@ class Files(testtools.TestCase):
         for path in found:
             self.assertEqual(self.images / 'projects', path.parent)
             self.assertNotIn(path.name, ('', '.', '..'))
-            path.mkdir(parents=True)    # no name is too long, or none at all
+            path.mkdir(parents=True)    # the name is neither too long nor empty
         self.assertNotIn(image_files.own(self.images, image_files.own(self.images, '..').name),
                          [image_files.own(self.images, '..')])
 

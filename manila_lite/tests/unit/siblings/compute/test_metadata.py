@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest is told of itself, and the way there: a socket for each guest, behind a relay."""
+"""Metadata of a guest, and its transport: a socket for each guest, behind a relay."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ class Told(testtools.TestCase):
         self.socket = self.folder / 'socket'
 
     def ask(self, path, method='GET'):
-        """Ask as a guest does, through a relay; returns (status, body)."""
+        """Ask as a guest does, through a relay; return (status, body)."""
         mine, its = socket.socketpair()
         with mine:
             started = subprocess.Popen([sys.executable, '-I', '-S', relay.__file__, str(self.socket)], stdin=its, stdout=its)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of networks, what is given away of it, what a request may ask for, and what a guest is told."""
+"""The file of networks: addresses to give away, networks that a request may name, and the configuration for a guest."""
 
 import itertools
 

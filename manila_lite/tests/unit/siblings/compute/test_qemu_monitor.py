@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QEMU's monitor, and a plan of processes, as files and sockets have them."""
+"""QEMU's monitor and a plan of processes, on files and sockets."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ class Monitored(testtools.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def answers(self, **said):
-        """Return a monitor that answers commands so, after an event; ``asked`` is what it was asked."""
+        """Return a monitor that sends an event and then these answers; ``asked`` has the commands that it was sent."""
         self.asked = []
         listener = socket.socket(socket.AF_UNIX)
         self.addCleanup(listener.close)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How QEMU and virtiofsd are started."""
+"""Command lines of QEMU and virtiofsd."""
 
 import itertools
 import shlex

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines of servers and attachments are closed, and clients can be shown each status."""
+"""Every status of servers and attachments can be reached and left, and clients can be shown it."""
 
 import testtools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An NFS client is installed the way of the distribution, once, and what cannot be is said."""
+"""An NFS client is installed by the package manager of the distribution, once, and impossible cases are reported."""
 
 import testtools
 
@@ -13,7 +13,7 @@ ROCKY = 'ID="rocky"\nID_LIKE="rhel centos fedora"\n'
 
 
 class Machine(Remote):
-    """A node of a distribution; ``status``: how installations end."""
+    """A node with a distribution; ``status``: the exit status of installations."""
 
     def __init__(self, os_release, status=0, there=False, helps=True):
         self.os_release, self.status, self.there, self.helps = os_release, status, there, helps

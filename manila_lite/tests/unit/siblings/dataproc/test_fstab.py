@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of fstab: ours come and go, others' stay, whatever characters a path has."""
+"""Lines of fstab: ours are added and removed, others stay, with any characters in a path."""
 
 import testtools
 from hypothesis import given, settings
@@ -29,7 +29,7 @@ class Fstab(testtools.TestCase):
     def test_the_kernel_and_fstab_read_a_path_back(self, path):
         line = fstab.line(mount(path), 'vers=4.2')
         self.assertEqual(1, line.count(b'\n'))
-        # The table of mounts has the same escapes.
+        # The kernel's table of mounts has the same escapes.
         found = table(line.decode().removesuffix('\n'))
         self.assertEqual([path], [row.path for row in found])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An inventory says what is wrong with it, and gives each node once."""
+"""An inventory reports its mistakes, and gives each node once."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Infrastructures and handlers are found by their names, and a name that is none is said."""
+"""Infrastructures and handlers are found by their names; an unknown name is reported."""
 
 import testtools
 from oslo_config import cfg

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node's shell is given: exactly the words, whatever is in them."""
+"""Command lines for a node's shell: exactly the given words, with any characters."""
 
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The field ``shares``: its schema, paths, what clashes, and which shares a node gets."""
+"""The field ``shares``: its schema, paths, conflicts, and the shares of a node."""
 
 import testtools
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ _CHECK = fields.compiled({'type': 'object', 'properties': {'shares': validation.
 
 
 class SchemaTest(testtools.TestCase):
-    """What the specification's schema takes and does not."""
+    """Values that the specification's schema accepts and refuses."""
 
     def refuses(self, *shares):
         self.assertRaises(errors.Invalid, fields.check, _CHECK, {'shares': list(shares)})
@@ -30,7 +30,7 @@ class SchemaTest(testtools.TestCase):
 
 
 class PathsTest(testtools.TestCase):
-    """Where a share may be mounted."""
+    """Paths where a share may be mounted."""
 
     def test_a_path_is_made_normal(self):
         for given_, wanted in (('/a', '/a'), ('//a///b/', '/a/b'), ('/a b;"\'$(x)`', '/a b;"\'$(x)`'), ('/é/ü', '/é/ü'),
@@ -102,7 +102,7 @@ class SharesTest(testtools.TestCase):
 
     def test_what_a_node_gets_is_looked_at_as_a_whole(self):
         cluster = validation.normal([{'id': ONE, 'path': '/x'}])
-        fine = validation.normal([{'id': ONE, 'path': '/y'}])       # the cluster's stands
+        fine = validation.normal([{'id': ONE, 'path': '/y'}])       # the share of the cluster is used
         bad = validation.normal([{'id': TWO, 'path': '/x/below'}])
         validation.check_groups(cluster, [('a', fine), ('b', None)])
         found = self.assertRaises(validation.InvalidData, validation.check_groups, cluster, [('a', fine), ('b', bad)])
