@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks, on whose behalf, under which request id; what each thread is at; and the process's services to answer with."""
+"""The context of a request: caller, request id and services of the process. Also the current task of each thread."""
 
 import contextlib
 import dataclasses
@@ -13,15 +13,15 @@ from oslo_context import context
 
 from manila_lite.turns import Turns
 
-#: Characters that a word of the log has at most.
+#: Characters that a word of the log may have.
 _LONGEST = 255
 
 
 @dataclasses.dataclass(frozen=True)
 class Services:
-    """What one process gives to every request in it: configuration, database, bus and policy enforcer.
+    """The services that one process gives to every request in it: configuration, database, bus and policy enforcer.
 
-    ``turns``: how many of its requests may wait for somebody else at a time.
+    ``turns``: limits how many of its requests may wait for other services at a time.
     """
 
     conf: Any
@@ -32,17 +32,17 @@ class Services:
 
 
 class RequestContext(context.RequestContext):
-    """A caller with roles in a project, or the product itself (``admin``). Logs name it only where ``working`` says so."""
+    """A caller with roles in a project, or manila_lite itself (``admin``). Log lines name it only within ``working``."""
 
     def __init__(self, *args: Any, services: Services | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.services = services
 
     def update_store(self) -> None:
-        """Nothing changes: a thread of a pool would go on to log with the first context that was made in it."""
+        """Do nothing: otherwise a thread of a pool would log for ever with the first context that was made in it."""
 
     def get_logging_values(self) -> dict[str, Any]:
-        """As the base class, each value as one word: ids are what callers say, and a line break ends a line."""
+        """Return the values for log lines, each as one word: a line break in an id from a caller would end the line."""
         return {name: _word(value) if isinstance(value, str) and name != 'user_identity' else value
                 for name, value in super().get_logging_values().items()}
 
@@ -62,30 +62,32 @@ class RequestContext(context.RequestContext):
         return self.services.bus
 
     def can(self, rule: str, target: dict | None = None) -> bool:
-        """Say whether policy allows ``rule`` on ``target`` (default: something of the caller's own project)."""
+        """Say whether policy allows ``rule`` on ``target`` (default: a resource of the caller's own project)."""
         target = target or {'project_id': self.project_id, 'user_id': self.user_id}
         return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
 
     def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
-        """Within this the request waits for somebody else (``what``, in the plural), and does not wait for it outside.
+        """Return a context manager for the time in which the request waits for another service.
 
-        :raises errors.Busy: too many requests do, of this project or of all.
+        The request must not wait outside of it. ``what``: the services, in the plural, for the message.
+
+        :raises errors.Busy: too many requests wait, of this project or of all.
         """
         return self.services.turns.work(self.project_id or self.user_id, what)
 
     def elevated(self) -> 'RequestContext':
-        """Return the same caller as administrator, for the product's own reads."""
+        """Return the same caller as administrator, for manila_lite's own reads."""
         return RequestContext(user_id=self.user_id, project_id=self.project_id, roles=['admin', 'member', 'reader'],
                               is_admin=True, request_id=self.request_id, services=self.services, overwrite=False)
 
 
 def admin(services: Services) -> RequestContext:
-    """Return the product's own context, for timers and start-up."""
+    """Return manila_lite's own context, for timers and start-up."""
     return RequestContext(is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False)
 
 
 def behind(operation: Any, services: Services) -> RequestContext:
-    """Return the context of an operation's row: its owner and request, with the product's rights, about its resource."""
+    """Return the context of an operation's row: its owner and request, with administrator's rights, about its resource."""
     return RequestContext(user_id=operation.user_id, project_id=operation.project_id, request_id=operation.request_id,
                           resource_uuid=operation.resource_id, is_admin=True, roles=['admin', 'member', 'reader'],
                           services=services, overwrite=False)
@@ -93,7 +95,7 @@ def behind(operation: Any, services: Services) -> RequestContext:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What a thread is at, for whom, and since when (seconds of the monotonic clock)."""
+    """The current task of a thread, its context, and its start (seconds of the monotonic clock)."""
 
     what: str
     ctx: RequestContext
@@ -106,7 +108,7 @@ _tasks: dict[int, Task] = {}        # by thread; each thread writes its own entr
 
 @contextlib.contextmanager
 def working(ctx: RequestContext, what: str) -> Iterator[None]:
-    """Each line that the thread logs carries request, project and resource of ``ctx``; afterwards those of before, if any."""
+    """Let log lines of the thread carry request, project and resource of ``ctx``; afterwards those of before, if any."""
     ident = threading.get_ident()
     before, task = context.get_current(), _tasks.get(ident)
     _tasks[ident] = Task(what, ctx, f'#{ident} {threading.current_thread().name}', time.monotonic())
@@ -122,7 +124,7 @@ def working(ctx: RequestContext, what: str) -> Iterator[None]:
 
 
 def known_as(ctx: RequestContext) -> None:
-    """What the thread is ``working`` at turned out to be for ``ctx``."""
+    """Replace the context of the thread's current task."""
     ident = threading.get_ident()
     if ident in _tasks:
         _tasks[ident] = dataclasses.replace(_tasks[ident], ctx=ctx)
@@ -130,7 +132,7 @@ def known_as(ctx: RequestContext) -> None:
 
 
 def tasks() -> list[Task]:
-    """Return what the threads of this process are at, the oldest first. Takes no lock: for reports about stuck processes."""
+    """Return the tasks of this process's threads, the oldest first. Takes no lock: for reports about stuck processes."""
     return sorted(_tasks.copy().values(), key=lambda task: task.since)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every exception the product raises on purpose. Nothing of HTTP: see ``api/faults.py``.
+"""Exceptions that manila_lite raises on purpose. Their HTTP statuses are in ``api/faults.py``.
 
 ``code`` is a stable symbol that clients may match on; it never changes once released.
 """
@@ -16,7 +16,7 @@ class ManilaLiteError(Exception):
             self.code = code
 
 
-# What a request can be refused for ------------------------------------------------------------
+# Refusals of requests -------------------------------------------------------------------------
 
 class NotFound(ManilaLiteError):
     """The resource does not exist, or the caller may not see it."""
@@ -25,7 +25,7 @@ class NotFound(ManilaLiteError):
 
     @classmethod
     def of(cls, noun: str, ident: object) -> 'NotFound':
-        """``NotFound.of('share', id)``: the usual sentence, and the code ``share_not_found``."""
+        """Return the usual error: ``NotFound.of('share', id)`` has the code ``share_not_found``."""
         return cls(f'{noun.capitalize()} {ident} could not be found.',
                    code=noun.replace(' ', '_') + '_not_found')
 
@@ -114,7 +114,7 @@ class Busy(Unavailable):
     code = 'too_many_waiting'
 
 
-# What durable work can meet -------------------------------------------------------------------
+# Outcomes of operations -----------------------------------------------------------------------
 
 class Final(ManilaLiteError):
     """Trying again cannot help: the operation is undone and ends in its failure state.
@@ -130,7 +130,7 @@ class Final(ManilaLiteError):
 
 
 def told(error: BaseException) -> str:
-    """Return what the owner of a resource may read of an error: what was said on purpose, and not what a machine said."""
+    """Return the text that a resource's owner may read of an error: that of ``Final``, and no other."""
     return str(error) if isinstance(error, Final) else ''
 
 

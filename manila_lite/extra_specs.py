@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The little language of extra specs: which values of a capability satisfy what a share type asks.
+"""The expressions of extra specs: which values of a capability satisfy a share type.
 
-``<is> True``, ``<in> part``, ``<or> a <or> b``, ``<all-in> a b``, numbers (``= == != <= >= < >``; ``=`` is at least,
-as everywhere in OpenStack), text (``s== s!= s< s<= s> s>=``), or a plain value. Of a capability that is a list, one
-element must match. oslo.utils' matcher knows no lists and no booleans, and stops at what is no number.
+``<is> True``, ``<in> part``, ``<or> a <or> b``, ``<all-in> a b``, numbers (``= == != <= >= < >``; ``=`` is at least, as
+everywhere in OpenStack), text (``s== s!= s< s<= s> s>=``), or a plain value. If a capability is a list, one element
+must match. oslo.utils' matcher supports neither lists nor booleans, and fails on a value that is no number.
 """
 
 import dataclasses
@@ -17,9 +17,9 @@ from typing import Any
 from oslo_utils import strutils
 
 _SCOPE = 'capabilities:'
-#: The extra spec that names availability zones, apart by commas.
+#: The extra spec that names availability zones, separated by commas.
 ZONES = 'availability_zones'
-#: The capability to keep promises, and the extra spec by which a type makes some.
+#: The capability to apply QoS specs, and the extra spec by which a type names a QoS type.
 _QOS, _PROMISES = 'qos', 'default_qos_type'
 _IS_SIGN = re.compile(r'^<is>\s*', re.IGNORECASE)
 _BOOLEANS = ('true', 'false')
@@ -33,14 +33,14 @@ Test = Callable[[Any], bool]
 
 @dataclasses.dataclass(frozen=True)
 class Requirement:
-    """What one extra spec asks. ``wrong`` says why it cannot be read; then nothing satisfies it."""
+    """The requirement of one extra spec. ``wrong`` says why the spec cannot be read; then no value satisfies it."""
 
     test: Test
     wrong: str | None = None
 
 
 def number(value: Any) -> float | None:
-    """Return the number that a report or an extra spec means; None for 'unknown' and what is no number."""
+    """Return the number of a report or an extra spec; None for 'unknown' and other texts that are no numbers."""
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str) and value.strip().lower() == 'infinite':
@@ -53,15 +53,15 @@ def number(value: Any) -> float | None:
 
 
 def is_true(text: str, *, strict: bool = False) -> bool:
-    """Say whether ``True``, ``<is> True``, ``yes`` ... was meant.
+    """Say whether the text means true: ``True``, ``<is> True``, ``yes`` ...
 
-    :raises ValueError: neither that nor its contrary was, and it has to be (``strict``).
+    :raises ValueError: the text means neither true nor false, and ``strict`` is on.
     """
     return strutils.bool_from_string(_IS_SIGN.sub('', text.strip()), strict=strict)
 
 
 def zones(specs: Mapping[str, str]) -> list[str]:
-    """Return the availability zones that a share type is offered in; none stand for all."""
+    """Return the availability zones that a share type is offered in; an empty list means all zones."""
     return [name.strip() for name in specs.get(ZONES, '').split(',') if name.strip()]
 
 
@@ -72,9 +72,9 @@ def is_offered(specs: Mapping[str, str], zone: str | None) -> bool:
 
 
 def capability_specs(extra_specs: Mapping[str, str]) -> dict[str, str]:
-    """Return the extra specs that ask for capabilities, without their scope; other scopes are a driver's matter.
+    """Return the extra specs that ask for capabilities, without their scope. Specs of other scopes are for drivers.
 
-    A type that names a QoS type asks for pools that keep such promises.
+    A type that names a QoS type asks for pools that apply QoS specs.
     """
     bare = ((key.removeprefix(_SCOPE), text) for key, text in extra_specs.items())
     asked = {key: text for key, text in bare if ':' not in key}
@@ -87,7 +87,7 @@ def matches(value: Any, text: str) -> bool:
 
 
 def unmet(key: str, text: str, reported: Mapping[str, Any]) -> str | None:
-    """Return None if what is reported satisfies the extra spec, or the sentence that says why not."""
+    """Return None if the reported capabilities satisfy the extra spec, or a sentence with the reason."""
     asks = f'the share type asks {key}={text!r}'
     if wrong := requirement(text).wrong:
         return f'{asks}, which cannot be read: {wrong}'
@@ -98,7 +98,7 @@ def unmet(key: str, text: str, reported: Mapping[str, Any]) -> str | None:
 
 @functools.lru_cache(maxsize=4096)
 def requirement(text: str) -> Requirement:
-    """Return what the extra spec asks for."""
+    """Return the requirement of an extra spec."""
     found = _OPERATOR.match(text.strip())
     try:
         return Requirement(_parse(*found.groups()) if found else _any(_equals(text.strip())))
@@ -115,7 +115,7 @@ def _parse(sign: str, rest: str) -> Test:
 
 
 def elements(value: Any) -> Collection[Any]:
-    """Return the elements of a reported list, or the only value."""
+    """Return the elements of a reported list, or a single value as the only element."""
     return value if isinstance(value, list | tuple | set | frozenset) else (value,)
 
 
@@ -152,7 +152,7 @@ def _all_in(text: str) -> Test:
     words = text.split()
 
     def test(held: Any) -> bool:
-        # A single value is searched, as by <in>; of a list, every word must be an element.
+        # A single value is searched like with <in>; in a list, every word must be an element.
         where = str(held) if elements(held) is not held else {str(value) for value in held}
         return all(word in where for word in words)
     return test

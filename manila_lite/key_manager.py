@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key manager of the cloud (Barbican, Vault), reached through castellan, which is loaded only where keys are looked up."""
+"""The cloud's key manager (Barbican, Vault), reached through castellan, which is imported only for lookups of keys."""
 
 import base64
 import importlib
@@ -13,14 +13,14 @@ LOG = log.getLogger(__name__)
 
 
 _KEY_BYTES = 32
-#: By the name of what castellan loads.
+#: The key managers, by castellan's name of the backend.
 _managers: dict[str, Any] = {}
 
 
 def manager(conf: Any) -> Any:
     """Return castellan's key manager, which the section ``key_manager`` of the configuration names.
 
-    :raises errors.BadConfig: castellan is not installed, or what it is to load is not there.
+    :raises errors.BadConfig: castellan or the backend that it should load is not installed.
     """
     try:
         options, managers = (importlib.import_module(f'castellan.{name}') for name in ('options', 'key_manager'))
@@ -35,9 +35,9 @@ def manager(conf: Any) -> Any:
 
 
 def own_key(conf: Any, ident: str) -> bytes:
-    """Return a symmetric key of 256 bits of the service's own, as Fernet takes it.
+    """Return a symmetric key of 256 bits for the service's own use, in the form of Fernet.
 
-    :raises errors.BadConfig: there is none, or it cannot be had.
+    :raises errors.BadConfig: there is no such key, it has another length, or the key manager fails.
     """
     keys = manager(conf)
     credentials = importlib.import_module('castellan.common.utils')
@@ -55,19 +55,19 @@ def own_key(conf: Any, ident: str) -> bytes:
 
 
 def check(conf: Any) -> None:
-    """Keys can be looked up, if they are to be. Nobody was asked.
+    """Refuse a configuration without the key manager that it needs. The key manager is loaded, but not called.
 
-    :raises errors.BadConfig: they cannot; one line says why.
+    :raises errors.BadConfig: the key manager cannot be loaded; one line says why.
     """
     if conf.encryption.check_keys:
         manager(conf)
 
 
 def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
-    """The caller has a key of this id, as far as that is to be checked.
+    """Refuse a key id that the caller may not use, if ``[encryption] check_keys`` is on.
 
-    :raises errors.Invalid: the caller has not.
-    :raises errors.Unavailable: the key manager does not answer, or the wrong one was asked, or too many requests wait for it.
+    :raises errors.Invalid: the caller has no such key.
+    :raises errors.Unavailable: the key manager does not answer, it is the wrong one, or too many requests wait for it.
     """
     if not ctx.conf.encryption.check_keys:
         return

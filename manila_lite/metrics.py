@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this process counts, for Prometheus. Every label comes from a table or a class name, never from a caller."""
+"""Metrics of this process for Prometheus. Every label comes from a table or a class name, never from a caller."""
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, disable_created_metrics
 
-#: Stands for every label value that is not known here: paths, methods, kinds of operations.
+#: The label for values that are not known here: paths, methods, kinds of operations.
 OTHER = 'other'
 METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'))
 
-#: Upper bounds in seconds: of requests, and of operations, which may copy for hours.
+#: Upper bounds of buckets in seconds: for requests, and for operations, which may copy for hours.
 _FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _SLOW = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 
-disable_created_metrics()       # they would double the number of series, and nobody asks for them
+disable_created_metrics()       # they would double the number of series without use
 
 REGISTRY = CollectorRegistry()
 
@@ -41,43 +41,43 @@ for _outcome in ('sent', 'failed'):
 
 
 def request(route: str, method: str, status: int, seconds: float) -> None:
-    """A request was answered. ``route`` is the template of a path of the contract, or ``OTHER``."""
+    """Count an answered request. ``route`` is the template of a path of the contract, or ``OTHER``."""
     _requests.labels(route, method if method in METHODS else OTHER, str(status)).inc()
     _request_seconds.labels(route).observe(seconds)
 
 
 def claimed(kind: str, waited: float) -> None:
-    """An operation was claimed that had been due for that many seconds."""
+    """Count a claimed operation that had been due for ``waited`` seconds."""
     _wait_seconds.labels(kind).observe(max(0.0, waited))
 
 
 def ran(kind: str, seconds: float) -> None:
-    """An operation had a thread for that many seconds; it may have ended or not."""
+    """Count the seconds for which an operation had a thread, whether it has ended or not."""
     _run_seconds.labels(kind).observe(seconds)
 
 
 def ended(kind: str, outcome: str, age: float) -> None:
-    """An operation ended that was asked for that many seconds ago."""
+    """Count an ended operation that was requested ``age`` seconds ago."""
     _ended.labels(kind, outcome).inc()
     _operation_seconds.labels(kind).observe(max(0.0, age))
 
 
 def wake_up(*, sent: bool) -> None:
-    """A wake-up left, or was dropped."""
+    """Count a wake-up that was sent or dropped."""
     _wake_ups.labels('sent' if sent else 'failed').inc()
 
 
 def gave_up(why: str) -> None:
-    """A connection was ended; ``why`` comes from the server's own table of reasons."""
+    """Count a closed connection; ``why`` comes from the server's own table of reasons."""
     _given_up.labels(why).inc()
 
 
 def database_error(error: BaseException) -> None:
-    """The database refused something or could not be reached."""
+    """Count an error of the database: a failed statement or connection."""
     _db_errors.labels(type(error).__name__).inc()
 
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
-    """Return what is counted, each with the names of its labels, for the reference."""
+    """Return all metrics, each with the names of its labels, for the reference."""
     known = list(REGISTRY._collector_to_names)                                                  # noqa: SLF001 - there is
     return [(family, one._labelnames) for one in known for family in one.collect()]             # noqa: SLF001 - no public way

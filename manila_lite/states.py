@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every status and every verb that moves a resource from one to another.
+"""All statuses of resources, and all verbs that move a resource from one status to another.
 
-A row of a table reads: verb, the statuses it starts from, the status while it runs, the status when
-it worked (``None``: the row is gone), the status when it failed, and what a crash half way means.
-``db/transitions.py`` is the only writer, by compare-and-swap from these tables.
+A row of a table has these columns: verb, the statuses it starts from, the status while it runs, the status after
+success (``None``: the row is deleted), the status after failure, and the handling of a crash. ``db/transitions.py`` is
+the only writer, by compare-and-swap from these tables.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Crash(enum.Enum):
-    """What becomes of a transient status whose worker died."""
+    """The handling of a transient status after its worker died."""
 
     RETRY = 'the operation is claimed again and repeats its driver call, which is idempotent'
     RESUME = 'the operation is claimed again and goes on at the step it had reached'
@@ -21,7 +21,7 @@ class Crash(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Verb:
-    """One way to move a resource. ``allowed`` empty: the verb makes the row."""
+    """One way to move a resource. ``allowed`` empty: the verb inserts the row."""
 
     name: str
     allowed: frozenset[str]
@@ -33,10 +33,10 @@ class Verb:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """The life of one kind of resource: the column that holds its status, its verbs, and what an admin may set.
+    """The life of one resource type: the column of its status, its verbs, and the statuses that a reset may set.
 
-    ``born``: the status of a new row, where making one takes no work; then it goes without any, too. ``waits``: statuses of
-    verbs that end when somebody wants it, and not with an operation.
+    ``born``: the status of a new row if its creation takes no operation; then its deletion takes none, either.
+    ``waits``: statuses of verbs that end at a user's request, and not with an operation.
     """
 
     noun: str
@@ -61,7 +61,7 @@ class Machine:
 
     @property
     def transient(self) -> frozenset[str]:
-        """Statuses that an operation owns and will end."""
+        """Statuses of a running operation, which will end them."""
         return frozenset(verb.during for verb in self.verbs.values()) - self.waits
 
 
@@ -86,35 +86,35 @@ SHARE = machine('share', 'status', (
     ('delete',   f'available {_BROKEN}',   'deleting',  None,        'error_deleting'),
     ('force_delete', f'{_ANY_SHARE} migrating migrating_to server_migrating ensuring awaiting_transfer {_ON_THE_EDGE}',
      'deleting', None, 'error_deleting'),
-    # Gone for its owner; the backend still has it. "defer_again": once more, after that failed.
+    # Gone for its owner; the backend still has it. "defer_again": a retry after a failure.
     ('defer',    f'available {_BROKEN}',   'deferred_deleting', None, 'error_deferred_deleting'),
     ('defer_again', 'error_deferred_deleting', 'deferred_deleting', None, 'error_deferred_deleting'),
     ('extend',   'available',              'extending', 'available', 'extending_error'),
     ('shrink',   'available',              'shrinking', 'available', 'shrinking_error'),
     ('revert',   'available',              'reverting', 'available', 'reverting_error'),
-    # What it holds is copied to a backup, or what a backup holds to it.
+    # The share's data is copied to a backup, or a backup's data to the share.
     ('back_up',  'available',              'backup_creating', 'available', 'available', Crash.RESUME),
     ('take_back', 'available backup_restoring_error', 'backup_restoring', 'available', 'backup_restoring_error', Crash.RESUME),
-    # With the share server that it is on: until the cut-over a failure leaves it where it was.
+    # Migration of its share server: until the cut-over a failure leaves the share where it was.
     ('server_migrate', 'available',        'server_migrating', 'available', 'available', Crash.RESUME),
     ('server_cut_over', 'error',           'server_migrating', 'available', 'error', Crash.RESUME),
-    # With its backend: a run that fails leaves it as it was. "condemn": the backend found it broken.
+    # Check and repair by its backend: a failed run leaves the share as it was. "condemn": the backend found it broken.
     ('ensure',   'available',              'ensuring',  'available', 'available', Crash.RESUME),
     ('condemn',  'available',              'ensuring',  'available', 'error', Crash.RESUME),
-    # By itself, and the instance that it moves to. "cut_over": once more, after that failed.
+    # Migration of the share by itself, and the instance that it moves to. "cut_over": a retry after a failure.
     ('migrate',  'available',              'migrating', 'available', 'available', Crash.RESUME),
     ('cut_over', 'error',                  'migrating', 'available', 'error', Crash.RESUME),
     ('receive',  '',                       'migrating_to', 'available', 'error', Crash.RESUME),
     ('cut_over_to', 'error',               'migrating_to', 'available', 'error', Crash.RESUME),
-    # A replica that becomes the active one ("promote"), and the one that was until then: where it was ("hand_over") or broken
-    # ("fail_over"). If it comes to nothing that one is what it was.
+    # A replica that becomes the active one ("promote"), and the active one until then: healthy ("hand_over") or broken
+    # ("fail_over"). After a failure the latter has its old status again.
     ('promote',  'available',              'replication_change', 'available', 'error', Crash.RESUME),
     ('hand_over', 'available',             'replication_change', 'available', 'available', Crash.RESUME),
     ('fail_over', _BROKEN,                 'replication_change', 'available', 'error', Crash.RESUME),
-    # What the backend has already becomes ours, or stays there and is ours no more.
+    # An existing share of the backend is managed, or unmanaged and left there.
     ('manage',   '',                       'manage_starting', 'available', 'manage_error'),
     ('unmanage', f'available {_BROKEN} {_UNMANAGED}', 'unmanage_starting', None, 'unmanage_error'),
-    # Offered to whoever has the key; then it is theirs, or remains whose it was.
+    # Offered for transfer: the share then moves to another project, or stays in its own.
     ('transfer', 'available',              'awaiting_transfer', 'available', 'available'),
 ), resettable='creating available deleting error error_deleting migrating migrating_to server_migrating',
     waits='awaiting_transfer')
@@ -144,7 +144,7 @@ ACCESS = machine('access rule', 'state', (
     ('deny',   'queued_to_deny',  'denying',         None,     'error'),
 ))
 
-#: Who may mount a snapshot. There is nothing to update: what a snapshot holds can only be read.
+#: Access rules of snapshots. There is no update: a snapshot can only be read.
 SNAPSHOT_ACCESS = machine('snapshot access rule', 'state', (
     ('create', '',                'queued_to_apply', 'active', 'error'),
     ('apply',  'queued_to_apply', 'applying',        'active', 'error'),
@@ -153,7 +153,7 @@ SNAPSHOT_ACCESS = machine('snapshot access rule', 'state', (
 ))
 
 SHARE_NETWORK = machine('share network', 'status', (
-    # A backend that fails to follow is an error of its server: the network is what its owner made it.
+    # If a backend fails to follow, its server is in error; the network stays as its owner changed it.
     ('change', 'active', 'network_change', 'active', 'active', Crash.RESUME),
 ), resettable='active error network_change', born='active')
 
@@ -163,8 +163,8 @@ SHARE_SERVER = machine('share server', 'status', (
     ('delete', 'active error inactive', 'deleting',       None,     'error'),
     ('manage', '',                      'manage_starting', 'active', 'manage_error'),
     ('unmanage', 'active error manage_error unmanage_error', 'unmanage_starting', None, 'unmanage_error'),
-    # The source of a migration, and what takes its place: a new server, or one that stood idle ("take_in").
-    # "cut_over": once more, after that failed.
+    # The source of a migration, and its target: a new server, or an idle one ("take_in").
+    # "cut_over": a retry after a failure.
     ('migrate', 'active',               'server_migrating', 'inactive', 'active', Crash.RESUME),
     ('cut_over', 'error',               'server_migrating', 'inactive', 'error', Crash.RESUME),
     ('receive', '',                     'server_migrating_to', 'active', 'error', Crash.RESUME),
@@ -173,7 +173,7 @@ SHARE_SERVER = machine('share server', 'status', (
 ), resettable='active error deleting creating manage_starting manage_error unmanage_starting unmanage_error inactive '
               'server_migrating server_migrating_to network_change')
 
-# The backend has nothing of a group but the shares in it.
+# A backend stores nothing of a group but its shares.
 SHARE_GROUP = machine('share group', 'status', (
     ('create', '',                               'creating', 'available', 'error', Crash.RESUME),
     ('delete', 'available error error_deleting', 'deleting', None,        'error'),
@@ -186,21 +186,21 @@ SHARE_GROUP_SNAPSHOT = machine('share group snapshot', 'status', (
     ('force_delete', 'available error error_deleting creating deleting', 'deleting', None, 'error'),
 ), resettable='available creating deleting error error_deleting')
 
-# A restore that fails leaves the backup as it is; the share shows it.
+# After a failed restore the backup is as before; the share shows the failure.
 SHARE_BACKUP = machine('share backup', 'status', (
     ('create',  '',                               'creating',  'available', 'error', Crash.RESUME),
     ('restore', 'available',                      'restoring', 'available', 'available', Crash.RESUME),
     ('delete',  'available error error_deleting', 'deleting',  None,        'error_deleting'),
 ), resettable='available creating deleting restoring error error_deleting')
 
-#: Every machine, by noun; tests and the diagrams walk it.
+#: Every machine, by noun, for tests and diagrams.
 MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (
     SHARE, SNAPSHOT, ACCESS, SNAPSHOT_ACCESS, SHARE_NETWORK, SHARE_SERVER, SHARE_GROUP,
     SHARE_GROUP_SNAPSHOT, SHARE_BACKUP)}
 
 
 class Replica(enum.StrEnum):
-    """``replica_state`` of a share instance: how near it is to the active one of its share."""
+    """``replica_state`` of a share instance: its state relative to the active replica of its share."""
 
     ACTIVE = 'active'
     IN_SYNC = 'in_sync'
@@ -209,7 +209,7 @@ class Replica(enum.StrEnum):
 
 
 class Rules(enum.StrEnum):
-    """``access_rules_status`` of a share: derived from its rules' states, stored for the lists."""
+    """``access_rules_status`` of a share: derived from the states of its rules, and stored for lists."""
 
     ACTIVE = 'active'
     SYNCING = 'syncing'
@@ -217,7 +217,7 @@ class Rules(enum.StrEnum):
 
 
 class Migration(enum.StrEnum):
-    """``task_state`` of a share server or a share: how far its migration is. Names as clients know them."""
+    """``task_state`` of a share server or a share: the phase of its migration. Clients know these names."""
 
     STARTING = 'migration_starting'
     IN_PROGRESS = 'migration_in_progress'
@@ -232,12 +232,12 @@ class Migration(enum.StrEnum):
 
     @property
     def may_be_cancelled(self) -> bool:
-        """Whether it can still be called off: before the cut-over."""
+        """Whether the migration can still be cancelled: before the cut-over."""
         return self in (Migration.STARTING, Migration.IN_PROGRESS, Migration.DRIVER_STARTING, Migration.COPYING,
                         Migration.COPIED)
 
 
-#: What the specification calls them, where that differs: understood wherever a task state is given.
+#: Other names of the specification, accepted wherever a task state is given.
 MIGRATION_ALIASES: dict[str, Migration] = {
     'server_migration_starting': Migration.STARTING,
     'server_migrating': Migration.COPYING,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of osprofiler: one request, its statements, the operations it began and what their driver was asked for.
+"""Traces of osprofiler: one request, its statements, the operations it began and the calls of their drivers.
 
 Off unless ``[profiler] enabled``, and then only for requests that are signed with one of its keys.
 """
@@ -10,34 +10,34 @@ from typing import Any
 
 from osprofiler import initializer, profiler, web
 
-#: Keys that are none: the second is osprofiler's default.
+#: Keys that do not count as keys: the second is osprofiler's default.
 NO_KEYS = frozenset(('', 'SECRET_KEY'))
-#: Where an operation's data keeps the trace that it belongs to.
+#: The key of an operation's data under which its trace is stored.
 DATA = '_trace'
 
 
 def start(conf: Any, service: str) -> None:
-    """What is traced in this process goes to ``[profiler] connection_string``. To be called after the fork."""
+    """Send traces of this process to ``[profiler] connection_string``. To be called after the fork."""
     if conf.profiler.enabled:
         initializer.init_from_conf(conf, None, 'manila_lite', service, conf.host)
 
 
 def middleware(app: Callable, conf: Any) -> Callable:
-    """Return ``app``, with a trace of each request that is signed for it if traces are wanted."""
+    """Wrap ``app`` so that signed requests are traced, if tracing is enabled."""
     if not conf.profiler.enabled:
         return app
     return web.WsgiMiddleware(app, hmac_keys=conf.profiler.hmac_keys, enabled=True)
 
 
 def carried() -> dict[str, Any]:
-    """Return what an operation's data has to hold so that it belongs to the trace of this thread; empty without one."""
+    """Return the entry for an operation's data that links it to the trace of this thread; empty without a trace."""
     found = profiler.get()
     return {DATA: {'base_id': found.get_base_id(), 'parent_id': found.get_id()}} if found else {}
 
 
 @contextlib.contextmanager
 def resumed(conf: Any, data: Any, name: str, **info: Any) -> Iterator[None]:
-    """The thread's work is a part ``name`` of the trace that the data of an operation carries, if it does."""
+    """Record the thread's work as part ``name`` of the trace in an operation's data, if there is one."""
     ids = data.get(DATA) if conf.profiler.enabled and isinstance(data, dict) else None
     if not ids:
         yield
@@ -51,7 +51,7 @@ def resumed(conf: Any, data: Any, name: str, **info: Any) -> Iterator[None]:
 
 
 def calls(target: Any, name: str, conf: Any) -> Any:
-    """Return ``target``; each call of a public method of it is a part ``name`` of the trace, if traces are wanted.
+    """Return ``target``, with each call of a public method traced as part ``name``, if tracing is enabled.
 
     Arguments are left out: they may hold keys of users.
     """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may wait for somebody else while others want to be answered: of a process's threads one at least never waits.
+"""Limits of waiting requests: at least one thread of a process never waits for another service.
 
-A request waits in a thread, there is no other way with WSGI. So it takes a turn first, and who gets none is told to come again.
+A request waits in a thread; WSGI allows no other way. So it takes a turn first. Without a free turn it is refused, to
+be sent again.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 
 from manila_lite import errors
 
-#: Seconds, of a login and of work: those inside for less are quick, and it is worth while to stay for one of them to leave.
+#: Seconds, for a login and for work: while some turn is younger, a new request waits for one to end.
 PATIENCE = (0.25, 1.0)
 
 _BUSY = ('Too many requests wait for {what} just now, of this project or of all. Nothing was changed; send it again '
@@ -21,16 +22,17 @@ _BUSY = ('Too many requests wait for {what} just now, of this project or of all.
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Turn:
-    """A thread that waits: for a login (no ``owner``), or for work of this owner."""
+    """A waiting thread: for a login (no ``owner``), or for work of this owner."""
 
     owner: str | None
     since: float
 
 
 class Turns:
-    """Of ``threads`` all but one may wait; of them ``most`` for work, ``each`` of these for one owner. None: no bound.
+    """The turns of a process.
 
-    A few more stay for a moment (``PATIENCE``), unless all inside have been there for longer.
+    Of ``threads`` all but one may wait; ``most`` of them for work, ``each`` for work of one owner. None: no bound. A
+    few more wait for a turn (``PATIENCE``), unless all turns have lasted longer.
     """
 
     def __init__(self, threads: int | None = None, most: int | None = None, each: int | None = None):
@@ -44,9 +46,9 @@ class Turns:
 
     @contextlib.contextmanager
     def login(self) -> Iterator[None]:
-        """The thread finds out meanwhile who calls.
+        """Take a turn to authenticate the caller.
 
-        :raises errors.Busy: too many wait already.
+        :raises errors.Busy: too many requests wait already.
         """
         turn = self._enter(None, 'their logins to be checked')
         try:
@@ -56,9 +58,9 @@ class Turns:
 
     @contextlib.contextmanager
     def work(self, owner: str | None, what: str = 'backends') -> Iterator[None]:
-        """The thread waits meanwhile for somebody else, on behalf of ``owner``. Do not take one turn within another.
+        """Take a turn to wait for another service, on behalf of ``owner``. Do not take one turn within another.
 
-        :raises errors.Busy: too many wait already, or too many of this owner's.
+        :raises errors.Busy: too many requests wait already, or too many of this owner.
         """
         turn = self._enter(owner or '', what)
         try:
@@ -75,7 +77,7 @@ class Turns:
         return turn
 
     def _stay(self, owner: str | None, what: str) -> None:
-        """There is room now."""
+        """Wait for a free turn, or refuse."""
         lined = owner is not None
         if lined and (_full(self._lined, self.line) or _full(len(self._inside) + self._lined, self.all)):
             raise errors.Busy(_BUSY.format(what=what))
@@ -92,7 +94,10 @@ class Turns:
             self._lined -= lined
 
     def _ahead(self, owner: str | None, *, lined: bool = False) -> list[_Turn]:
-        """Return those of whom one has to leave first. ``lined``: there is a thread for the newcomer already."""
+        """Return the turns of which one has to end first, before ``owner`` gets one.
+
+        ``lined``: the new request is in line, so its thread is counted already.
+        """
         if not lined and _full(len(self._inside) + self._lined, self.all):
             return self._inside
         if owner is None:

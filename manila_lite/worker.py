@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One queue's worth of life: heartbeat, bus endpoint, runner and timers of a scheduler or a backend."""
+"""The worker of one queue of a scheduler or a backend: heartbeat, bus endpoint, runner and timers."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -17,12 +17,12 @@ from manila_lite.rpc.server import Server
 
 LOG = log.getLogger(__name__)
 
-#: Threads for the timers of one worker: a slow one does not hold up the others.
+#: Threads for the timers of one worker, so that a slow timer does not delay others.
 _TIMER_THREADS = 4
 
 
 class Worker:
-    """Serves the queue of ``topic`` and ``host``; known to others as service ``binary`` on ``identity``.
+    """Serves the queue of ``topic`` and ``host``. Other processes see it as service ``binary`` on ``identity``.
 
     ``host`` may be empty for a queue that several processes share (the schedulers').
     """
@@ -43,11 +43,11 @@ class Worker:
         self._working = self._stopped = False
 
     def every(self, seconds: float, do: Callable[[], None]) -> None:
-        """``do`` runs now and then every ``seconds``. To be said before ``start``."""
+        """Call ``do`` at once and every ``seconds`` from ``start`` on. To be called before ``start``."""
         self._timers.append((seconds, do))
 
     def start(self, *, listen: bool = True) -> None:
-        """The heart beats and the bus is heard, or only after ``listen``. Work is claimed only after ``work``."""
+        """Start heartbeat and timers, and with ``listen`` the bus. Operations are claimed only after ``work``."""
         self._beat()
         if listen:
             self.listen()
@@ -58,14 +58,14 @@ class Worker:
         self._thread.start()
 
     def listen(self) -> None:
-        """The bus is heard, unless the worker was stopped. May be said twice."""
+        """Start receiving wake-ups, unless the worker was stopped. May be called twice."""
         with self._lock:
             if not (self._listening or self._stopped):
                 self._bus.start()
                 self._listening = True
 
     def deafen(self) -> None:
-        """Wake-ups go to others that listen as the same service."""
+        """Stop receiving wake-ups. They go to other processes that listen as the same service."""
         with self._lock:
             bus, self._bus, self._listening = self._bus, self._server(), False
         bus.stop()
@@ -75,8 +75,9 @@ class Worker:
         return Server(self.services.conf, self.binary, self.identity, [endpoint], services=self.services)
 
     def work(self) -> None:
-        """Operations of the queue are claimed and done, unless the worker was stopped meanwhile. May be said again:
-        what processes that are gone meanwhile left is taken over.
+        """Start to claim and run operations of the queue, unless the worker was stopped meanwhile.
+
+        A repeated call takes over operations that dead processes left.
         """
         with self._lock:
             if self._stopped:
@@ -88,7 +89,10 @@ class Worker:
         self.runner.take_over()
 
     def stop(self, *, last: bool = True) -> None:
-        """No timer runs, what was being worked on is done, and the service shows as stopped, unless others carry on."""
+        """Stop the timers, and wait for running operations.
+
+        ``last``: show the service as stopped, since no other process carries on.
+        """
         if self._periodic is not None:
             self._periodic.stop()
             self._periodic.wait()

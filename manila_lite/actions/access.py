@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of access rules. However many are queued at once, the backend is told of them in one call."""
+"""Actions on access rules. All queued rules of a share reach the backend in one call."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from manila_lite.db import access, limits, pairs, replicas, shares, transitions
 from manila_lite.db.models import access_rule_metadata
 from manila_lite.operations.granting import tell_rules
 
-#: States of a rule that is being taken away already.
+#: States of a rule that is already being removed.
 _GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
 
 def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: bool = True,
           despite_errors: bool = True, despite_replicas: bool = True) -> tuple[Any, dict[str, str]]:
-    """A rule stands in ``queued_to_apply`` and will be in force. Returns its row and its metadata.
+    """Queue a new access rule in ``queued_to_apply``. Return its row and its metadata.
 
     ``wanted``: access_type, access_to, and any of access_level (default rw), metadata, lock_visibility, lock_deletion,
-    lock_reason: the locks are there with the rule, or neither is. ``despite_errors``: also while another rule of the
-    share is in error; ``despite_replicas``: also while one of its replicas is.
+    lock_reason. The rule and its locks are created together or not at all. ``despite_errors``: allow this while another
+    rule of the share is in error. ``despite_replicas``: allow this while a replica of the share is in error.
 
-    :raises errors.Invalid: nobody can be meant, there is such a rule, or the share is in no state for it.
-    :raises errors.OverLimit: the share has as many as it may have.
+    :raises errors.Invalid: access_to is not valid, the rule exists already, or the share's state does not allow it.
+    :raises errors.OverLimit: the share has as many rules as it may have.
     """
     kind = wanted['access_type']
     to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
@@ -63,7 +63,7 @@ def _must_be_whole(conn: Any, share: Any, despite_replicas: bool) -> None:
 
 
 def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
-    """Return a share that rules may be added to, locked until the transaction ends."""
+    """Return a share that rules may be added to. Its rules are locked until the transaction ends."""
     access.lock(conn, share_id)
     share = shares.get(conn, locks.anywhere(ctx), share_id, own=True)
     share_bin.must_be_out(share)
@@ -74,26 +74,28 @@ def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
 
 
 def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
-    """The backend will be told of all queued rules of the share. Returns the wake-up to send after the commit.
+    """Begin the operation that sends all queued rules of the share to its backend.
+
+    Return the wake-up to send after the commit.
 
     :raises errors.WrongState: the share is on no backend.
     """
     if not share.host:
         raise errors.WrongState(f'Share {share.id} is on no backend that could be told of its access rules.')
-    # In the order in which the worker writes these rows: two transactions then never wait for each other.
+    # The worker writes these rows in the same order, so two transactions never wait for each other.
     transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
     return tell_rules(conn, ctx, share.id, share.host)
 
 
 def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False,
          despite_replicas: bool = True) -> None:
-    """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in, and with its locks.
+    """Queue an access rule for removal in ``queued_to_deny``. Its sessions end and its locks go with it.
 
-    A rule that is being denied already is a success. A share in any status will do but ``deleting``. ``unrestrict``: also
-    if the rule is locked against it, as far as the caller may lift the locks.
+    A rule that is being denied already counts as success. The share may have any status but ``deleting`` and
+    ``unmanage_starting``. ``unrestrict``: deny a locked rule too, as far as the caller may lift the locks.
 
     :raises errors.NotFound: the share has no such rule.
-    :raises errors.WrongState: the share is being deleted, and its rules with it.
+    :raises errors.WrongState: the share is being deleted or unmanaged, and its rules with it.
     :raises errors.Forbidden: the rule is locked.
     """
     looking = locks.anywhere(ctx)
@@ -116,7 +118,9 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
 
 
 def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
-    """All rules of the share, which was locked (``db.access.lock``), will be gone. Returns the wake-up, if there are any.
+    """Queue all rules of the share for removal. Return the wake-up, if there are rules.
+
+    The caller has locked the share (``db.access.lock``).
 
     :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
     """
@@ -126,12 +130,14 @@ def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
 
 
 def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
-    """The rule stands in ``queued_to_update`` and will have the level; one that has it is left alone. Returns its row.
+    """Queue a change of a rule's access level in ``queued_to_update``. Return its row.
+
+    A rule that has the level already is left alone.
 
     :raises errors.NotFound: there is no such rule.
-    :raises errors.Invalid: the share is in no state for it.
-    :raises errors.WrongState: the rule is just being changed.
-    :raises errors.Forbidden: it has a resource lock that the caller may not lift.
+    :raises errors.Invalid: the share's state does not allow it.
+    :raises errors.WrongState: the rule is being changed by another request.
+    :raises errors.Forbidden: the rule has a resource lock that the caller may not lift.
     """
     looking = locks.anywhere(ctx)
     with ctx.db.reader() as conn:
@@ -149,5 +155,5 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
     return rule
 
 
-#: What a user may ask of the metadata of access rules.
+#: Actions on the metadata of access rules.
 METADATA = Metadata(access.get, access_rule_metadata)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To whom an access rule may be given: what an address, a user, a certificate or a Ceph id must look like.
+"""Checks of ``access_to`` in access rules: IP addresses, user names, certificate names and Ceph ids.
 
-What is let through here stands in configuration files of file servers: it is one address or one name, and nothing behind it.
+Accepted values are written into configuration files of file servers. Each must be exactly one address or one name.
 """
 
 import ipaddress
@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from manila_lite import errors
 
-#: What no user or group name may hold, as CIFS servers have it.
+#: Characters that CIFS servers do not allow in user and group names.
 _NOT_IN_USERS = frozenset('"/\\[]:;|=,+*?<>')
 _USER_LENGTH = range(4, 256)
 _CERT_LENGTH = range(1, 65)
-#: What ends a quoted word in configuration files.
+#: Characters that end a quoted word in configuration files.
 _QUOTES = frozenset('"\\')
-#: Of what an address consists; behind the slash there is the length of a prefix, or for IPv4 a netmask.
+#: The characters of an address. After the slash comes a prefix length, or for IPv4 a netmask.
 _ADDRESS = re.compile(r'[0-9a-fA-F:.]+(?:/(?:0|[1-9][0-9]{0,2}|[0-9.]{7,15}))?')
 _MAPPED = ipaddress.IPv6Network('::ffff:0:0/96')
 
@@ -24,9 +24,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def check(access_type: str, access_to: str, *, ipv6: bool = True) -> str:
-    """Return ``access_to`` as it is stored. ``ipv6``: whether IPv6 addresses will do.
+    """Return ``access_to`` as it is stored. ``ipv6``: whether IPv6 addresses are accepted.
 
-    :raises errors.Invalid: nobody can be meant by it; the message names it.
+    :raises errors.Invalid: the value is not valid for the access type; the message names it.
     """
     text = access_to.strip() if access_type == 'cert' else access_to
     if access_type == 'ip':
@@ -39,7 +39,7 @@ def check(access_type: str, access_to: str, *, ipv6: bool = True) -> str:
 def address(text: str, *, ipv6: bool = True) -> Network:
     """Return the network that an address or CIDR means.
 
-    :raises errors.Invalid: it means none.
+    :raises errors.Invalid: the text is no address or CIDR.
     """
     try:
         if _ADDRESS.fullmatch(text) is None:
@@ -60,12 +60,12 @@ def _one_way_to_write_it(network: Network, text: str) -> None:
 
 
 def same(access_type: str, one: str, other: str) -> bool:
-    """Say whether both mean the same: 10.0.0.1 and 10.0.0.1/32 do."""
+    """Say whether two values mean the same client: 10.0.0.1 and 10.0.0.1/32 do."""
     return one == other or (access_type == 'ip' and address(one) == _known(other))
 
 
 def _known(text: str) -> Network | None:
-    """Return what a rule that is there already was given to: older ones may be no addresses."""
+    """Return the network of an existing rule, or None: older rules may hold no valid address."""
     try:
         return address(text)
     except errors.Invalid:
@@ -73,7 +73,7 @@ def _known(text: str) -> Network | None:
 
 
 def _one_line(text: str, what: str, wrong: frozenset[str]) -> None:
-    """It is printable from its first character to its last, and has none of the wrong ones."""
+    """Refuse a text that has an unprintable character or a character of ``wrong``."""
     if not text.isprintable():
         raise errors.Invalid(f'access_to: {text!r} is not {what}: it holds a control character.')
     if found := sorted(set(text) & wrong):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which key a share is encrypted with. The key itself never comes here: only its id, for the backend."""
+"""The choice of the key that a share is encrypted with. Only the key's id is handled here, never the key itself."""
 
 import uuid
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from manila_lite import errors
 from manila_lite.actions import share_specs
 from manila_lite.db.types import ShareType
 
-#: What of a share type says that its shares, or their share servers, are encrypted with a key of their owner's.
+#: The extra spec of a share type that asks for encryption with a key of the owner, and its value for share servers.
 _SUPPORT, _OF_SERVERS = 'encryption_support', 'share_server'
 
 
 def as_kept(ident: str) -> str:
-    """Return the id of a key as it is written here, so that one key is one, however it was sent; what is no id, as it is."""
+    """Return a key's id in its one canonical form, as it is stored. A text that is no UUID is returned unchanged."""
     try:
         return str(uuid.UUID(ident))
     except ValueError:
@@ -22,16 +22,16 @@ def as_kept(ident: str) -> str:
 
 
 def of_servers(kind: ShareType) -> bool:
-    """Say whether shares of the type are encrypted with their share server."""
+    """Say whether the type encrypts whole share servers, and the shares with them."""
     return kind.extra_specs.get(_SUPPORT) == _OF_SERVERS
 
 
 def key_of(wanted: Mapping[str, Any], kind: ShareType, source: Any = None, group: Any = None) -> str | None:
-    """Return the id of the key that a new share of the type is encrypted with, or nothing.
+    """Return the id of the key that a new share of the type is encrypted with, or None.
 
-    One that is made of a snapshot (``source``: snapshot, share) has the key of the share of the snapshot.
+    A share made from a snapshot (``source``: snapshot, share) has the key of the snapshot's share.
 
-    :raises errors.Invalid: the type does not encrypt, or the snapshot is encrypted otherwise.
+    :raises errors.Invalid: the type does not encrypt, or the snapshot's share has another key.
     """
     parents = source[1].encryption_key_ref if source else None
     ident: str | None = wanted.get('encryption_key_ref') or parents

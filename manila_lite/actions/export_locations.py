@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of export locations: their metadata. The locations themselves are the backend's to say."""
+"""Actions on the metadata of export locations. The locations themselves are set by the backend."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from manila_lite.policies import export_locations as policies
 
 
 def metadata(ctx: RequestContext, share_id: str, ident: str) -> dict[str, str]:
-    """Return a location's metadata, without the keys that the caller could not send back."""
+    """Return a location's metadata, without the keys that the caller may not set."""
     with ctx.db.reader() as conn:
         share = shares.get(conn, ctx, share_id)
         return _shown(ctx, exports.metadata(conn, exports.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))))
@@ -19,10 +19,10 @@ def metadata(ctx: RequestContext, share_id: str, ident: str) -> dict[str, str]:
 
 def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[str, str], *,
                  replace: bool) -> dict[str, str]:
-    """The location has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+    """Set metadata of an export location and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set.
-    :raises errors.OverLimit: it would have too many.
+    :raises errors.OverLimit: the location would have too many pairs.
     """
     reserved = _reserved(ctx, values)
     with ctx.db.writer() as conn:
@@ -32,7 +32,7 @@ def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[st
 
 
 def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) -> None:
-    """The pair is gone.
+    """Delete one pair of an export location's metadata.
 
     :raises errors.NotFound: the location has no such key.
     :raises errors.Forbidden: the key is one that only administrators may delete.
@@ -48,7 +48,7 @@ def _own(conn: Any, ctx: RequestContext, share_id: str, ident: str) -> Any:
 
 
 def _keys(ctx: RequestContext) -> list[str]:
-    """Return the keys that are not the caller's to touch."""
+    """Return the keys that the caller may not touch."""
     return [] if ctx.can(policies.UPDATE_ADMIN_METADATA) else list(ctx.conf.admin_only_el_metadata)
 
 
@@ -60,7 +60,7 @@ def _shown(ctx: RequestContext, values: dict[str, str]) -> dict[str, str]:
 def _reserved(ctx: RequestContext, asked: Iterable[str]) -> list[str]:
     """Return the keys that the caller may not touch.
 
-    :raises errors.Forbidden: one of them was asked for.
+    :raises errors.Forbidden: one of these keys is in ``asked``.
     """
     keys = _keys(ctx)
     wrong = sorted(set(asked) & set(keys))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it means for a share to be in a group: what it takes over, and what cannot be asked of it."""
+"""Rules for shares in a share group: the values they take from the group, and the requests they refuse."""
 
 from typing import Any
 
@@ -8,13 +8,14 @@ from manila_lite.actions import share_specs
 from manila_lite.context import RequestContext
 from manila_lite.db import share_group_snapshots, share_groups, types
 
-#: What a new share gets from its group, unless the request says the same.
+#: Values that a new share takes from its group. A request may only repeat them.
 _FROM_GROUP = ('availability_zone', 'share_network_id')
 
 
 def join(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: types.ShareType) -> tuple[Any, dict[str, Any]]:
-    """Return the group that a new share is to be in, which stays as it is until the transaction ends, or nothing; and what is
-    wanted of the share with what it has from the group.
+    """Return the group that a new share joins, or None, and ``wanted`` with the values taken from the group.
+
+    The group's row is held until the transaction ends.
 
     :raises errors.Invalid: the group is not available, or the share does not fit in it.
     :raises errors.NotFound: the project has no such group.
@@ -23,7 +24,7 @@ def join(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: types.Sha
     if not ident:
         return None, wanted
     held = share_groups.hold(conn, ident, ('available',))
-    group = share_groups.get(conn, ctx, ident)      # only now: it may have been made until it was held
+    group = share_groups.get(conn, ctx, ident)      # after the hold: its creation may just have ended
     if group.project_id != ctx.project_id:
         raise errors.NotFound.of('share group', ident)
     if not held:
@@ -48,15 +49,19 @@ def _must_fit(conn: Any, group: Any, wanted: dict[str, Any], kind: types.ShareTy
 
 
 def is_placed(group: Any) -> bool:
-    """Say whether it is settled where the group's shares go: not if it became available only by an administrator's hand."""
+    """Say whether the group has a place at a backend.
+
+    It has none if an administrator's reset made it available before it was created.
+    """
     return bool(group.host and (group.share_server_id or not group.share_network_id))
 
 
 def must_be_still(conn: Any, share: Any) -> None:
-    """No snapshot of the share's group is being taken or taken away. To be asked once the share's row was changed or held:
-    then none begins any more.
+    """Refuse a share whose group has a snapshot in creation or deletion.
 
-    :raises errors.WrongState: one is.
+    To be called after the share's row was changed or held: then no new group snapshot can begin.
+
+    :raises errors.WrongState: there is such a group snapshot.
     """
     if share.share_group_id and (ident := share_groups.snapshot_under_way(conn, share.share_group_id)):
         raise errors.WrongState(f'Share group snapshot {ident}, of the group that share {share.id} is in, is being taken or '
@@ -64,9 +69,9 @@ def must_be_still(conn: Any, share: Any) -> None:
 
 
 def must_be_in_no_snapshot(conn: Any, share: Any) -> None:
-    """No group snapshot holds anything of the share.
+    """Refuse a share that is in a group snapshot.
 
-    :raises errors.Forbidden: one does.
+    :raises errors.Forbidden: a group snapshot has a member of the share.
     """
     if count := share_group_snapshots.count_members(conn, share.id):
         raise errors.Forbidden(f'Share {share.id} is in {count} share group snapshots; delete them first.',
@@ -74,9 +79,9 @@ def must_be_in_no_snapshot(conn: Any, share: Any) -> None:
 
 
 def must_name(share: Any, group_id: str | None) -> None:
-    """Who deletes a share of a group says so.
+    """Refuse the deletion of a share in a group unless the request names that group.
 
-    :raises errors.Invalid: the group is not named, or another is.
+    :raises errors.Invalid: the group is not named, or another group is.
     """
     if group_id != share.share_group_id:
         raise errors.Invalid(
@@ -85,9 +90,9 @@ def must_name(share: Any, group_id: str | None) -> None:
 
 
 def must_have_no_shares(conn: Any, ident: str) -> None:
-    """A group (its row changed or held by now) has neither shares nor snapshots.
+    """Refuse a group that has shares or snapshots. The group's row must have been changed or held before.
 
-    :raises errors.Conflict: it has.
+    :raises errors.Conflict: the group has shares or snapshots.
     """
     if count := len(share_groups.shares_of(conn, ident)):
         raise errors.Conflict(f'Share group {ident} has {count} shares; delete them first.', code='share_group_has_shares')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of resource locks, and what locks refuse."""
+"""Actions on resource locks, and the checks by which locks refuse other actions."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,38 +10,39 @@ from manila_lite.db import access, limits, locks, shares
 from manila_lite.policies import resource_locks as policies
 
 USER, SERVICE, ADMIN = 'user', 'service', 'admin'
-#: Whose locks somebody may touch, by what they ask as.
+#: The lock contexts that a caller may touch, by the caller's own context.
 _TOUCHES = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN}}
 
-#: Statuses from which a share or a rule only goes away: a lock would come too late.
+#: Statuses of a share or rule that is being removed: a lock would come too late.
 _GOING_SHARE = frozenset({'deleting', 'error_deleting', 'unmanaging', 'unmanage_starting', 'unmanage_error',
                           'manage_error_unmanaging', 'unmanaged', 'deleted', 'deferred_deleting', 'error_deferred_deleting'})
 _GOING_RULE = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
 
 def context_of(ctx: RequestContext) -> str:
-    """Return as what the caller asks: ``service``, ``admin`` or ``user``."""
+    """Return the context of the caller: ``service``, ``admin`` or ``user``."""
     return SERVICE if ctx.can('service_role') else ADMIN if ctx.is_admin else USER
 
 
 def anywhere(ctx: RequestContext) -> RequestContext:
-    """Return the context to look with: other services of the cloud find what belongs to any project, as Nova has to."""
+    """Return a context for lookups. For a service user, such as Nova, it finds resources of every project."""
     return ctx.elevated() if not ctx.is_admin and ctx.can('service_role') else ctx
 
 
 def scope(ctx: RequestContext) -> str | None:
-    """Return the project whose locks the caller may see, or nothing for all."""
+    """Return the project whose locks the caller may see, or None for all projects."""
     return None if ctx.can(policies.GET_ALL_PROJECTS) else ctx.project_id or ''
 
 
-# What locks refuse ------------------------------------------------------------------------------
+# Refusals ---------------------------------------------------------------------------------------
 
 def refuse_if_locked(conn: Any, ctx: RequestContext, share_id: str, doing: str = 'be deleted') -> None:
-    """Nobody locked the share against deletion, nor, unless the caller may lift that lock, one of its rules, which would go
-    with it. To be called after the share's status was changed, or its rows were locked otherwise, so that no lock can come in
-    between. ``doing``: what it cannot do, for the message.
+    """Refuse to remove a share that is locked against deletion, or whose rules have locks that the caller may not lift.
 
-    :raises errors.Forbidden: somebody did; the message names the locks, and what to do next.
+    Call it after the share's status was changed, or its rows were locked otherwise, so that no lock can be added in
+    between. ``doing``: the refused action, for the message.
+
+    :raises errors.Forbidden: there is such a lock; the message names the locks, and what to do next.
     """
     found = locks.on_share(conn, share_id)
     if found:
@@ -56,10 +57,11 @@ def refuse_if_locked(conn: Any, ctx: RequestContext, share_id: str, doing: str =
 
 
 def refuse_overwriting(conn: Any, ctx: RequestContext, share_id: str) -> None:
-    """Nobody relies on what the share holds: who mounts it for somebody else, as Nova does, locks it. To be called as
-    ``refuse_if_locked``.
+    """Refuse to overwrite the data of a locked share: Nova, for example, locks shares that it mounts for its users.
 
-    :raises errors.Conflict: somebody does.
+    Call it like ``refuse_if_locked``.
+
+    :raises errors.Conflict: the share is locked.
     """
     try:
         refuse_if_locked(conn, ctx, share_id, 'be overwritten')
@@ -68,10 +70,11 @@ def refuse_overwriting(conn: Any, ctx: RequestContext, share_id: str) -> None:
 
 
 def give_up(conn: Any, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
-    """All locks on the share and its rules are the caller's to lift, and will go when the share goes to another project. To be
-    called as ``refuse_if_locked``.
+    """Mark all locks of a share and its rules for removal when the share is transferred to another project.
 
-    :raises errors.Forbidden: one is not.
+    Call it like ``refuse_if_locked``.
+
+    :raises errors.Forbidden: the caller may not lift one of the locks.
     """
     if strange := _strange(ctx, locks.all_of(conn, share_id)):
         raise errors.Forbidden(
@@ -81,9 +84,11 @@ def give_up(conn: Any, ctx: RequestContext, share_id: str, transfer_id: str) -> 
 
 
 def must_be_given_up(conn: Any, share_id: str, transfer_id: str) -> None:
-    """No lock was placed on the share or its rules since it was offered. To be called as ``refuse_if_locked``.
+    """Refuse a share that got a lock, on itself or on a rule, after it was offered for transfer.
 
-    :raises errors.Forbidden: one was.
+    Call it like ``refuse_if_locked``.
+
+    :raises errors.Forbidden: there is such a lock.
     """
     if left := [row for row in locks.all_of(conn, share_id) if row.transfer_id != transfer_id]:
         raise errors.Forbidden(f'Share {share_id} was locked after it had been offered: {_named(left)}. It can be taken over '
@@ -95,10 +100,11 @@ def _named(found: Iterable[Any]) -> str:
 
 
 def check_deny(conn: Any, ctx: RequestContext, rule: Any, *, unrestrict: bool) -> None:
-    """An access rule may be denied: nobody locked it against that, or the caller wants and may lift all such locks, which
-    go with the rule.
+    """Refuse to deny an access rule that is locked against deletion. ``unrestrict``: lift the locks if the caller may.
 
-    :raises errors.Forbidden: it is locked.
+    The locks are deleted with the rule.
+
+    :raises errors.Forbidden: the rule is locked.
     """
     found = locks.on_rule(conn, rule.id, locks.DELETE)
     if found and not unrestrict:
@@ -108,18 +114,19 @@ def check_deny(conn: Any, ctx: RequestContext, rule: Any, *, unrestrict: bool) -
 
 
 def check_change(conn: Any, ctx: RequestContext, rule: Any) -> None:
-    """What an access rule grants may be changed: nobody locked it against deletion, which a change could come to, or the
-    caller may lift all such locks. They stay.
+    """Refuse to change the level of a rule that is locked against deletion, unless the caller may lift all such locks.
 
-    :raises errors.Forbidden: it is locked.
+    A change of level can amount to a deletion. The locks stay.
+
+    :raises errors.Forbidden: the rule is locked.
     """
     _must_lift(ctx, rule.id, locks.on_rule(conn, rule.id, locks.DELETE), 'be changed')
 
 
 def check_deny_all(conn: Any, ctx: RequestContext, share_id: str) -> None:
-    """All access rules of a share may be denied, as with ``unrestrict``.
+    """Refuse to deny all rules of a share if one has a lock that the caller may not lift.
 
-    :raises errors.Forbidden: one is locked, and the caller may not lift the lock.
+    :raises errors.Forbidden: there is such a lock.
     """
     for ident, found in locks.on_rules(conn, share_id, locks.DELETE).items():
         _must_lift(ctx, ident, found, 'be denied')
@@ -142,7 +149,7 @@ def _may_touch(ctx: RequestContext, lock: Any, policy: str) -> bool:
 
 
 def hidden(conn: Any, ctx: RequestContext, share_id: str) -> set[str]:
-    """Return the ids of those rules of a share that the caller may not know the targets of."""
+    """Return the ids of the share's access rules whose ``access_to`` the caller may not see."""
     asked: dict[tuple[str | None, str], bool] = {}
 
     def sees(row: Any) -> bool:
@@ -157,12 +164,12 @@ def hidden(conn: Any, ctx: RequestContext, share_id: str) -> set[str]:
 # Making and changing locks ----------------------------------------------------------------------
 
 def create(ctx: RequestContext, wanted: dict[str, Any]) -> Any:
-    """The share or access rule is locked. Returns the lock's row.
+    """Lock a share or an access rule. Return the lock's row.
 
     ``wanted``: resource_id, resource_type, and any of resource_action (default delete), lock_reason.
 
-    :raises errors.Invalid: there is no such resource, or the action is none of its.
-    :raises errors.Conflict: it is going away, or its visibility is locked already.
+    :raises errors.Invalid: there is no such resource, or the action does not apply to it.
+    :raises errors.Conflict: the resource is being removed, or its visibility is locked already.
     """
     kind, action = wanted['resource_type'], wanted.get('resource_action') or locks.DELETE
     with ctx.db.writer() as conn:
@@ -183,14 +190,14 @@ def _resource(conn: Any, ctx: RequestContext, kind: str, ident: str) -> tuple[st
 
 def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, action: str, reason: str | None,
           because_of: str | None = None) -> str:
-    """A lock of the caller is on a share, or on the access rule ``access_id`` of it. Returns the lock's id.
+    """Insert a lock of the caller on a share, or on its access rule ``access_id``. Return the lock's id.
 
     :raises errors.Conflict: as ``create``.
-    :raises errors.OverLimit: there are as many as there may be.
+    :raises errors.OverLimit: the resource has as many locks as it may have.
     """
     access.lock(conn, share_id)
     _check(conn, ctx, share_id, access_id, action)
-    if because_of is None:      # one that is there for another's sake goes with it
+    if because_of is None:      # a lock that was added for another lock is deleted with it, so it does not count
         limits.one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
                         locks.count_on(conn, share_id, access_id))
     return locks.insert(conn, share_id=share_id, access_id=access_id, resource_action=action, lock_reason=reason,
@@ -199,7 +206,7 @@ def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, 
 
 
 def _check(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:
-    """The resource, held until the transaction ends, can have a lock of this action."""
+    """Refuse a lock that the resource cannot have. The caller holds the resource until the transaction ends."""
     if access_id is None and action != locks.DELETE:
         raise errors.Invalid('resource_action: a share is locked against "delete" only; an access rule also against "show".')
     share = shares.get(conn, ctx.elevated(), share_id)
@@ -216,10 +223,11 @@ def _check(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None,
 
 
 def lock_rule(conn: Any, ctx: RequestContext, rule: Any, wanted: dict[str, Any]) -> None:
-    """A rule that is just being made is locked as its maker wants: ``lock_deletion``, ``lock_visibility``,
-    ``lock_reason``. One that cannot be deleted keeps its share from being deleted, too.
+    """Lock a new access rule as its creator asked: ``lock_deletion``, ``lock_visibility``, ``lock_reason``.
 
-    :raises errors.Invalid: a reason without a lock, or the caller may not lock it: then there will be no rule either.
+    A rule locked against deletion locks its share against deletion, too.
+
+    :raises errors.Invalid: a reason without a lock, or the caller may not place locks; then no rule is created either.
     """
     deletion, visibility, reason = (wanted.get(key) for key in ('lock_deletion', 'lock_visibility', 'lock_reason'))
     if not (deletion or visibility):
@@ -237,10 +245,10 @@ def lock_rule(conn: Any, ctx: RequestContext, rule: Any, wanted: dict[str, Any])
 
 
 def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
-    """The lock has these values: resource_action, lock_reason. Returns its row.
+    """Change a lock's action or reason (resource_action, lock_reason). Return its row.
 
     :raises errors.NotFound: the caller sees no such lock.
-    :raises errors.Forbidden: it is not theirs to change.
+    :raises errors.Forbidden: the caller may not change the lock.
     :raises errors.Conflict: as ``create``.
     """
     with ctx.db.writer() as conn:
@@ -255,10 +263,10 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The lock is gone, and if it was a rule's, the lock that its share had for its sake.
+    """Delete a lock. If it is a rule's lock, also delete the share's lock that was added for it.
 
     :raises errors.NotFound: the caller sees no such lock.
-    :raises errors.Forbidden: it is not theirs to take away.
+    :raises errors.Forbidden: the caller may not delete the lock.
     """
     with ctx.db.writer() as conn:
         _touched(conn, ctx, ident, policies.DELETE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may ask of shares and snapshots that a backend has already, and of those to be left there."""
+"""Actions to manage existing shares and snapshots of a backend, and to unmanage them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,13 +33,13 @@ _SERVERS = 'driver_handles_share_servers'
 # Shares -------------------------------------------------------------------------------------------
 
 def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """A share that a backend has is being taken over; its size is not known yet. Returns its row.
+    """Begin to manage an existing share of a backend; its size is not known yet. Return its row.
 
-    Of two who ask for the same one at once the backend gives it to one; the other's ends in ``manage_error``. Quota is no
-    limit: what is there is there, and the log says so.
+    If two requests for one share arrive at once, the backend grants one, and the other ends in ``manage_error``. Quota
+    does not refuse a share that exists already; the log says so.
 
-    ``wanted``: service_host, protocol, export_path, and any of share_type, driver_options, name, description, is_public,
-    share_server_id, mount_point_name.
+    ``wanted``: service_host, protocol, export_path, and any of share_type, driver_options, name, description,
+    is_public, share_server_id, mount_point_name.
 
     :raises errors.Unprocessable: one of the first three is missing.
     :raises errors.NotFound: there is no such backend or share type.
@@ -122,7 +122,7 @@ def _must_fit(kind: types.ShareType, service: Any, pool: Any) -> None:
 
 
 def _server(conn: Any, ctx: RequestContext, kind: types.ShareType, service: Any, ident: str | None) -> Any:
-    """Return the share server that shall export the share, which stays until the transaction ends."""
+    """Return the share server that will export the share. Its share network is held until the transaction ends."""
     if not share_specs.is_true(kind, _SERVERS):
         if ident:
             raise errors.Invalid(f'share_server_id: share type {kind.name} makes no use of share servers.')
@@ -142,7 +142,7 @@ def _server(conn: Any, ctx: RequestContext, kind: types.ShareType, service: Any,
 
 
 def _key(kind: types.ShareType, server: Any) -> str | None:
-    """Return the id of the key that all shares on the server are encrypted with, or nothing."""
+    """Return the id of the key that all shares on the server are encrypted with, or None."""
     key: str | None = server.encryption_key_ref if server else None
     if key and not encryption.of_servers(kind):
         raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type {kind.name} are on '
@@ -164,13 +164,14 @@ def _begin_share(conn: Any, ctx: RequestContext, kind: str, ident: str, instance
 
 
 def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) -> None:
-    """The share stands in ``unmanage_starting``: its data will stay at its backend, and it will be unknown here.
+    """Begin to unmanage a share, in ``unmanage_starting``. Its data stays at the backend.
 
-    ``on_servers`` off: not one that a share server exports.
+    ``on_servers`` off: refuse a share on a share server.
 
-    :raises errors.WrongState: its status is none for this, or it is on its way to another backend.
-    :raises errors.Forbidden: it is locked, or one that may not go.
-    :raises errors.Conflict: it has snapshots, replicas, or what a migration left behind.
+    :raises errors.WrongState: the share's status does not allow it, or the share is being migrated.
+    :raises errors.Forbidden: the share is locked, in the recycle bin or in a group snapshot, has backups, or is on a
+        share server.
+    :raises errors.Conflict: the share has snapshots, replicas, or a second instance that a migration left.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -181,7 +182,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
         if share.share_server_id:
             share_networks.hold(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
         transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)
-        # Only now, when no lock can be placed and no snapshot can begin any more.
+        # After the transition: no lock can be placed and no snapshot can begin any more.
         locks.refuse_if_locked(conn, ctx, ident, 'be unmanaged')
         share_bin.must_have_no_replicas(conn, share)
         grouping.must_be_in_no_snapshot(conn, share)
@@ -192,7 +193,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
         if shares.aside(conn, share_id=ident):
             raise errors.Conflict(f'Share {ident} has a second instance that a migration left; delete that first.',
                                   code='share_has_instances')
-        if share.share_server_id:       # with it would go what is left there
+        if share.share_server_id:       # deleting the server would delete the share's data
             serving.update(conn, share.share_server_id, is_auto_deletable=False)
         wake = _begin_share(conn, ctx, 'share.unmanage', ident, share.instance_id, share.host)
     notices.emit(ctx, 'share.unmanage.start', {'share_id': ident, 'host': share.host})
@@ -210,12 +211,12 @@ def _may_go(share: Any, on_servers: bool) -> None:
 # Snapshots ----------------------------------------------------------------------------------------
 
 def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True) -> Any:
-    """A snapshot that the backend has of a share is being taken over. Returns its row.
+    """Begin to manage an existing snapshot of a share. Return its row.
 
     ``wanted``: share_id, provider_location, and any of driver_options, name, description.
 
     :raises errors.Unprocessable: one of the first two is missing.
-    :raises errors.Invalid: the share's type does not do snapshots.
+    :raises errors.Invalid: the share's type does not support snapshots.
     :raises errors.Conflict: the snapshot is known already, or the share is not available, or has replicas.
     """
     _must_have(wanted, 'share_id', 'provider_location')
@@ -251,11 +252,11 @@ def _begin_snapshot(conn: Any, ctx: RequestContext, kind: str, ident: str, share
 
 
 def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = True) -> None:
-    """The snapshot stands in ``unmanage_starting``: it will stay at its backend, and be unknown here.
+    """Begin to unmanage a snapshot, in ``unmanage_starting``. It stays at its backend.
 
-    :raises errors.WrongState: its status is none for this, or a share is being made from it just now.
+    :raises errors.WrongState: the snapshot's status does not allow it, or a share is being made from it.
     :raises errors.Forbidden: a share server exports its share, and ``on_servers`` is off.
-    :raises errors.Conflict: its share has replicas, of which one may be taking the place of the active one.
+    :raises errors.Conflict: its share has replicas, and one of them may be promoted meanwhile.
     """
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, ident)

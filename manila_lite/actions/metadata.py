@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of nouns to whom their pairs mean nothing. Others have functions of these names of their own."""
+"""Actions on metadata of resources for which no key has a meaning.
+
+Other resources have functions of these names of their own.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,9 +14,9 @@ from manila_lite.db import pairs
 
 @dataclasses.dataclass(frozen=True)
 class Metadata:
-    """What a user may ask of the metadata of one noun.
+    """Actions on the metadata of one resource type.
 
-    ``get(conn, ctx, ident)`` finds the row that the pairs in ``table`` belong to, or raises errors.NotFound.
+    ``get(conn, ctx, ident)`` returns the row that the pairs in ``table`` belong to, or raises errors.NotFound.
     """
 
     get: Callable[[Any, RequestContext, str], Any]
@@ -26,9 +29,9 @@ class Metadata:
             return pairs.of(conn, self.table, ident)
 
     def set_metadata(self, ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool = False) -> dict[str, str]:
-        """It has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+        """Set metadata of a resource and return all of it. ``replace``: remove the pairs that are not given.
 
-        :raises errors.OverLimit: it would have too many.
+        :raises errors.OverLimit: the resource would have too many pairs.
         """
         with ctx.db.writer() as conn:
             self.get(conn, ctx, ident)
@@ -36,9 +39,9 @@ class Metadata:
             return pairs.of(conn, self.table, ident)
 
     def delete_metadata(self, ctx: RequestContext, ident: str, key: str) -> None:
-        """The pair is gone.
+        """Delete one pair of a resource's metadata.
 
-        :raises errors.NotFound: it has no such key.
+        :raises errors.NotFound: the resource has no such key.
         """
         with ctx.db.writer() as conn:
             self.get(conn, ctx, ident)

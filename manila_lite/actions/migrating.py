@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to move anything to another backend: a share server, or a share by itself."""
+"""Helpers for migrations to another backend, of share servers and of single shares."""
 
 import re
 import time
@@ -15,33 +15,33 @@ from manila_lite.operations.progress import figures
 from manila_lite.states import Migration
 
 _HOST = re.compile(r'[^@#\s]+@[^@#\s]+(#[^#\s]+)?')
-#: What is asked of a migration.
+#: Options of a request to migrate.
 OPTIONS = ('writable', 'nondisruptive', 'preserve_snapshots')
 #: Task states in which nothing is under way.
 IDLE = (Migration.SUCCESS, Migration.ERROR, Migration.CANCELLED)
-#: Task states from which a migration can be called off.
+#: Task states in which a migration can be cancelled.
 CANCELLABLE = tuple(state for state in Migration if state.may_be_cancelled)
-#: Seconds between looks for the answer of the backend.
+#: Seconds between polls for the backend's answer.
 _LOOK = 0.1
 
 
 # Where to -------------------------------------------------------------------------------------------
 
 class Going:
-    """Something that goes ``to`` a backend, or a pool of one."""
+    """A resource that moves to the backend or pool ``to``."""
 
     to: str
 
     @property
     def host(self) -> str:
-        """``host@backend``."""
+        """The backend of ``to``: ``host@backend``."""
         return operations.backend_of(self.to)
 
 
 def backend(conn: Any, ctx: RequestContext, to: str) -> Any:
-    """Return the service of the backend that ``to`` is, or is a pool of.
+    """Return the service of the backend that ``to`` names, or whose pool it names.
 
-    :raises errors.Invalid: there is none that runs and is enabled.
+    :raises errors.Invalid: no such backend is up and enabled.
     """
     if not _HOST.fullmatch(to):
         raise errors.Invalid(f'host: {to!r} is no backend; write host@backend or host@backend#pool.')
@@ -55,10 +55,10 @@ def backend(conn: Any, ctx: RequestContext, to: str) -> Any:
 
 
 def network(conn: Any, ctx: RequestContext, project_id: str, network_id: str) -> None:
-    """There is such a share network of the project, to move into.
+    """Refuse a share network that the project's resource cannot move into.
 
-    :raises errors.Invalid: there is not.
-    :raises errors.WrongState: it is not active.
+    :raises errors.Invalid: the project has no such share network.
+    :raises errors.WrongState: the network is not active.
     """
     try:
         found = share_networks.get(conn, ctx, network_id)
@@ -71,9 +71,9 @@ def network(conn: Any, ctx: RequestContext, project_id: str, network_id: str) ->
 
 
 def must_be_offered(kind: str, specs: Mapping[str, str], service: Any) -> None:
-    """The share type ``kind``, with these extra specs, is for the zone of the service.
+    """Refuse a share type that is not offered in the zone of the service. ``specs``: the type's extra specs.
 
-    :raises errors.Conflict: it is not.
+    :raises errors.Conflict: the type is not offered there.
     """
     if not extra_specs.is_offered(specs, service.zone):
         raise errors.Conflict(f'Share type {kind} is for zones {", ".join(extra_specs.zones(specs))}; {service.host} is in '
@@ -83,14 +83,14 @@ def must_be_offered(kind: str, specs: Mapping[str, str], service: Any) -> None:
 # Asking ---------------------------------------------------------------------------------------------
 
 def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
-    """Return what the operation has to know of what the backend supports."""
+    """Return the part of the backend's answer that the operation needs."""
     return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel'))}
 
 
 def must_be_cancellable(found: Any, task_state: str | None) -> None:
-    """The backend can call off the migration, if one is going on.
+    """Refuse to cancel a migration if the backend does not support that.
 
-    :raises errors.Invalid: it said that it cannot.
+    :raises errors.Invalid: the backend said that it cannot cancel.
     """
     if found is not None and task_state in CANCELLABLE and not found.data['cancellable']:
         raise errors.Invalid(f'{found.data["to"]} cannot call off a migration; it can only be completed.',
@@ -98,7 +98,7 @@ def must_be_cancellable(found: Any, task_state: str | None) -> None:
 
 
 def lacking(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
-    """Return what of the ``options`` the backend cannot do, or why it cannot do anything; or nothing."""
+    """Return the reason why the backend cannot migrate with these ``options``, or None."""
     if not support.get('compatible'):
         return support.get('reason') or f'{host} cannot take it in.'
     wants = [name for name in options if options[name] and not support.get(name)]
@@ -106,10 +106,10 @@ def lacking(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) 
 
 
 def asked(ctx: RequestContext, begin: Callable[[Any], operations.Wake], host: str) -> dict[str, Any]:
-    """Return what scheduler and backend say to the operation that ``begin`` begins. Not for use in a transaction.
+    """Begin a check operation with ``begin`` and return the backend's answer. Not for use in a transaction.
 
-    :raises errors.Conflict: nothing, for ``[api] migration_check_timeout`` seconds.
-    :raises errors.Busy: too many requests wait for backends; nobody was asked.
+    :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
+    :raises errors.Busy: too many requests wait for backends; the backend was not asked.
     """
     with ctx.waiting('backends'):
         row = _heard(ctx, begin)
@@ -119,7 +119,7 @@ def asked(ctx: RequestContext, begin: Callable[[Any], operations.Wake], host: st
 
 
 def _heard(ctx: RequestContext, begin: Callable[[Any], operations.Wake]) -> Any:
-    """Return the operation (its row is gone) as soon as it has ended, or time is over."""
+    """Return the row of the check operation when it has ended or the timeout is over. The row is deleted by then."""
     wake = _begin(ctx, begin)
     wake.send(ctx)
     end = time.monotonic() + ctx.conf.api.migration_check_timeout
@@ -150,14 +150,14 @@ def _forget(ctx: RequestContext, ident: str) -> None:
 # Going on -------------------------------------------------------------------------------------------
 
 def tell(ctx: RequestContext, found: Any) -> None:
-    """Whoever has the operation looks at it now."""
+    """Wake the worker that has the operation."""
     operations.Wake(found.topic, found.host, found.id, found.lane).send(ctx)
 
 
 def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:
-    """Return the task state that ``value`` means.
+    """Return the task state that ``value`` names.
 
-    :raises errors.Invalid: it means none, and is not one of ``also``.
+    :raises errors.Invalid: the value is no task state, and not one of ``also``.
     """
     wanted = states.MIGRATION_ALIASES.get(value or '', value)
     if wanted is not None and wanted not in {*Migration, *also}:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that users give to where a share is mounted: part of the path of its exports, and nobody else's."""
+"""Mount point names that users give to shares. Each is part of the export paths and unique."""
 
 from oslo_db import exception as db_exception
 
@@ -14,9 +14,11 @@ _LONGEST = 255
 
 
 def full(kind: ShareType, project_id: str, wanted: str | None) -> str | None:
-    """Return the name with the prefix of the share type, or else with the project's id; nothing if none is wanted.
+    """Return the mount point name with its prefix: that of the share type, or else the project's id.
 
-    :raises errors.Invalid: the type's shares have no such names, or it is too long.
+    Return None if no name is wanted.
+
+    :raises errors.Invalid: the type does not support such names, or the name is too long.
     """
     if not wanted:
         return None
@@ -30,7 +32,7 @@ def full(kind: ShareType, project_id: str, wanted: str | None) -> str | None:
 
 
 def insert(conn: Connection, values: dict, metadata: dict[str, str]) -> None:
-    """The share's row and metadata exist (see ``db.shares.insert``).
+    """Insert a share's row and metadata (see ``db.shares.insert``).
 
     :raises errors.Exists: another share has its mount point name.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which security services a share network uses. Share servers in use follow; their backends are asked first."""
+"""Actions on the security services of a share network. For share servers in use, their backends are asked first."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from manila_lite.db import limits, security_services, share_networks, share_serv
 
 
 def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Any:
-    """The network uses the security service, and its share servers are being told. Returns the network's row.
+    """Add a security service to a share network, and begin to update its share servers. Return the network's row.
 
-    ``in_use``: a network with share servers may be changed.
+    ``in_use``: allow this for a network with share servers.
 
-    :raises errors.Forbidden: it has share servers, and may not be changed.
-    :raises errors.Conflict: it uses this service already or another of the type, it is not active, or a share server
-        is not well or cannot be told of the service.
+    :raises errors.Forbidden: the network has share servers, and ``in_use`` is off.
+    :raises errors.Conflict: the network uses this service already or another of its type, the network is not active, or
+        a share server is not healthy or cannot take the service.
     """
     if not in_use:
         with ctx.db.reader() as conn:
@@ -27,18 +27,18 @@ def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) 
 
 
 def update(ctx: RequestContext, network_id: str, current_id: str, service_id: str) -> Any:
-    """The network uses the security service in the place of the current one. Returns the network's row.
+    """Replace a share network's current security service by another. Return the network's row.
 
-    :raises errors.Conflict: as ``add``, and if it does not use the current one or that is of another type.
+    :raises errors.Conflict: as ``add``, and if the network does not use the current service, or its type differs.
     """
     return _change(ctx, network_id, service_id, current_id)
 
 
 def check(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None = None, *,
           reset: bool) -> dict[str, bool | None]:
-    """Every backend of the network's share servers is asked whether it can tell them of the security service.
+    """Ask every backend of the network's share servers whether it can add the security service.
 
-    Returns what each says: yes, no or nothing yet; to be called again. ``reset``: they are asked anew.
+    Return each backend's answer: yes, no or None for not yet. Callers repeat the call. ``reset``: ask again.
 
     :raises: as ``add`` and ``update``.
     """
@@ -53,7 +53,7 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
     server_changes.must_be_possible(ctx, question)
     with ctx.db.writer() as conn:
         subnet_actions.must_be_active(conn, network_id)
-        # In one order, so that two who want each other's service do not wait for each other.
+        # Held in one order: two requests that swap the same services then do not wait for each other.
         for ident in sorted(filter(None, (service_id, current_id))):
             if not security_services.hold(conn, ident):
                 raise errors.NotFound.of('security service', ident)
@@ -90,7 +90,7 @@ def _examined(conn: Any, ctx: RequestContext, network_id: str, service_id: str,
 
 
 def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str]) -> None:
-    """A network has one service of each type, and one takes the place of its own type only."""
+    """Refuse a second service of one type, and a replacement by another type."""
     if current is not None and current.id not in used:
         raise errors.Conflict(f'current_service_id: share network {network_id} does not use security service {current.id}.',
                               code='security_service_not_attached')
@@ -104,10 +104,10 @@ def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str])
 
 
 def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:
-    """The network does not use the security service any more. Returns the network's row.
+    """Remove a security service from a share network. Return the network's row.
 
     :raises errors.Forbidden: the network has share servers.
-    :raises errors.Invalid: it did not use it.
+    :raises errors.Invalid: the network does not use the service.
     """
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the pools that backends report an administrator wants to see. Changes nothing."""
+"""The pools that backends report, as an administrator lists them."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from manila_lite.db import services, types
 
 
 def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
-    """Return the pools of living backends, by host.
+    """Return the pools of backends that are up, by host.
 
     ``wanted``: any of host, backend and pool (regular expressions that match from the start), share_type (name or
     id: only pools that its extra specs accept), capabilities (pairs that a pool must report).

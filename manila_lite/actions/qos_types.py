@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may do with QoS types: each is one transaction, and done when it returns.
+"""Actions on QoS types. Each is one transaction, and complete when it returns.
 
-Shares are promised what the QoS type says that their share type names. Backends that keep such promises are told with the
-share; what changes afterwards, they are told when the share is next ensured.
+A share type names a QoS type, whose specs apply to its shares. Backends that support QoS get the specs with the share.
+Later changes reach a backend when the share is next ensured.
 """
 
 import re
@@ -25,7 +25,7 @@ def _read(specs: Mapping[str, Any]) -> dict[str, str]:
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
-    """The QoS type exists. Returns its row and its specs.
+    """Create a QoS type. Return its row and its specs.
 
     :raises errors.Invalid: a key of the specs is wrong.
     :raises errors.Exists: the name is taken.
@@ -37,9 +37,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
-    """The QoS type has this description. Returns its row.
+    """Change a QoS type's description. Return its row.
 
-    :raises errors.Invalid: there is nothing to change.
+    :raises errors.Invalid: no description is given.
     """
     if 'description' not in values:
         raise errors.Invalid('qos_type: give a description.')
@@ -50,9 +50,9 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The QoS type is gone, with its specs.
+    """Delete a QoS type with its specs.
 
-    :raises errors.Conflict: a share type names it.
+    :raises errors.Conflict: a share type names the QoS type.
     """
     with ctx.db.writer() as conn:
         if used := qos_types.users(conn, qos_types.hold(conn, ident)):
@@ -61,7 +61,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
 
 
 def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
-    """The QoS type has these specs beside its others. Returns them as they are kept."""
+    """Add or change specs of a QoS type. Return the given specs as they are stored."""
     found = _read(specs)
     with ctx.db.writer() as conn:
         qos_types.get(conn, ident)
@@ -70,7 +70,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
 
 
 def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
-    """The spec is gone.
+    """Delete one spec of a QoS type.
 
     :raises errors.NotFound: the QoS type has no such spec.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may do with quotas. Limits change behind the same lock that usage is counted behind."""
+"""Actions on quotas. Limits are changed under the same lock under which usage is counted."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.db import quotas, types
 
-#: What a share type may have limits of its own for.
+#: Quotas that a share type may have limits of its own for.
 OF_TYPES = (*quotas.BY_TYPE, 'per_share_gigabytes')
 
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """Whose quotas: a project's, or those of one user or one share type (id) in it."""
+    """The owner of quotas: a project, or one user or one share type (id) in it."""
 
     project_id: str
     user_id: str = ''
@@ -23,7 +23,7 @@ class Scope:
 
     @property
     def narrow(self) -> bool:
-        """Say whether it is a part of a project."""
+        """Whether the scope is a part of a project."""
         return bool(self.user_id or self.share_type_id)
 
     @property
@@ -32,12 +32,12 @@ class Scope:
         return {'user_id': self.user_id, 'share_type_id': self.share_type_id}
 
     def only(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the values that the scope has: a share type has no share networks."""
+        """Return the values that exist in the scope: a share type has no share networks."""
         return {key: value for key, value in values.items() if not self.share_type_id or key in OF_TYPES}
 
 
 def scope(conn: Any, ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> Scope:
-    """Return whose quotas are meant; ``share_type`` is a name or an id.
+    """Return the scope of a request; ``share_type`` is a name or an id.
 
     :raises errors.Invalid: both a user and a share type were given.
     :raises errors.NotFound: there is no such share type.
@@ -64,10 +64,10 @@ def detail(conn: Any, ctx: RequestContext, whose: Scope) -> dict[str, dict[str, 
 
 def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None, values: Mapping[str, int],
            *, force: bool = False) -> dict[str, int]:
-    """The limits hold from now on. Returns all that are in force. ``force``: usage may be over them already.
+    """Set limits. Return all limits in force. ``force``: accept limits below the usage.
 
-    :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or
-        the limit of a user or share type is over the project's.
+    :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or the
+        limit of a user or share type is over the project's.
     """
     with ctx.db.writer() as conn:
         _check_name('project_id', project_id)
@@ -107,16 +107,16 @@ def _check_used(values: Mapping[str, int], used: Mapping[str, quotas.Usage]) -> 
 
 
 def delete(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> None:
-    """The defaults hold again: for a user or a share type the project's, for a project (and all in it) the class's."""
+    """Delete the limits. The defaults apply again: the project's for a user or type, the quota class's for a project."""
     with ctx.db.writer() as conn:
         whose = scope(conn, ctx, project_id, user_id, share_type)
         quotas.delete_limits(conn, project_id, **whose.part)
 
 
 def update_class(ctx: RequestContext, name: str, values: Mapping[str, int]) -> dict[str, int]:
-    """The class has these limits beside those it had. Returns all that are in force.
+    """Set limits of a quota class, and keep its others. Return all limits in force.
 
-    :raises errors.Invalid: its name is too long.
+    :raises errors.Invalid: the name of the class is too long.
     """
     _check_name('class_name', name)
     with ctx.db.writer() as conn:

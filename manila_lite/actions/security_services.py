@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of security services."""
+"""Actions on security services."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +11,14 @@ from manila_lite.actions import server_changes
 from manila_lite.context import RequestContext
 from manila_lite.db import limits, quotas, security_services, serving
 
-#: What may change while share servers use the service: nothing that they were told.
+#: Fields that may change while share servers use the service: the servers were not told of these.
 _HARMLESS = {'name', 'description'}
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """A security service is there. Returns its row.
+    """Create a security service. Return its row.
 
-    :raises errors.Invalid: it has both a server and a default site.
+    :raises errors.Invalid: both a server and a default site are given.
     :raises errors.OverLimit: the project has as many as it may have.
     """
     _one_way_to_find_it(wanted.get('server'), wanted.get('default_ad_site'))
@@ -32,7 +32,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 
 
 def _kept(conn: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values as they stand in the database."""
+    """Return the values as they are stored, with the password encrypted."""
     return {**values, 'password': encryption.encrypt(conn, values['password'])} if 'password' in values else values
 
 
@@ -42,10 +42,11 @@ def _one_way_to_find_it(server: str | None, site: str | None) -> None:
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
-    """The service has these values. Returns its row.
+    """Change values of a security service. Return its row.
 
-    :raises errors.Forbidden: more than name and description, and share servers use it; or its type, and networks use it.
-    :raises errors.Invalid: it would have both a server and a default site.
+    :raises errors.Forbidden: share servers use the service and more than name and description would change, or share
+        networks use it and its type would change.
+    :raises errors.Invalid: the service would have both a server and a default site.
     """
     with ctx.db.writer() as conn:
         _held(conn, ctx, ident)
@@ -70,16 +71,16 @@ def _held(conn: Any, ctx: RequestContext, ident: str) -> None:
 
 
 def _must_be_left_alone(conn: Any, row: Any) -> None:
-    """No share server is just leaving the service for another: its backend may need what was told of it."""
+    """Refuse a service while share servers are changing to another one: their backend may still need it."""
     if serving.busy_with(conn, row.project_id, server_changes.SECURITY_SERVICE.do):
         raise errors.Forbidden('Share servers of the project are just given another security service; wait for them.',
                                code='security_service_in_use')
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The service is gone.
+    """Delete a security service.
 
-    :raises errors.Forbidden: share networks use it.
+    :raises errors.Forbidden: share networks use the service.
     """
     with ctx.db.writer() as conn:
         _held(conn, ctx, ident)

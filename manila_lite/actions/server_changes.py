@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change for share servers in use: every backend is asked first; one "no" means that nothing changes."""
+"""Changes of share servers in use. Every backend is asked first; one "no" means that nothing changes."""
 
 import dataclasses
 import time
@@ -16,15 +16,16 @@ from manila_lite.db.engine import retry
 
 LOG = log.getLogger(__name__)
 
-#: Seconds between looks for the backends' answers.
+#: Seconds between polls for the backends' answers.
 _LOOK = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A way to change servers: the operations that ask a backend and that do it, and what a server must be capable of.
+    """A kind of change: the operations that ask a backend (``ask``) and make the change (``do``).
 
-    ``what``: the change in words, after "cannot be".
+    ``capability``: the capability that a server needs. ``what``: the change in words, after "cannot be". ``denied``:
+    the error code of a refusal.
     """
 
     ask: str
@@ -39,15 +40,15 @@ SUBNET = Change('subnet.check', 'share_server.add_subnet', 'network_allocation_u
 SECURITY_SERVICE = Change('security_service.check', 'share_server.update_security_service',
                           'security_service_update_support', 'told of the security service', 'security_service_denied')
 
-#: What may be under way on a server because its network changes; an administrator's reset ends it.
+#: Operations that change a server because its network changes; an administrator's reset ends them.
 DOING = tuple(change.do for change in (SUBNET, SECURITY_SERVICE))
 
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """Can the servers (rows) of the network be changed so?
+    """A question to backends: whether these servers (rows) of the network can be changed.
 
-    ``about`` tells one question from all others of the kind; ``data`` is what the backends have to know.
+    ``about`` identifies the question among all of its kind; ``data`` is what the backends need to know.
     """
 
     change: Change
@@ -62,14 +63,14 @@ class Question:
         return sorted({server.host for server in self.servers})
 
     def key(self, host: str) -> str:
-        """What marks the question to one backend, and its answer."""
+        """Return the key that marks the question to one backend, and its answer."""
         return f'{self.network_id}/{self.about}@{host}'[:255]
 
 
 def must_be_healthy(conn: Any, ctx: RequestContext, question: Question) -> None:
-    """Every server, share and backend that the change touches is well.
+    """Refuse a change if a server, share or backend that it touches is not healthy.
 
-    :raises errors.Conflict: one is not; the message names it.
+    :raises errors.Conflict: one is not healthy; the message names it.
     """
     change = question.change
     for server in question.servers:
@@ -94,9 +95,9 @@ def _on(question: Question, host: str) -> str:
 
 @retry
 def ask(ctx: RequestContext, question: Question) -> None:
-    """Every backend is being asked, unless it is already or has answered."""
+    """Begin to ask every backend that has not been asked yet."""
     with ctx.db.writer() as conn:
-        share_networks.hold(conn, question.network_id, states.SHARE_NETWORK.statuses)   # two who ask do so in turn
+        share_networks.hold(conn, question.network_id, states.SHARE_NETWORK.statuses)   # concurrent requests take turns
         known = _asked(conn, question)
         wakes = [_ask_one(conn, ctx, question, host) for host in question.hosts if host not in known]
     for wake in wakes:
@@ -119,7 +120,7 @@ def _asked(conn: Any, question: Question) -> dict[str, Any]:
 
 @retry
 def answers(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
-    """Return what each backend says: yes, no, or nothing yet."""
+    """Return each backend's answer: yes, no, or None for not yet."""
     with ctx.db.reader() as conn:
         found = _asked(conn, question)
     return {host: None if host not in found or found[host].state == rows.OPEN else found[host].state == rows.DONE
@@ -127,7 +128,7 @@ def answers(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
 
 
 def asked(ctx: RequestContext, question: Question, *, reset: bool) -> dict[str, bool | None]:
-    """Return what each backend says, as ``answers``, after they were asked; ``reset``: asked anew."""
+    """Ask the backends and return their answers, as ``answers`` does. ``reset``: ask again."""
     if reset:
         forget(ctx, question)
     ask(ctx, question)
@@ -136,16 +137,16 @@ def asked(ctx: RequestContext, question: Question, *, reset: bool) -> dict[str, 
 
 @retry
 def forget(ctx: RequestContext, question: Question) -> None:
-    """The question was never asked."""
+    """Delete the question and its answers."""
     with ctx.db.writer() as conn:
         rows.remove(conn, [row.id for row in _asked(conn, question).values()])
 
 
 def must_be_possible(ctx: RequestContext, question: Question) -> None:
-    """Every backend has said yes just now. Not for use in a transaction.
+    """Refuse a change unless every backend says yes now. Not for use in a transaction.
 
-    :raises errors.Conflict: one said no, or nothing for ``[api] subnet_check_timeout`` seconds.
-    :raises errors.Busy: too many requests wait for backends; nobody was asked.
+    :raises errors.Conflict: a backend said no, or did not answer for ``[api] subnet_check_timeout`` seconds.
+    :raises errors.Busy: too many requests wait for backends; no backend was asked.
     """
     if not question.servers:
         return
@@ -163,7 +164,7 @@ def must_be_possible(ctx: RequestContext, question: Question) -> None:
 
 
 def _heard(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
-    """Return what the backends say, asked anew, as soon as that is enough or time is over."""
+    """Ask the backends again. Return their answers when all are yes, one is no, or the timeout is over."""
     forget(ctx, question)
     ask(ctx, question)
     end = time.monotonic() + ctx.conf.api.subnet_check_timeout
@@ -173,9 +174,11 @@ def _heard(ctx: RequestContext, question: Question) -> dict[str, bool | None]:
 
 
 def begin(conn: Any, ctx: RequestContext, question: Question, data: Mapping[str, Any]) -> list[operations.Wake]:
-    """Network and servers stand in ``network_change``, and each server will be changed. Without servers nothing is.
+    """Begin the change: network and servers go to ``network_change``, with one operation for each server.
 
-    :raises errors.WrongState: one of them is not active any more.
+    Without servers nothing is done.
+
+    :raises errors.WrongState: one of the servers is not active any more.
     """
     if not question.servers:
         return []
@@ -190,9 +193,9 @@ def begin(conn: Any, ctx: RequestContext, question: Question, data: Mapping[str,
 
 
 def must_be_the_same(question: Question, now: Question) -> None:
-    """The servers are those that the backends were asked about.
+    """Refuse a change if the network's servers are not those that the backends were asked about.
 
-    :raises errors.WrongState: they are not.
+    :raises errors.WrongState: the servers changed.
     """
     if now.servers != question.servers:
         raise errors.WrongState('The share servers changed in the meantime; try again.')

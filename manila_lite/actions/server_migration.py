@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may ask about moving a share server: whether, to begin, to finish, to call it off, how far it is.
+"""Actions on the migration of a share server: check, start, complete, cancel, progress.
 
-Source of the rules: Manila API 2.57. Whatever a check can find out is found out before anything changes.
+Source of the rules: Manila API 2.57. Checks are made before anything changes.
 """
 
 import dataclasses
@@ -36,7 +36,10 @@ _CHECK = 'share_server.migration_check'
 
 @dataclasses.dataclass(frozen=True)
 class Move(migrating.Going):
-    """A server (row), where to, and all that moves with it. ``to`` may name a pool, ``host`` is its backend."""
+    """A share server (row), its destination, and all that moves with it.
+
+    ``to`` may name a pool, ``host`` is its backend.
+    """
 
     server: Any
     to: str
@@ -53,7 +56,7 @@ class Move(migrating.Going):
         return self.network_id == self.server.share_network_id
 
     def data(self, target: str) -> dict[str, Any]:
-        """Return what the operation needs to know."""
+        """Return the data of the migration's operation."""
         return {'target': target, 'to': self.to, 'from': self.server.host, 'network_id': self.network_id,
                 'share_network_id': self.server.share_network_id, 'new_share_network_id': self.network_id,
                 'shares': len(self.shares), 'snapshots': len(self.snapshots),
@@ -65,10 +68,10 @@ class Move(migrating.Going):
 # Before anything changes ----------------------------------------------------------------------------
 
 def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> Move:
-    """Return what is to move.
+    """Return the planned move.
 
-    :raises errors.Invalid: the host or the network is none.
-    :raises errors.Conflict: something is not as it must be; the message names it.
+    :raises errors.Invalid: there is no such host or network.
+    :raises errors.Conflict: a resource is in the wrong state; the message names it.
     """
     server = share_servers.seen(conn, ctx, ident)
     to = wanted['host']
@@ -130,9 +133,9 @@ def _must_fit(conn: Any, move: Move, service: Any) -> None:
 # Asking ---------------------------------------------------------------------------------------------
 
 def check(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whether the server could move, what was asked for, and what the backend supports.
+    """Return whether the server could move, the requested options, and those that the backend supports.
 
-    :raises: as ``start``, but not for what only the scheduler or the backend objects to: that is the answer.
+    :raises: as ``start``, except for objections of the scheduler or the backend: they are part of the answer.
     """
     with ctx.db.reader() as conn:
         move = _examined(conn, ctx, ident, wanted)
@@ -146,16 +149,16 @@ def check(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> dict[st
 
 
 def _objection(move: Move, support: Mapping[str, Any]) -> str | None:
-    """Return why the server cannot move as it is wanted to, or nothing."""
+    """Return the reason why the server cannot move as requested, or None."""
     if move.options['nondisruptive'] and not move.keeps_addresses:
         return 'nondisruptive: not into another share network.'
     return migrating.lacking(move.host, move.options, support)
 
 
 def _asked(ctx: RequestContext, move: Move) -> dict[str, Any]:
-    """Return what scheduler and backend say. Not for use in a transaction.
+    """Return the answer of the scheduler and the backend. Not for use in a transaction.
 
-    :raises errors.Conflict: nothing, for ``[api] migration_check_timeout`` seconds.
+    :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
     """
     return migrating.asked(ctx, lambda conn: operations.begin(
         conn, ctx, _CHECK, 'share_server', move.server.id, topic='scheduler', lane=operations.FAST, data=move.data('')),
@@ -165,13 +168,13 @@ def _asked(ctx: RequestContext, move: Move) -> dict[str, Any]:
 # Beginning ------------------------------------------------------------------------------------------
 
 def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
-    """The server, its shares and their snapshots stand in ``server_migrating`` and are being copied.
+    """Start the migration of a share server: its shares and snapshots go to ``server_migrating`` and are copied.
 
     ``wanted``: host, writable, nondisruptive, preserve_snapshots, and perhaps new_share_network_id.
 
     :raises errors.NotFound: there is no such server.
-    :raises errors.Invalid: the host or the network is none, or the wishes contradict each other.
-    :raises errors.Conflict: something is not as it must be, or scheduler or backend object; the message says what.
+    :raises errors.Invalid: there is no such host or network, or the options contradict each other.
+    :raises errors.Conflict: a resource is in the wrong state, or scheduler or backend object; the message says why.
     """
     with ctx.db.reader() as conn:
         move = _examined(conn, ctx, ident, wanted)
@@ -200,7 +203,7 @@ def _begin(conn: Any, ctx: RequestContext, asked: Move, move: Move,
 
 
 def _made(conn: Any, move: Move) -> str:
-    """A target is there, new. Returns its id."""
+    """Insert a new target server. Return its id."""
     source, target = move.server, uuidutils.generate_uuid()
     share_servers.insert(conn, {
         'id': target, 'share_network_id': move.network_id, 'host': move.host, 'identifier': target,
@@ -210,11 +213,11 @@ def _made(conn: Any, move: Move) -> str:
 
 
 def _taken_in(conn: Any, move: Move, target: str) -> str:
-    """The server that the backend chose is the target. Returns its id.
+    """Use the existing server that the backend chose as the target. Return its id.
 
-    :raises errors.WrongState: it is not idle any more.
+    :raises errors.WrongState: the server is not idle any more.
     """
-    share_networks.hold(conn, move.network_id, states.SHARE_NETWORK.statuses)     # nobody puts a share on it just now
+    share_networks.hold(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
     if target not in serving.idle(conn, move.host, move.network_id, [place.id for place in move.places]):
         raise errors.WrongState(f'Share server {target}, which was to take the shares in, is not idle any more; try again.')
     transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
@@ -235,9 +238,9 @@ def _begin_all(conn: Any, move: Move, verb: str) -> None:
 # Going on -------------------------------------------------------------------------------------------
 
 def complete(ctx: RequestContext, ident: str) -> str:
-    """The target takes over now, or tries once more. Returns its id.
+    """Begin the cut-over to the target, or retry a failed one. Return the target's id.
 
-    :raises errors.Invalid: the copy is not ready for that.
+    :raises errors.Invalid: there is no migration, or its copy is not ready.
     """
     with ctx.db.writer() as conn:
         server = share_servers.seen(conn, ctx, ident)
@@ -256,9 +259,9 @@ def complete(ctx: RequestContext, ident: str) -> str:
 
 
 def _once_more(conn: Any, server: Any, found: Any) -> None:
-    """The cut-over, which failed, is open again, with everything that it is about.
+    """Reopen a failed cut-over, with its servers, shares and snapshots.
 
-    :raises errors.WrongState: some of that is not in error any more.
+    :raises errors.WrongState: one of these is not in error any more.
     """
     target = found.data['target']
     transitions.begin(conn, states.SHARE_SERVER, 'cut_over', server.id, task_state=Migration.COMPLETING)
@@ -271,9 +274,9 @@ def _once_more(conn: Any, server: Any, found: Any) -> None:
 
 
 def cancel(ctx: RequestContext, ident: str) -> None:
-    """The migration ends, and everything will be as before.
+    """Cancel the migration of a share server. Everything goes back to the state before.
 
-    :raises errors.Invalid: there is none that could be called off any more.
+    :raises errors.Invalid: there is no migration that can still be cancelled.
     """
     with ctx.db.writer() as conn:
         server = share_servers.seen(conn, ctx, ident)
@@ -288,7 +291,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
 
 
 def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
-    """Return how far the migration is: percent, task state, the target, and what is known of bytes and seconds.
+    """Return the progress of a migration: percent, task state, target, and known numbers of bytes and seconds.
 
     :raises errors.NotFound: there is no such server and never was a migration of it.
     :raises errors.Invalid: the server is not being migrated.
@@ -307,9 +310,9 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
 
 
 def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None:
-    """The server shows ``value``; a migration that is open on it finds out.
+    """Set the task state of a share server. An open migration notices the change.
 
-    :raises errors.Invalid: it is no task state.
+    :raises errors.Invalid: the value is no task state.
     """
     wanted = migrating.task_state(value)
     with ctx.db.writer() as conn:

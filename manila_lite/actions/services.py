@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may do with services."""
+"""Actions on services."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from manila_lite.operations import ensuring as runs
 
 
 def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None) -> Any:
-    """The service gets no new shares (``disabled``), or does again; what it has stays served. Returns its row.
+    """Disable a service, so that it gets no new shares, or enable it. Existing shares stay served. Return its row.
 
-    :raises errors.NotFound: there is none of that host and binary.
+    :raises errors.NotFound: there is no service of that host and binary.
     """
     with ctx.db.writer() as conn:
         services.set_disabled(conn, host, binary, disabled, reason if disabled else None)
@@ -21,15 +21,15 @@ def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool,
 
 
 def ensure_shares(ctx: RequestContext, host: str) -> None:
-    """All shares of the backend ``host`` (a pool's name behind it does not matter) will be checked and repaired.
+    """Begin to check and repair all shares of the backend ``host``. A pool name in ``host`` is ignored.
 
     :raises errors.NotFound: there is no such backend.
-    :raises errors.Conflict: it is down or disabled, or is at that already; or, where that is wanted, has shares that are
-        not available.
+    :raises errors.Conflict: the backend is down or disabled, or its shares are being ensured already; or, with
+        ``ensure_shares_strict``, some shares are not available.
     """
     host = backend_of(host)
     with ctx.db.writer() as conn:
-        # First of all: of two who ask at once the second sees the run of the first.
+        # First of all: of two concurrent requests the second sees the run of the first.
         services.set_ensuring(conn, host, True)
         service = services.get(conn, host, 'manila-share')
         if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of backups: copies of what a share held, in a place of the operator's, and the way back."""
+"""Actions on share backups: copies of a share's data in a place that the operator configures, and their restore."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,18 +14,18 @@ from manila_lite.db import quotas, share_backups, shares, transitions
 from manila_lite.operations import backing_up
 
 _SHARE, _BACKUP = states.SHARE, states.SHARE_BACKUP
-#: The only one of Manila's options of a backup that is not a driver's own.
+#: The only backup option of Manila that is not specific to a driver.
 _TYPE = 'backup_type'
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """A backup stands in ``creating``, and its share in ``backup_creating`` until it is there. Returns the backup's row.
+    """Begin a backup in ``creating``; its share is in ``backup_creating`` until it is done. Return the backup's row.
 
     ``wanted``: share_id, and any of name, description, backup_options (backup_type).
 
     :raises errors.Invalid: there is no such share, or no such type of backup.
     :raises errors.WrongState: the share is not available.
-    :raises errors.Conflict: it has replicas.
+    :raises errors.Conflict: the share has replicas.
     :raises errors.OverQuota: see ``db/quotas.py``.
     """
     ident, kind = uuidutils.generate_uuid(), _type(ctx, wanted.get('backup_options') or {})
@@ -67,7 +67,7 @@ def _share(conn: Any, ctx: RequestContext, field: str, ident: str) -> Any:
 
 
 def _hold(conn: Any, share: Any, verb: str) -> None:
-    """The share has begun what the verb says, and can have it done."""
+    """Begin the verb on the share, and refuse a share that cannot be backed up or restored."""
     transitions.begin(conn, _SHARE, verb, share.instance_id)
     share_bin.must_still_be_out(conn, share.id)
     share_bin.must_have_no_replicas(conn, share)
@@ -82,11 +82,13 @@ def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) ->
 
 
 def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> Any:
-    """The backup stands in ``restoring``, and the share in ``backup_restoring`` until it holds what the backup does: the one
-    that the backup is of, or the one named. Returns the backup's row.
+    """Begin to restore a backup, in ``restoring``. Return its row.
+
+    The target is the backup's own share, or ``target_id``. It is in ``backup_restoring`` until it holds the backup's
+    data.
 
     :raises errors.Invalid: there is no such share.
-    :raises errors.WrongState: backup or share is in no status for that.
+    :raises errors.WrongState: the status of the backup or the share does not allow it.
     :raises errors.Conflict: the share is too small, has replicas, or is locked.
     """
     with ctx.db.writer() as conn:
@@ -107,7 +109,7 @@ def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> An
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
-    """The backup has these values (name, description). Returns its row."""
+    """Change a backup's name or description. Return its row."""
     with ctx.db.writer() as conn:
         share_backups.get(conn, ctx, ident)
         share_backups.update(conn, ident, **values)
@@ -115,9 +117,9 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The backup stands in ``deleting`` and will go; it counts against quota until it is gone.
+    """Begin to delete a backup, in ``deleting``. It counts against quota until it is gone.
 
-    :raises errors.WrongState: it is in no status for that.
+    :raises errors.WrongState: the backup's status does not allow it.
     """
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
@@ -129,12 +131,12 @@ def delete(ctx: RequestContext, ident: str) -> None:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The backup shows ``status``; work that was open on it ends, and its share shows that it was to no avail."""
+    """Set a backup's status. Its open operations end, and its share shows that the work failed."""
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
         backing_up.share_ended(conn, ctx, row)
         rows.drop_of(conn, ident, share_backups.KINDS)
         transitions.reset(conn, _BACKUP, ident, status)
         if status in (_BACKUP['create'].during, _BACKUP['restore'].during):
-            # Nobody copies all the same.
+            # No worker copies, even if the new status means a copy.
             share_backups.update(conn, ident, copier=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recycle bin: a share in it is as it was, serves its clients, counts against quota, and is deleted after a while."""
+"""The recycle bin. A share in it stays as it is, serves its clients, counts against quota, and is deleted after a time."""
 
 import datetime
 from typing import Any
@@ -12,32 +12,38 @@ from manila_lite.context import RequestContext
 from manila_lite.db import replicas, share_backups, share_migrations, shares, snapshots
 from manila_lite.rpc import notices
 
-#: The statuses from which a share comes into the bin, and those in which it is too late to take it out.
+#: Statuses in which a share can be put into the bin, and those in which it is too late to restore it.
 _RESTING = ('available', 'error', 'inactive')
 _TOO_LATE = frozenset({states.SHARE['delete'].during, states.SHARE['delete'].fail})
 
 
 def must_be_out(share: Any) -> None:
-    """The share is not in the recycle bin, where it can only be looked at, restored and deleted.
+    """Refuse a share in the recycle bin: it can only be shown, restored and deleted.
 
-    :raises errors.Forbidden: it is.
+    :raises errors.Forbidden: the share is in the bin.
     """
     if share.is_soft_deleted:
         raise _in_bin(share.id)
 
 
 def must_still_be_out(conn: Any, ident: str) -> None:
-    """As ``must_be_out``, of what is there now: to be called once the share's status was changed, or its rows were locked
-    otherwise, so that it cannot come into the bin any more.
+    """Refuse a share that has come into the recycle bin meanwhile, according to the database.
+
+    To be called after the share's status was changed, or its rows were locked otherwise: then it cannot come into the
+    bin any more.
+
+    :raises errors.Forbidden: the share is in the bin.
     """
     if shares.is_in_bin(conn, ident):
         raise _in_bin(ident)
 
 
 def must_have_no_replicas(conn: Any, share: Any) -> None:
-    """There are no replicas beside the active one: to be called once the share's status was changed, or is held.
+    """Refuse a share that has replicas beside the active one.
 
-    :raises errors.Conflict: there are.
+    To be called after the share's status was changed, or while it is held.
+
+    :raises errors.Conflict: the share has such replicas.
     """
     if share.replication_type and (count := replicas.count_of(conn, share.id)):
         raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
@@ -45,7 +51,7 @@ def must_have_no_replicas(conn: Any, share: Any) -> None:
 
 
 def must_have_no_backups(conn: Any, ident: str) -> None:
-    """Nothing is kept of the share that would be nobody's without it: to be called as ``must_have_no_replicas``.
+    """Refuse a share that has backups, which would remain without it. To be called as ``must_have_no_replicas``.
 
     :raises errors.Forbidden: there are backups.
     """
@@ -58,8 +64,9 @@ def _in_bin(ident: str) -> errors.Forbidden:
 
 
 def way_out(ctx: RequestContext, noun: str, host: str | None, *, force: bool) -> tuple[str, str]:
-    """Return the verb and the operation by which a share or snapshot (of a share) at ``host`` is deleted: deferred, if so
-    configured, unless it never had a backend or an administrator forces it.
+    """Return the verb and the operation that delete a share or a snapshot (of a share) at ``host``.
+
+    Deletion is deferred, if so configured, unless the share never had a backend or an administrator forces it.
     """
     if force:
         return 'force_delete', f'{noun}.delete'
@@ -69,10 +76,11 @@ def way_out(ctx: RequestContext, noun: str, host: str | None, *, force: bool) ->
 
 
 def soft_delete(ctx: RequestContext, ident: str) -> None:
-    """The share is in the recycle bin, and will be deleted when its time there is over.
+    """Put a share into the recycle bin. It is deleted when its retention time is over.
 
-    :raises errors.WrongState: it is in no status for that, or is being moved.
-    :raises errors.Forbidden: it is there already, has snapshots, is a member of a group, or is locked against deletion.
+    :raises errors.WrongState: the share's status does not allow it, or the share is being migrated.
+    :raises errors.Forbidden: the share is in the bin already, has snapshots or backups, is in a group, or is locked
+        against deletion.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -99,9 +107,9 @@ def _must_be_free(conn: Any, ctx: RequestContext, share: Any) -> None:
 
 
 def restore(ctx: RequestContext, ident: str) -> bool:
-    """The share is not in the recycle bin; says whether it was.
+    """Take a share out of the recycle bin. Return whether it was there.
 
-    :raises errors.Forbidden: it is being deleted already.
+    :raises errors.Forbidden: the share is being deleted already.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)

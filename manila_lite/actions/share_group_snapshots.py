@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of snapshots of share groups. While one is under way its shares stand still: see ``grouping``."""
+"""Actions on share group snapshots. Shares of a group do not change during one: see ``grouping``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _LIFE = ('share_group_snapshot.create', 'share_group_snapshot.delete')
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """A group snapshot stands in ``creating`` and will be taken of every share that is in the group now. Returns its row.
+    """Begin a group snapshot, in ``creating``, of every share that is in the group now. Return its row.
 
     ``wanted``: share_group_id, and any of name and description.
 
@@ -27,7 +27,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         held = share_groups.hold(conn, wanted['share_group_id'], ('available',))
-        group = share_groups.get(conn, ctx, wanted['share_group_id'])       # only now: it may have been made until it was held
+        group = share_groups.get(conn, ctx, wanted['share_group_id'])  # after the hold: its creation may just have ended
         if not held:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
         if not grouping.is_placed(group):
@@ -52,7 +52,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 
 
 def _must_be_calm(conn: Any, share: Any) -> None:
-    """The share can be snapshotted, and stays as it is until the transaction ends."""
+    """Refuse a share that cannot be snapshotted. It is held until the transaction ends."""
     if not share.snapshot_support:
         raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not do snapshots.',
                               code='snapshots_not_supported')
@@ -66,7 +66,7 @@ def _begin(conn: Any, ctx: RequestContext, verb: str, ident: str, group: Any) ->
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
-    """The group snapshot has these values (name, description). Returns its row."""
+    """Change a group snapshot's name or description. Return its row."""
     with ctx.db.writer() as conn:
         share_group_snapshots.get(conn, ctx, ident)
         share_group_snapshots.update(conn, ident, **values)
@@ -74,21 +74,22 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
-    """The group snapshot stands in ``deleting`` and will go. Shares that were made from it are their own: they stay.
+    """Begin to delete a group snapshot, in ``deleting``. Shares that were made from it stay.
 
-    :raises errors.WrongState: its status is none to delete from (``force``: any will do), or a share is being made from it.
+    :raises errors.WrongState: its status does not allow it (``force``: any status does), or a share is being made from
+        it.
     """
     with ctx.db.writer() as conn:
         snapshot = share_group_snapshots.get(conn, ctx, ident)
         group = share_groups.get(conn, ctx.elevated(), snapshot.share_group_id)
         share_groups.hold(conn, group.id, states.SHARE_GROUP.statuses)
-        for _, share in share_group_snapshots.with_shares(conn, ident):   # no work on one of them begins meanwhile
+        for _, share in share_group_snapshots.with_shares(conn, ident):   # no operation on one of them begins meanwhile
             snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses)
         if force:
             rows.drop_of(conn, ident, _LIFE)
         transitions.begin(conn, states.SHARE_GROUP_SNAPSHOT, 'force_delete' if force else 'delete', ident)
         if force:
-            rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
+            rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
         elif growing := share_group_snapshots.share_in_making(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from share group snapshot {ident}; wait for it.')
         wake = _begin(conn, ctx, 'delete', ident, group)
@@ -97,9 +98,9 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The group snapshot shows ``status``; work that was open on it ends."""
+    """Set a group snapshot's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share_group_snapshots.get(conn, ctx, ident)
         rows.drop_of(conn, ident, _LIFE)
         transitions.reset(conn, states.SHARE_GROUP_SNAPSHOT, ident, status)
-        rows.drop_of(conn, ident, _LIFE)            # and what began until the row was ours
+        rows.drop_of(conn, ident, _LIFE)            # and operations begun before the row was locked

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may do with share group types: each is one transaction, and done when it returns."""
+"""Actions on share group types. Each is one transaction, and complete when it returns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,10 @@ CONSISTENT = 'consistent_snapshot_support'
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupType:
-    """The type exists.
+    """Create a share group type. Return its row.
 
     :raises errors.Invalid: a group spec is wrong.
-    :raises errors.NotFound: a share type is not there.
+    :raises errors.NotFound: a share type does not exist.
     :raises errors.Exists: the name is taken.
     """
     specs = _read(wanted.get('group_specs') or {})
@@ -30,9 +30,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupTyp
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The type is gone, with its group specs and projects.
+    """Delete a share group type with its group specs and projects.
 
-    :raises errors.Invalid: a group has it.
+    :raises errors.Invalid: a group is of the type.
     """
     with ctx.db.writer() as conn:
         rows.get(conn, ctx, ident)
@@ -42,7 +42,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
 # Group specs --------------------------------------------------------------------------------------
 
 def _read(specs: Mapping[str, Any]) -> dict[str, str]:
-    """Return the group specs as they are kept.
+    """Return the group specs as they are stored.
 
     :raises errors.Invalid: a key or a value cannot be accepted.
     """
@@ -57,7 +57,7 @@ def _read(specs: Mapping[str, Any]) -> dict[str, str]:
 
 
 def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
-    """The type has these group specs beside its others. Returns them as they are kept.
+    """Add or change group specs of a type. Return the given specs as they are stored.
 
     :raises errors.Invalid: a key or a value is wrong.
     """
@@ -69,7 +69,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
 
 
 def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
-    """The group spec is gone.
+    """Delete one group spec of a type.
 
     :raises errors.NotFound: the type has no such group spec.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of share groups: check, write the row and its operation in one transaction, wake the worker."""
+"""Actions on share groups. Each checks, writes the row and its operation in one transaction, and wakes the worker."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,14 +29,13 @@ _LIFE = ('share_group.create', 'share_group.delete')
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """A group stands in ``creating`` and will be placed; with it, of a group snapshot, one share for each of its members.
-    Returns the group's row.
+    """Begin a share group, in ``creating``. Return its row.
 
-    ``wanted``: any of name, description, share_group_type_id, share_types, share_network_id, availability_zone and
-    source_share_group_snapshot_id.
+    From a group snapshot, one share is created for each of its members. ``wanted``: any of name, description,
+    share_group_type_id, share_types, share_network_id, availability_zone and source_share_group_snapshot_id.
 
-    :raises errors.Invalid: something does not fit the group type, or the group snapshot.
-    :raises errors.NotFound: a group type, zone, network or group snapshot is not there.
+    :raises errors.Invalid: a value does not fit the group type, or the group snapshot.
+    :raises errors.NotFound: a group type, zone, network or group snapshot does not exist.
     :raises errors.Conflict: the group snapshot is not available.
     :raises errors.OverQuota: see ``db/quotas.py``.
     """
@@ -72,7 +71,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 
 
 def _source(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """Return the group that the group snapshot is of, which the new group will be like, or nothing."""
+    """Return the group of the group snapshot, whose properties the new group takes over, or None."""
     ident = wanted.get('source_share_group_snapshot_id')
     if not ident:
         return None
@@ -128,7 +127,7 @@ def _share_type(conn: Any, ctx: RequestContext, name: str) -> types.ShareType:
 
 def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[types.ShareType],
              source: Any) -> str | None:
-    """Return the share network of the group, which stays as it is until the transaction ends."""
+    """Return the share network of the group, held until the transaction ends."""
     served = {share_specs.is_true(kind, 'driver_handles_share_servers') for kind in chosen}
     if len(served) > 1:
         raise errors.Invalid('share_types: all or none of them must make use of share networks '
@@ -151,7 +150,10 @@ def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: 
 
 def _must_be_offered(conn: Any, chosen: Sequence[types.ShareType], network_id: str | None, zone: str | None,
                      zone_id: str | None) -> None:
-    """The share types, and the network if there is one, are there in the zone, or somewhere if none was asked for."""
+    """Refuse share types not offered in the zone, and a network without a subnet in the zone.
+
+    Without a zone, the network must have any subnet.
+    """
     for kind in chosen:
         if zone and not extra_specs.is_offered(kind.extra_specs, zone):
             raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
@@ -161,7 +163,7 @@ def _must_be_offered(conn: Any, chosen: Sequence[types.ShareType], network_id: s
 
 
 def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> list[operations.Wake]:
-    """The new group gets a share of every member of the group snapshot."""
+    """Begin a share of the new group for every member of the group snapshot."""
     wakes = []
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
         kind = types.get(conn, ctx.elevated(), share.share_type_id)
@@ -177,7 +179,7 @@ def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> 
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
-    """The group has these values (name, description). Returns its row."""
+    """Change a group's name or description. Return its row."""
     with ctx.db.writer() as conn:
         share_groups.get(conn, ctx, ident)
         share_groups.update(conn, ident, **values)
@@ -185,10 +187,10 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
-    """The group stands in ``deleting`` and will go; it counts against quota until it is gone.
+    """Begin to delete a group, in ``deleting``. It counts against quota until it is gone.
 
-    :raises errors.WrongState: its status is none to delete from (``force``: any will do).
-    :raises errors.Conflict: it has shares or snapshots.
+    :raises errors.WrongState: the group's status does not allow it (``force``: any status does).
+    :raises errors.Conflict: the group has shares or snapshots.
     """
     with ctx.db.writer() as conn:
         share_groups.get(conn, ctx, ident)
@@ -196,7 +198,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
             rows.drop_of(conn, ident, _LIFE)
         transitions.begin(conn, states.SHARE_GROUP, 'force_delete' if force else 'delete', ident)
         if force:
-            rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
+            rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
         grouping.must_have_no_shares(conn, ident)
         wake = operations.begin(conn, ctx, 'share_group.delete', 'share_group', ident, topic='scheduler', serial=ident,
                                 open_key=f'share_group:{ident}')
@@ -205,9 +207,9 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The group shows ``status``; work that was open on it ends."""
+    """Set a group's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share_groups.get(conn, ctx, ident)
         rows.drop_of(conn, ident, _LIFE)
         transitions.reset(conn, states.SHARE_GROUP, ident, status)
-        rows.drop_of(conn, ident, _LIFE)            # and what began until the row was ours
+        rows.drop_of(conn, ident, _LIFE)            # and operations begun before the row was locked

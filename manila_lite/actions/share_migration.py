@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may ask about moving a single share: to begin, to finish, to call it off, how far it is.
+"""Actions on the migration of a single share: start, complete, cancel, progress.
 
-Source of the rules: Manila API 2.22. Whatever a check can find out is found out before anything changes.
+Source of the rules: Manila API 2.22. Checks are made before anything changes.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from manila_lite.states import Migration
 
 @dataclasses.dataclass(frozen=True)
 class Move(migrating.Going):
-    """A share (row), where to, its type and share network there, and its snapshots. ``to`` may name a pool."""
+    """A share (row), its destination, share type and share network there, and its snapshots. ``to`` may name a pool."""
 
     share: Any
     to: str
@@ -35,11 +35,11 @@ class Move(migrating.Going):
 
     @property
     def only_the_place(self) -> bool:
-        """Whether type and share network stay."""
+        """Whether share type and share network stay the same."""
         return (self.kind.id, self.network_id) == (self.share.share_type_id, self.share.share_network_id)
 
     def data(self) -> dict[str, Any]:
-        """Return what the operation needs to know."""
+        """Return the data of the migration's operation."""
         share = self.share
         return {'target': uuidutils.generate_uuid(), 'instance': share.instance_id, 'to': self.to,
                 'from': operations.backend_of(share.host), 'network_id': self.network_id, 'zone_id': self.zone_id,
@@ -51,10 +51,10 @@ class Move(migrating.Going):
 # Before anything changes ----------------------------------------------------------------------------
 
 def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> Move:
-    """Return what is to move.
+    """Return the planned move.
 
-    :raises errors.Invalid: the host, the type or the network is none.
-    :raises errors.Conflict: something is not as it must be; the message names it.
+    :raises errors.Invalid: there is no such host, type or network.
+    :raises errors.Conflict: a resource is in the wrong state; the message names it.
     """
     share = shares.get(conn, ctx, ident, own=True)
     service = migrating.backend(conn, ctx, wanted['host'])
@@ -129,16 +129,18 @@ def _must_fit(conn: Any, ctx: RequestContext, move: Move, service: Any) -> None:
 # Beginning ------------------------------------------------------------------------------------------
 
 def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], *, by_itself: bool = False) -> None:
-    """The share and its snapshots stand in ``migrating`` and are being copied.
+    """Start the migration of a share: it and its snapshots go to ``migrating`` and are copied.
 
     ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
-    force_host_assisted_migration. ``by_itself``: nobody has to complete it; the copy takes over as soon as it is made.
+    force_host_assisted_migration. ``by_itself``: the copy takes over as soon as it is made, without a request to
+    complete.
 
     :raises errors.NotFound: there is no such share.
-    :raises errors.Invalid: the host, the type or the network is none, or a copy by a host is asked for.
-    :raises errors.WrongState: the share or a snapshot is in no state for it.
-    :raises errors.Conflict: something else is not as it must be, or scheduler or backend object; the message says what.
-    :raises errors.OverQuota: the new type has a quota of its own.
+    :raises errors.Invalid: there is no such host, type or network, or a host-assisted copy is asked for.
+    :raises errors.WrongState: the state of the share or a snapshot does not allow it.
+    :raises errors.Conflict: another resource is in the wrong state, or scheduler or backend object; the message says
+        why.
+    :raises errors.OverQuota: the quota of the new type does not allow it.
     """
     with ctx.db.reader() as conn:
         move = _examined(conn, ctx, ident, wanted)
@@ -197,9 +199,9 @@ def _last(conn: Any, ident: str) -> Any:
 
 
 def complete(ctx: RequestContext, ident: str) -> None:
-    """The copy takes over now, or tries once more.
+    """Begin the cut-over to the copy, or retry a failed one.
 
-    :raises errors.Invalid: it is not ready for that.
+    :raises errors.Invalid: there is no migration, or its copy is not ready.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -217,9 +219,9 @@ def complete(ctx: RequestContext, ident: str) -> None:
 
 
 def _once_more(conn: Any, share: Any, found: Any) -> None:
-    """The cut-over, which failed, is open again, with everything that it is about.
+    """Reopen a failed cut-over, with its share instances and snapshots.
 
-    :raises errors.WrongState: some of that is not in error any more.
+    :raises errors.WrongState: one of these is not in error any more.
     """
     transitions.begin(conn, states.SHARE, 'cut_over', share.instance_id)
     transitions.begin(conn, states.SHARE, 'cut_over_to', found.data['target'])
@@ -230,9 +232,9 @@ def _once_more(conn: Any, share: Any, found: Any) -> None:
 
 
 def cancel(ctx: RequestContext, ident: str) -> None:
-    """The migration ends, and everything will be as before.
+    """Cancel the migration of a share. Everything goes back to the state before.
 
-    :raises errors.Invalid: there is none that could be called off any more.
+    :raises errors.Invalid: there is no migration that can still be cancelled.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -247,7 +249,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
 
 
 def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
-    """Return how far the migration is: percent, task state, and what is known of bytes and seconds.
+    """Return the progress of a migration: percent, task state, and known numbers of bytes and seconds.
 
     :raises errors.Invalid: the share is not being migrated, and never was.
     """

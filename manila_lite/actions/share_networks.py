@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of share networks, as long as no server has to follow. See ``network_security.py`` for the rest."""
+"""Actions on share networks that do not affect share servers. See ``network_security.py`` for the others."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
-    """A share network is there, with one subnet. Returns its row.
+    """Create a share network with one subnet. Return its row.
 
     ``wanted``: any of name, description, neutron_net_id, neutron_subnet_id, availability_zone.
 
@@ -36,9 +36,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 
 
 def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
-    """The network has these values (name, description), its default subnet these ids. Returns its row.
+    """Change a share network's name or description, or the Neutron ids of its default subnet. Return its row.
 
-    :raises errors.Forbidden: more than name and description, and there are share servers.
+    :raises errors.Forbidden: there are share servers, and more than name and description would change.
     :raises errors.Invalid: there is not exactly one subnet without a zone, or see ``subnets.create``.
     """
     move = {key: values[key] for key in _NEUTRON if key in values}
@@ -64,9 +64,13 @@ def _default_subnet(conn: Any, ident: str) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The network is gone with its subnet; unused share servers that may go by themselves are being taken away.
+    """Delete a share network with its subnet.
 
-    :raises errors.Conflict: it has shares, other servers or several subnets, or changes just now.
+    Unused share servers that may be deleted automatically are deleted, too; the network's row goes with the last of
+    them.
+
+    :raises errors.Conflict: the network has shares, share groups, other servers or several subnets, or is being
+        changed.
     """
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, ident)
@@ -97,7 +101,7 @@ def _may_go(server: Any) -> Any:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The network shows ``status``."""
+    """Set a share network's status."""
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, ident)
         transitions.reset(conn, states.SHARE_NETWORK, ident, status)

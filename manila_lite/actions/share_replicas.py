@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of share replicas: further instances of a share at other backends, of which one can take its place."""
+"""Actions on share replicas: further instances of a share at other backends. Any of them can be promoted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,19 +29,19 @@ from manila_lite.operations import replicating
 from manila_lite.states import Replica
 
 _SHARE = states.SHARE
-#: All that can be under way with a replica, but for being told of rules.
+#: All operations on a replica, except for updates of its access rules.
 _LIFE = (replicas.CREATE, replicas.DELETE, replicas.UPDATE, replicas.PROMOTE)
 
 
 # Creating -------------------------------------------------------------------------------------------
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
-    """A replica stands in ``creating`` and will be placed and made. Returns its row and its metadata.
+    """Begin a replica, in ``creating``. Return its row and its metadata.
 
     ``wanted``: share_id, and any of availability_zone, share_network_id, scheduler_hints (only_host), metadata.
 
     :raises errors.NotFound: there is no such share.
-    :raises errors.Invalid: the share cannot have replicas, or the zone or the network is none for it.
+    :raises errors.Invalid: the share cannot have replicas, or the zone or the network does not fit.
     :raises errors.OverQuota: see ``db/quotas.py``.
     """
     ident, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
@@ -94,7 +94,7 @@ def _zone(conn: Any, kind: types.ShareType, name: str | None) -> str | None:
 
 
 def _network(conn: Any, ctx: RequestContext, share: Any, wanted: str | None, zone_id: str | None) -> str | None:
-    """Return the share network in which the replica will be served, which stays as it is until the transaction ends."""
+    """Return the share network of the replica, held until the transaction ends."""
     if not share.share_network_id:
         if wanted:
             raise errors.Invalid('share_network_id: the share type makes no use of share networks.')
@@ -121,12 +121,14 @@ def _only_host(ctx: RequestContext, hints: Mapping[str, Any]) -> str | None:
 # Promoting and following ----------------------------------------------------------------------------
 
 def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
-    """The replica stands in ``replication_change`` and will be the share. Returns its row, and whether there is anything to
-    do: not if it is the share already. ``wait``: seconds that it may take to catch up first.
+    """Begin to promote a replica, in ``replication_change``. Return its row, and whether there is work to do.
 
-    :raises errors.WrongState: replica, share or a snapshot is in no status for that.
-    :raises errors.Invalid: it is on no backend.
-    :raises errors.Forbidden: it is not in sync, and the caller is no administrator.
+    There is none if the replica is the active one already. ``wait``: seconds that the replica may take to catch up
+    first.
+
+    :raises errors.WrongState: the status of the replica, the share or a snapshot does not allow it.
+    :raises errors.Invalid: the replica is on no backend.
+    :raises errors.Forbidden: the replica is not in sync, and the caller is no administrator.
     """
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
@@ -173,10 +175,12 @@ def _share_of(ctx: RequestContext, ident: str) -> str:
 
 
 def resync(ctx: RequestContext, ident: str) -> bool:
-    """The replica will be brought up to date; says no if it is the active one, which shows that, whatever it showed before.
+    """Begin to bring a replica up to date. Return False for the active one.
 
-    :raises errors.Invalid: it is on no backend.
-    :raises errors.WrongState: it is in no status for that.
+    The replica state of the active one is set to ``active``.
+
+    :raises errors.Invalid: the replica is on no backend.
+    :raises errors.WrongState: the replica's status does not allow it.
     """
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
@@ -197,11 +201,12 @@ def resync(ctx: RequestContext, ident: str) -> bool:
 # Deleting -------------------------------------------------------------------------------------------
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
-    """The replica stands in ``deleting`` and will go; it counts against quota until it is gone. ``force``: in nearly any
-    status, also while it is being promoted, which comes to nothing then, and also if its backend cannot delete it.
+    """Begin to delete a replica, in ``deleting``. It counts against quota until it is gone.
 
-    :raises errors.Invalid: it is the active one.
-    :raises errors.WrongState: its status is none to delete from.
+    ``force``: accept nearly any status, stop a promotion of the replica, and delete it even if its backend cannot.
+
+    :raises errors.Invalid: the replica is the active one.
+    :raises errors.WrongState: the replica's status does not allow it.
     """
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
@@ -223,7 +228,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
 
 
 def _stop_promotion(conn: Any, ctx: RequestContext, row: Any) -> bool:
-    """If the replica was to be promoted it is in error, and the share what it was before; says whether it was."""
+    """Fail an open promotion of the replica and put the share's status back. Return whether there was a promotion."""
     if row.status != _SHARE['promote'].during or not row.is_aside:
         return False
     share = shares.get(conn, ctx.elevated(), row.share_id)
@@ -236,7 +241,7 @@ def _stop_promotion(conn: Any, ctx: RequestContext, row: Any) -> bool:
 # By hand --------------------------------------------------------------------------------------------
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The replica shows ``status``; work that was open on it ends. If it was to be promoted the share is as before."""
+    """Set a replica's status. Its open operations end, and a promotion is undone at the share."""
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
@@ -250,7 +255,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
 
 
 def reset_replica_state(ctx: RequestContext, ident: str, state: str) -> None:
-    """The replica shows ``state`` until it is brought up to date."""
+    """Set a replica's replica state, until the replica is brought up to date."""
     with ctx.db.writer() as conn:
         replicas.get(conn, ctx, ident)
         transitions.replica_state(conn, ident, Replica(state))
@@ -262,5 +267,5 @@ def is_replica(ctx: RequestContext, ident: str) -> bool:
         return replicas.as_share(conn, ident) is not None
 
 
-#: What a user may ask of the metadata of replicas.
+#: Actions on the metadata of replicas.
 METADATA = Metadata(replicas.get, share_instance_metadata)

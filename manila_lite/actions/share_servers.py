@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may ask of share servers."""
+"""Actions on share servers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,15 +13,15 @@ from manila_lite.db import operations as rows
 from manila_lite.db import server_migrations, services, serving, share_networks, share_servers, transitions
 from manila_lite.operations.removal import remove_server
 
-#: Work on a server's life; an administrator's reset ends it.
+#: Operations that create or remove a server; an administrator's reset ends them.
 _LIFE = tuple(f'share_server.{verb}' for verb in ('create', 'delete', 'manage', 'unmanage'))
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The server stands in ``deleting`` and will go.
+    """Begin to delete a share server, in ``deleting``.
 
-    :raises errors.WrongState: its status is none to delete from.
-    :raises errors.Conflict: it has shares.
+    :raises errors.WrongState: the server's status does not allow it.
+    :raises errors.Conflict: the server has shares.
     """
     with ctx.db.writer() as conn:
         wake = remove_server(conn, ctx, share_servers.seen(conn, ctx, ident))
@@ -29,25 +29,25 @@ def delete(ctx: RequestContext, ident: str) -> None:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The server shows ``status``; work that was open on it ends."""
+    """Set a share server's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share_servers.seen(conn, ctx, ident)
         rows.drop_of(conn, ident, (*_LIFE, *server_changes.DOING))
         transitions.reset(conn, states.SHARE_SERVER, ident, status)
 
 
-# Those that a backend has already -----------------------------------------------------------------
+# Manage and unmanage ------------------------------------------------------------------------------
 
 def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
-    """A share server that a backend has is being taken over. Returns its id here.
+    """Begin to manage an existing share server of a backend. Return its new id.
 
-    Of two who ask for the same one at once the backend gives it to one; the other's ends in ``manage_error``.
+    If two requests for one server arrive at once, the backend grants one, and the other ends in ``manage_error``.
 
     ``wanted``: host, share_network_id, identifier, and any of share_network_subnet_id and driver_options.
 
     :raises errors.NotFound: there is no such host, network or subnet.
     :raises errors.Invalid: the host is a pool or down, the subnet is not for its zone or one of several there, or the
-        identifier is that of a server we have.
+        identifier is that of a known server.
     :raises errors.WrongState: the network is not active.
     """
     identifier, network_id, ident = wanted['identifier'], wanted['share_network_id'], uuidutils.generate_uuid()
@@ -79,7 +79,7 @@ def _living(conn: Any, ctx: RequestContext, host: str) -> Any:
 
 
 def _place(conn: Any, network_id: str, subnet_id: str | None, service: Any) -> Any:
-    """Return the one subnet of the network that a server of the service's zone is in, which is the one asked for."""
+    """Return the network's one subnet for servers in the service's zone, and check that it is ``subnet_id``, if given."""
     places = serving.subnets_for(conn, network_id, service.availability_zone_id)
     if subnet_id is not None and subnet_id not in {subnet.id for subnet in places}:
         raise errors.Invalid(f'share_network_subnet_id: share network {network_id} has no subnet {subnet_id} for servers '
@@ -96,16 +96,16 @@ def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, host: str, dat
 
 
 def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
-    """The server stands in ``unmanage_starting``: it will stay at its backend, and be unknown here.
+    """Begin to unmanage a share server, in ``unmanage_starting``. It stays at its backend.
 
-    ``force``: also if the backend does not let go of it.
+    ``force``: unmanage it even if the backend refuses.
 
-    :raises errors.WrongState: its status is none for this.
-    :raises errors.Conflict: it has shares, or is encrypted.
+    :raises errors.WrongState: the server's status does not allow it.
+    :raises errors.Conflict: the server has shares, or is encrypted.
     """
     with ctx.db.writer() as conn:
         server = share_servers.seen(conn, ctx, ident)
-        # Behind the hold no share gets this server any more.
+        # While the network is held, no share is placed on this server.
         share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
             raise errors.Conflict(f'Share server {ident} is encrypted with a key of ours.', code='share_server_encrypted')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request for a share comes to under its share type: size, protocol, zone, hints and abilities."""
+"""The properties of a requested share under its share type: size, protocol, zone, hints and abilities."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ _ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_
 
 _MIN, _MAX, _MAX_EXTEND = ('provisioning:min_share_size', 'provisioning:max_share_size',
                            'provisioning:max_share_extend_size')
-#: As long as a value of metadata may be.
+#: The longest value that metadata may have.
 _LONGEST_MARK = 1023
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """What will be made."""
+    """The properties of a share to be created."""
 
     size: int
     proto: str
@@ -37,10 +37,10 @@ class Spec:
 
 
 def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any) -> Spec:
-    """Return the share that the request means.
+    """Return the properties of the requested share.
 
-    :raises errors.Invalid: something does not fit the type, or the snapshot.
-    :raises errors.NotFound: the zone, or a share named in a hint, is not there.
+    :raises errors.Invalid: a value does not fit the type, or the snapshot.
+    :raises errors.NotFound: the zone, or a share named in a hint, does not exist.
     """
     size = _size(wanted, source)
     check_type_limit(ctx, kind, size)
@@ -59,7 +59,7 @@ def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: Sha
 
 def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
              zone_id: str | None) -> str | None:
-    """Return the share network in which the share will be served, which stays as it is until the transaction ends."""
+    """Return the share network of the share, held until the transaction ends."""
     ident = wanted.get('share_network_id')
     if not is_true(kind, 'driver_handles_share_servers'):
         if ident:
@@ -106,30 +106,30 @@ def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
 
 
 def abilities(kind: ShareType) -> dict[str, Any]:
-    """Return what a share of the type keeps of its extra specs."""
+    """Return the extra specs that a share of the type keeps."""
     return {**{name: is_true(kind, name) for name in _ABILITIES}, 'replication_type': kind.extra_specs.get('replication_type')}
 
 
 def replica_state(kept: Mapping[str, Any]) -> str | None:
-    """Return the replica state of the first instance of a share with these abilities: nothing if it has no replicas."""
+    """Return the replica state of the first instance of a share with these abilities: None without replication."""
     return Replica.ACTIVE.value if kept['replication_type'] else None
 
 
 def counted(size: int, replication_type: str | None) -> dict[str, int]:
-    """Return what quota counts of a share of that size: one that can have replicas is one itself."""
+    """Return the quota usage of a share of that size. A share that can have replicas counts as a replica, too."""
     replica = {'share_replicas': 1, 'replica_gigabytes': size} if replication_type else {}
     return {'shares': 1, 'gigabytes': size, **replica}
 
 
 def is_true(kind: ShareType, key: str) -> bool:
-    """Say whether an extra spec says yes."""
+    """Say whether the value of an extra spec means true."""
     return extra_specs.is_true(kind.extra_specs.get(key, ''))
 
 
 def check_type_limit(ctx: RequestContext, kind: ShareType, size: int, *, extending: bool = False) -> None:
-    """The type allows a share of ``size`` GiB.
+    """Refuse a size in GiB that the share type does not allow.
 
-    :raises errors.Invalid: it does not.
+    :raises errors.Invalid: the size is not allowed.
     """
     least, most = kind.extra_specs.get(_MIN), kind.extra_specs.get(_MAX)
     if extending and not ctx.is_admin:
@@ -141,9 +141,9 @@ def check_type_limit(ctx: RequestContext, kind: ShareType, size: int, *, extendi
 
 
 def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
-    """The caller may set these keys.
+    """Refuse metadata keys that the caller may not set.
 
-    :raises errors.Forbidden: one of them is for administrators.
+    :raises errors.Forbidden: a key is for administrators only.
     """
     reserved = sorted(set(values) & set(ctx.conf.admin_only_metadata))
     if reserved and not ctx.can(policies.UPDATE_ADMIN_METADATA):
@@ -151,7 +151,7 @@ def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
 
 
 def _hints(conn: Any, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the hints with the ids of the shares they name, and the metadata that remembers them."""
+    """Return the hints with the ids of the shares they name, and the metadata that records them."""
     found: dict[str, Any] = {}
     marks: dict[str, str] = {}
     for hint, key in affinity.KEYS.items():

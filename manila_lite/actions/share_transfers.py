@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share goes from one project to another: who has it offers it, and whoever knows the key of the offer may take it.
+"""Transfers of a share to another project: its owner offers it, and any project that knows the key may accept it.
 
-The backend has no part in it: nothing of a share there depends on whose it is.
+Backends are not involved: nothing at a backend depends on the share's project.
 """
 
 import datetime
@@ -25,12 +25,13 @@ _SALT_BYTES = 16
 
 
 def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, str]:
-    """The share stands in ``awaiting_transfer``, and whoever knows the key may have it. Returns the transfer's row and the
-    key, which nobody can find out again.
+    """Offer a share for transfer: it goes to ``awaiting_transfer``. Return the transfer's row and the key.
+
+    The key cannot be read again later.
 
     :raises errors.WrongState: the share or one of its snapshots is not available.
-    :raises errors.Invalid: the share cannot be another project's.
-    :raises errors.Forbidden: it is locked, or a rule of it, and the caller may not lift the lock.
+    :raises errors.Invalid: the share cannot move to another project.
+    :raises errors.Forbidden: the share or one of its rules is locked, and the caller may not lift the lock.
     """
     ident, key, salt = uuidutils.generate_uuid(), _text(ctx.conf.share_transfer_key_length), secrets.token_hex(_SALT_BYTES)
     until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
@@ -58,9 +59,9 @@ def _hashed(salt: str, key: str) -> str:
 
 
 def _must_be_free(conn: Any, share: Any) -> None:
-    """Nothing ties the share to its project.
+    """Refuse a share that is tied to its project.
 
-    :raises errors.Invalid: something does; the message names it.
+    :raises errors.Invalid: the share is tied; the message names the reason.
     """
     reasons = {
         f'it is in share network {share.share_network_id}, which is its project\'s': share.share_network_id,
@@ -76,9 +77,9 @@ def _must_be_free(conn: Any, share: Any) -> None:
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The offer is taken back, and the share is available as before.
+    """Withdraw a transfer. The share is available again.
 
-    :raises errors.NotFound: there is none, or somebody accepted it just now.
+    :raises errors.NotFound: there is no such transfer, or it was accepted just now.
     """
     with ctx.db.writer() as conn:
         transfer = share_transfers.get(conn, ctx, ident)
@@ -87,7 +88,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
 
 
 def _end(conn: Any, ctx: RequestContext, transfer: Any) -> Any:
-    """There is no offer any more, and the share is available again. Returns the share's row."""
+    """Delete the transfer and make the share available again. Return the share's row."""
     if not share_transfers.delete(conn, transfer.id):
         raise errors.NotFound.of('transfer', transfer.id)
     share = shares.get(conn, ctx.elevated(), transfer.share_id)
@@ -96,13 +97,15 @@ def _end(conn: Any, ctx: RequestContext, transfer: Any) -> Any:
 
 
 def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = False) -> None:
-    """The share and its snapshots are the caller's project's, and count against its quota. ``clear_rules``: all its access
-    rules, and those of its snapshots, will be gone. All its locks are: who offered the share may lift them.
+    """Accept a transfer: the share and its snapshots move to the caller's project and count against its quota.
 
-    :raises errors.NotFound: there is no such offer, or not any more.
-    :raises errors.Invalid: the key is another, or the project may not use the share's type.
-    :raises errors.Forbidden: it was locked since it was offered.
-    :raises errors.OverQuota: it is too much for the project, the user or the type.
+    ``clear_rules``: remove all access rules of the share and of its snapshots. All locks are removed: the project that
+    offered the share may lift them.
+
+    :raises errors.NotFound: there is no such transfer, or it has expired.
+    :raises errors.Invalid: the key is wrong, or the project may not use the share's type.
+    :raises errors.Forbidden: the share was locked after it was offered.
+    :raises errors.OverQuota: the quota of the project, the user or the type does not allow it.
     """
     with ctx.db.writer() as conn:
         transfer = share_transfers.get(conn, ctx.elevated(), ident)
@@ -122,7 +125,7 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
 
 
 def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
-    """The project may have the share, of its type, with its snapshots."""
+    """Refuse a share whose type the project may not use, or whose size or snapshots exceed its quota."""
     try:
         types.get(conn, ctx, share.share_type_id)
     except errors.NotFound:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an administrator may do with share types: each is one transaction, and done when it returns."""
+"""Actions on share types. Each is one transaction, and complete when it returns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from manila_lite.db.models import share_type_extra_specs
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str, str]) -> types.ShareType:
-    """The type exists. ``defaults``: extra specs that it gets where the request does not give them.
+    """Create a share type. Return it. ``defaults``: extra specs that are added if the request does not give them.
 
     :raises errors.Invalid: an extra spec is wrong, or driver_handles_share_servers is missing.
     :raises errors.Exists: the name is taken.
@@ -28,9 +28,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str
 
 
 def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> types.ShareType:
-    """The type has these values (name, description, is_public).
+    """Change a type's name, description or is_public. Return the type.
 
-    :raises errors.Invalid: there is nothing to change.
+    :raises errors.Invalid: no value is given.
     :raises errors.Exists: the name is taken.
     """
     if not values:
@@ -42,9 +42,9 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> types.Sha
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The type is gone, with its extra specs, projects and quotas.
+    """Delete a share type with its extra specs, projects and quotas.
 
-    :raises errors.Invalid: a share has it.
+    :raises errors.Invalid: a share is of the type.
     """
     with ctx.db.writer() as conn:
         types.get(conn, ctx, ident)
@@ -52,7 +52,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
 
 
 def _must_be_there(conn: Any, specs: Mapping[str, str]) -> None:
-    """The QoS type that extra specs name exists."""
+    """Refuse extra specs that name a QoS type that does not exist."""
     named = specs.get(qos_types.NAMED_BY)
     if named is not None and qos_types.find(conn, named) is None:
         raise errors.Invalid(f'extra_specs.{qos_types.NAMED_BY}: there is no QoS type {named!r}.', code='qos_type_not_found')
@@ -61,7 +61,7 @@ def _must_be_there(conn: Any, specs: Mapping[str, str]) -> None:
 # Extra specs --------------------------------------------------------------------------------------
 
 def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
-    """The type has these extra specs beside its others. Returns them as they are kept.
+    """Add or change extra specs of a type. Return the given specs as they are stored.
 
     :raises errors.Invalid: a key or a value is wrong, or contradicts another spec of the type.
     """
@@ -75,9 +75,9 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
 
 
 def delete_spec(ctx: RequestContext, ident: str, key: str, needed: frozenset[str]) -> None:
-    """The extra spec is gone. ``needed``: those that cannot go.
+    """Delete one extra spec of a type. ``needed``: specs that cannot be deleted.
 
-    :raises errors.Forbidden: it is one of these.
+    :raises errors.Forbidden: the spec is one of ``needed``.
     :raises errors.NotFound: the type has no such extra spec.
     """
     with ctx.db.writer() as conn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of shares: check, write the row and its operation in one transaction, wake the worker."""
+"""Actions on shares. Each checks, writes the row and its operation in one transaction, and wakes the worker."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ from manila_lite.policies import shares as policies
 
 
 def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, str]]:
-    """A share stands in ``creating`` and will be placed and made. Returns its row and its metadata.
+    """Begin a share, in ``creating``. Return its row and its metadata.
 
     ``wanted``: size (GiB), share_proto, and any of name, description, share_type, snapshot_id, is_public,
     metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref.
 
     :raises errors.Invalid: a value does not fit, or does not fit the share type.
-    :raises errors.NotFound: type, zone or snapshot is not there.
+    :raises errors.NotFound: the type, zone or snapshot does not exist.
     :raises errors.OverQuota: see ``db/quotas.py``.
     """
     if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
@@ -51,8 +51,9 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 
 def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: types.ShareType, spec: share_specs.Spec,
                  group: Any = None, member: str | None = None) -> tuple[Any, operations.Wake]:
-    """A share stands in ``creating`` and will be placed and made, in ``group`` and from this ``member`` of a group snapshot, if
-    there are any. Returns its row, and the wake-up to send after the commit.
+    """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
+
+    ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
 
     :raises errors.OverQuota: see ``db/quotas.py``.
     """
@@ -108,7 +109,7 @@ def _type(conn: Any, ctx: RequestContext, wanted: dict[str, Any], source: Any) -
 
 
 def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
-    """The share has these values (name, description, is_public). Returns its row."""
+    """Change a share's name, description or is_public. Return its row."""
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
         share_bin.must_be_out(share)
@@ -120,13 +121,16 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bool = False,
            group_id: str | None = None) -> None:
-    """The share stands in ``deleting`` and will go, with its rules; it counts against quota until it is gone. Where deletion is
-    deferred it is gone for its owner, and for quota, at once. ``group_id``: the group that it is in, if any.
+    """Begin to delete a share and its rules, in ``deleting``. It counts against quota until it is gone.
 
-    :raises errors.Invalid: it is in another group, unless forced.
-    :raises errors.WrongState: its status is none to delete from (``force``: any will do), or it is not in the recycle bin
-        (``from_bin``).
-    :raises errors.Forbidden: it has snapshots, or is locked.
+    Where deletion is deferred, the share is gone for its owner, and for quota, at once. ``group_id``: the group that
+    the share is in, if any. ``from_bin``: the share must be in the recycle bin.
+
+    :raises errors.Invalid: the share is in another group, unless forced.
+    :raises errors.WrongState: the share's status does not allow it (``force``: any status does), it is being migrated,
+        or it is not in the recycle bin (``from_bin``).
+    :raises errors.Forbidden: the share has snapshots or backups, is in a group snapshot, or is locked.
+    :raises errors.Conflict: the share has replicas beside the active one.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -139,14 +143,14 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
         if force:
-            rows.drop_of(conn, ident, _LIFE)    # and what began until the row was ours: a retry of a deferred deletion
+            rows.drop_of(conn, ident, _LIFE)    # and one begun before the row was locked: a retry of a deferred deletion
         share_bin.must_have_no_replicas(conn, share)
         grouping.must_be_in_no_snapshot(conn, share)
         if from_bin and not shares.is_in_bin(conn, ident):
             raise errors.WrongState(f'Share {ident} was restored.')
         if verb == 'defer':
             shares.update(conn, ident, is_going=True)
-        # Only now, when no lock can be placed and no snapshot can begin any more.
+        # After the transition: no lock can be placed and no snapshot can begin any more.
         locks.refuse_if_locked(conn, ctx, ident)
         count = snapshots.count_of(conn, ident, seen=True)
         if count:
@@ -160,9 +164,9 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
 
 
 def delete_second(ctx: RequestContext, instance_id: str) -> bool:
-    """The share's second instance (what a migration left behind) is going; says no if that instance is the share itself.
+    """Begin to delete a share's second instance, left by a migration. Return False if the instance is the share itself.
 
-    :raises errors.WrongState: it goes already, or a migration has need of it.
+    :raises errors.WrongState: the instance is being deleted already, or a migration needs it.
     """
     with ctx.db.writer() as conn:
         wakes = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, instance_id=instance_id)]
@@ -172,7 +176,7 @@ def delete_second(ctx: RequestContext, instance_id: str) -> bool:
 
 
 def reset_second(ctx: RequestContext, instance_id: str, status: str) -> bool:
-    """The share's second instance shows ``status``; says no if that instance is the share itself."""
+    """Set the status of a share's second instance. Return False if the instance is the share itself."""
     with ctx.db.writer() as conn:
         found = shares.aside(conn, instance_id=instance_id)
         for row in found:
@@ -185,7 +189,7 @@ _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.
 
 
 def _supersede(conn: Any, ctx: RequestContext, share: Any) -> None:
-    """Work that was open on the share ends, and lets go of what else it had hold of."""
+    """End open operations on the share, with its target size, transfers, backups and restored snapshots."""
     rows.drop_of(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
     share_transfers.delete_of(conn, share.id)
@@ -200,15 +204,17 @@ def _must_be_placed(share: Any) -> None:
 
 
 def _to_backend(conn: Any, ctx: RequestContext, kind: str, share: Any, data: dict[str, Any] | None = None) -> operations.Wake:
-    """Begin an operation at the share's backend; a share that never got one is the scheduler's to clean up."""
+    """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return operations.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
                             host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
 
 
 def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = False) -> None:
-    """The share stands in ``extending`` and will have ``new_size`` GiB; quota counts the growth from now on.
+    """Begin to extend a share to ``new_size`` GiB, in ``extending``. Quota counts the growth from now on.
 
-    :raises errors.Invalid: it is not larger than now, or larger than the type allows.
+    ``force``: skip the scheduler.
+
+    :raises errors.Invalid: the size is not larger than now, or larger than the type allows.
     :raises errors.WrongState: the share is not available.
     """
     with ctx.db.writer() as conn:
@@ -238,9 +244,9 @@ def _check_growth(conn: Any, ctx: RequestContext, share: Any, new_size: int) -> 
 
 
 def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
-    """The share stands in ``shrinking`` and will have ``new_size`` GiB if its data fits.
+    """Begin to shrink a share to ``new_size`` GiB, in ``shrinking``, if its data fits.
 
-    :raises errors.Invalid: it is not smaller than now, or smaller than the type allows.
+    :raises errors.Invalid: the size is not smaller than now, or smaller than the type allows.
     :raises errors.WrongState: the share is not available.
     """
     with ctx.db.writer() as conn:
@@ -259,12 +265,12 @@ def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
 
 
 def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
-    """The share stands in ``reverting`` and will hold what its latest snapshot holds.
+    """Begin to revert a share to its latest snapshot, in ``reverting``.
 
     :raises errors.Invalid: the share cannot be reverted, or the snapshot is not its latest.
     :raises errors.WrongState: share or snapshot is not available.
     :raises errors.Conflict: the share is locked.
-    :raises errors.OverQuota: the snapshot's size is larger than the share's and does not fit.
+    :raises errors.OverQuota: the snapshot is larger than the share, and the growth does not fit into quota.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
@@ -290,19 +296,19 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The share shows ``status``; work that was open on it ends."""
+    """Set a share's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
         share_bin.must_be_out(share)
         _supersede(conn, ctx, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
-        rows.drop_of(conn, ident, _LIFE)        # and what began until the row was ours
+        rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
         if share.is_going:
             shares.update(conn, ident, is_going=False)
 
 
 def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None:
-    """The share shows ``value`` as its task state, or none."""
+    """Set a share's task state, or clear it."""
     with ctx.db.writer() as conn:
         transitions.task_state(conn, shares.get(conn, ctx, ident, own=True).id, value)
 
@@ -317,10 +323,10 @@ def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
 
 
 def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
-    """The share has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+    """Set metadata of a share and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set.
-    :raises errors.OverLimit: it would have too many.
+    :raises errors.OverLimit: the share would have too many pairs.
     """
     with ctx.db.writer() as conn:
         shares.get(conn, ctx, ident, own=True)
@@ -334,7 +340,7 @@ def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, rep
 
 
 def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
-    """The pair is gone.
+    """Delete one pair of a share's metadata.
 
     :raises errors.NotFound: the share has no such key.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of who mounts a snapshot. However many rules are queued at once, the backend is told in one call."""
+"""Actions on access rules of snapshots. All queued rules reach the backend in one call."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from manila_lite.context import RequestContext
 from manila_lite.db import access, limits, shares, snapshot_access, snapshots, transitions
 from manila_lite.operations import snapshot_serving
 
-#: States of a rule that is being taken away already.
+#: States of a rule that is already being removed.
 _GOING = frozenset({states.SNAPSHOT_ACCESS['revoke'].during, states.SNAPSHOT_ACCESS['deny'].during})
-#: Statuses in which the rules of a snapshot go with it.
+#: Statuses of a snapshot that is being removed, and its rules with it.
 _ENDING = frozenset({states.SNAPSHOT['delete'].during, states.SNAPSHOT['unmanage'].during})
 
 
 def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool = True) -> Any:
-    """A rule stands in ``queued_to_apply`` and will be in force; it lets read. Returns its row.
+    """Queue a new read-only access rule of a snapshot in ``queued_to_apply``. Return its row.
 
     ``wanted``: access_type, access_to.
 
-    :raises errors.Invalid: nobody can be meant, there is such a rule, or the snapshot cannot be mounted.
-    :raises errors.OverLimit: it has as many as it may have.
+    :raises errors.Invalid: access_to is not valid, the rule exists already, or the snapshot cannot be mounted.
+    :raises errors.OverLimit: the snapshot has as many rules as it may have.
     """
     kind = wanted['access_type']
     to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
@@ -45,7 +45,7 @@ def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool
 
 
 def _locked(conn: Any, ctx: RequestContext, ident: str) -> tuple[Any, Any]:
-    """Return the snapshot and its share; nobody else changes rules of either until the transaction ends."""
+    """Return the snapshot and its share. The access rules of both are locked until the transaction ends."""
     access.lock(conn, snapshots.get(conn, ctx, ident).share_id)
     snapshot = snapshots.get(conn, ctx, ident)
     return snapshot, shares.get(conn, ctx.elevated(), snapshot.share_id)
@@ -61,12 +61,12 @@ def _must_mount(snapshot: Any, share: Any) -> None:
 
 
 def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
-    """The rule stands in ``queued_to_deny`` and will be gone, with the sessions that it let in.
+    """Queue a snapshot's access rule for removal in ``queued_to_deny``. Its sessions end with it.
 
-    A rule that is being denied already is a success.
+    A rule that is being denied already counts as success.
 
     :raises errors.NotFound: the snapshot has no such rule.
-    :raises errors.WrongState: the snapshot is going, and its rules with it.
+    :raises errors.WrongState: the snapshot is being deleted or unmanaged, and its rules with it.
     """
     with ctx.db.writer() as conn:
         snapshot, share = _locked(conn, ctx, ident)
@@ -81,7 +81,10 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
 
 
 def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
-    """All rules of the snapshots of the share, which was locked (``db.access.lock``), will be gone. Returns wake-ups."""
+    """Queue all rules of the share's snapshots for removal. Return the wake-ups.
+
+    The caller has locked the share (``db.access.lock``).
+    """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
     return [snapshot_serving.begin(conn, ctx, ident, share.host) for ident in sorted({rule.snapshot_id for rule in rules})]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of snapshots. The work on one share is serial, so no two driver calls for it run at once."""
+"""Actions on snapshots. Operations on one share are serial, so no two driver calls for it run at once."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ from manila_lite.db import operations as rows
 from manila_lite.db import pairs, quotas, share_groups, shares, snapshots, transitions
 from manila_lite.db.models import snapshot_metadata
 
-#: The statuses of a share that a snapshot can be taken in, and those beside it when the caller insists: the
-#: resize failed, but the share stands still and holds its data.
+#: Statuses of a share in which a snapshot can be taken, and those in which ``force`` allows it: the
+#: resize failed, but the share does not change and holds its data.
 _CALM = ('available',)
 _FORCED = ('available', 'extending_error', 'shrinking_error')
 
 
 def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, str]]:
-    """A snapshot stands in ``creating`` and will be taken. Returns its row and its metadata.
+    """Begin a snapshot, in ``creating``. Return its row and its metadata.
 
     ``wanted``: share_id, and any of name, description, force, metadata.
 
-    :raises errors.Invalid: the share's type does not do snapshots.
-    :raises errors.WrongState: the share is in no status to take one in.
+    :raises errors.Invalid: the share's type does not support snapshots.
+    :raises errors.WrongState: the share's status does not allow a snapshot.
     :raises errors.OverQuota: see ``db/quotas.py``.
     """
     ident = uuidutils.generate_uuid()
@@ -61,13 +61,13 @@ def _check_share(conn: Any, share: Any, allowed: tuple[str, ...]) -> None:
 
 
 def _to_backend(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> operations.Wake:
-    """Begin an operation at the share's backend; a snapshot of a share that never got one is the scheduler's to clean up."""
+    """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return operations.begin(conn, ctx, kind, 'snapshot', ident, topic='share' if share.host else 'scheduler',
                             host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{ident}')
 
 
 def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
-    """The snapshot has these values (name, description). Returns its row."""
+    """Change a snapshot's name or description. Return its row."""
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, ident)
         snapshots.update(conn, ident, **values)
@@ -75,13 +75,12 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
 
 
 def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
-    """The snapshot stands in ``deleting`` and will go; it counts against quota until it is gone. Where deletion is deferred it
-    is gone for its owner, and for quota, at once.
+    """Begin to delete a snapshot, in ``deleting``. It counts against quota until it is gone.
 
-    Shares that were made from it are their own: they stay. ``force``: open work on it ends, and (nearly) any
-    status will do.
+    Where deletion is deferred, the snapshot is gone for its owner, and for quota, at once. Shares that were made from
+    it stay. ``force``: end its open operations, and accept nearly any status.
 
-    :raises errors.WrongState: its status is none to delete from, or a share is being made from it just now.
+    :raises errors.WrongState: the snapshot's status does not allow it, or a share is being made from it.
     """
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, ident)
@@ -94,16 +93,17 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         verb, kind = share_bin.way_out(ctx, 'snapshot', share.host, force=force)
         transitions.begin(conn, states.SNAPSHOT, verb, ident, **({'is_going': True} if verb == 'defer' else {}))
         if force:
-            _supersede(conn, ident)         # and what began until the row was ours: a retry of a deferred deletion
+            _supersede(conn, ident)         # and one begun before the row was locked: a retry of a deferred deletion
         wake = _to_backend(conn, ctx, kind, ident, share)
     wake.send(ctx)
 
 
 def hold_place_of(conn: Any, share: Any) -> None:
-    """The share's snapshots stay where they are: none of its replicas is being promoted. If it is in a group, no snapshot of
-    that is under way, nor begins meanwhile.
+    """Hold the share so that its snapshots stay where they are.
 
-    :raises errors.WrongState: else.
+    No replica of the share may be promoted, and no snapshot of its group may be under way.
+
+    :raises errors.WrongState: a replica is being promoted, or a group snapshot is being taken or deleted.
     """
     changing = states.SHARE['promote'].during
     if share.replication_type and not snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses - {changing}):
@@ -114,12 +114,12 @@ def hold_place_of(conn: Any, share: Any) -> None:
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
-    """The snapshot shows ``status``; work that was open on it ends."""
+    """Set a snapshot's status. Its open operations end."""
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, ident)
         _supersede(conn, ident)
         transitions.reset(conn, states.SNAPSHOT, ident, status)
-        _supersede(conn, ident)             # and what began until the row was ours
+        _supersede(conn, ident)             # and operations begun before the row was locked
         snapshots.update(conn, ident, is_going=False)
 
 
@@ -128,5 +128,5 @@ def _supersede(conn: Any, ident: str) -> None:
                                'snapshot.unmanage'))
 
 
-#: What a user may ask of the metadata of snapshots.
+#: Actions on the metadata of snapshots.
 METADATA = Metadata(snapshots.get, snapshot_metadata)

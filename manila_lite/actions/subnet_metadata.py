@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of the metadata of subnets. Some keys mean something to drivers: ``driver_updatable_subnet_metadata``."""
+"""Actions on the metadata of subnets. Drivers act on some keys: ``driver_updatable_subnet_metadata``."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,11 +19,11 @@ def metadata(ctx: RequestContext, network_id: str, ident: str) -> dict[str, str]
 
 def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[str, str], *, replace: bool,
                  push: bool) -> dict[str, str]:
-    """The subnet has these pairs, beside its others or (``replace``) instead of them. Returns all it has.
+    """Set metadata of a subnet and return all of it. ``replace``: remove the pairs that are not given.
 
-    ``push``: the backends of share servers in the subnet are told, if they act by what changed.
+    ``push``: send the metadata to the backends of share servers in the subnet, if a key changed that drivers act on.
 
-    :raises errors.OverLimit: it would have too many.
+    :raises errors.OverLimit: the subnet would have too many pairs.
     """
     with ctx.db.writer() as conn:
         _own(conn, ctx, network_id, ident)
@@ -38,7 +38,7 @@ def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[
 
 
 def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str, *, push: bool) -> None:
-    """The pair is gone. ``push``: as with ``set_metadata``.
+    """Delete one pair of a subnet's metadata. ``push``: as in ``set_metadata``.
 
     :raises errors.NotFound: the subnet has no such key.
     """
@@ -56,7 +56,10 @@ def _own(conn: Any, ctx: RequestContext, network_id: str, ident: str) -> Any:
 
 
 def _push(conn: Any, ctx: RequestContext, ident: str, changed: Iterable[str]) -> list[operations.Wake]:
-    """Each running server in the subnet will be told what the subnet has when it is its turn; once, however often asked."""
+    """Begin an operation for each running server in the subnet that sends the metadata to it.
+
+    A server with such an open operation gets no second one.
+    """
     if not set(changed) & set(ctx.conf.driver_updatable_subnet_metadata):
         return []
     return [operations.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of the subnets of a share network."""
+"""Actions on the subnets of a share network."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -17,22 +17,22 @@ from manila_lite.network.interface import overlap
 
 LOG = log.getLogger(__name__)
 
-#: What the network plugin says of a subnet, and what that is where it is in no network.
+#: Fields of a subnet that the network plugin knows, and their values for a subnet without a Neutron network.
 _DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
 _NOWHERE = dict.fromkeys(_DESCRIBED)
 
 
 def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, several: bool) -> tuple[Any, dict[str, str]]:
-    """The network has one more subnet. Returns its row and its metadata.
+    """Add a subnet to a share network. Return its row and its metadata.
 
-    ``wanted``: any of neutron_net_id, neutron_subnet_id, availability_zone, metadata. Without a zone it is for
+    ``wanted``: any of neutron_net_id, neutron_subnet_id, availability_zone, metadata. Without a zone the subnet is for
     every zone that has no subnet of its own. ``several``: a zone may have more than one.
 
-    Where share servers are in the zone, each is given the subnet too; their backends are asked first.
+    Share servers in the zone get an allocation in the subnet, too; their backends are asked first.
 
     :raises errors.Invalid: one id without the other, ids that the network plugin does not know, an unknown zone.
-    :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, it overlaps
-        with one, or a share server there is not well or cannot be given it.
+    :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, the subnet
+        overlaps with another, or a share server there is not healthy or cannot take the subnet.
     :raises errors.OverLimit: the network has as many as it may have, or the subnet would have too much metadata.
     """
     with ctx.db.reader() as conn:
@@ -54,10 +54,10 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
 
 
 def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None] | None:
-    """Every backend of the network's share servers is asked whether it can give them the subnet.
+    """Ask every backend of the network's share servers whether it can add the subnet.
 
-    Returns what each says: yes, no or nothing yet; to be called again. ``reset``: they are asked anew. None where nobody could
-    be asked yet, since too many requests wait for networks.
+    Return each backend's answer: yes, no or None for not yet. Callers repeat the call. ``reset``: ask again. The result
+    is None if no backend could be asked yet, since too many requests wait for networks.
 
     :raises: as ``create``.
     """
@@ -66,7 +66,7 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
     try:
         place = described(ctx, wanted, project_id)
     except errors.Busy:
-        if reset:       # who calls again would take an old answer for the new one
+        if reset:       # a repeated call would take an old answer for the new one
             raise
         return None
     with ctx.db.reader() as conn:
@@ -99,16 +99,16 @@ def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[s
 
 
 def insert(conn: Any, network_id: str, zone_id: str | None, place: Mapping[str, Any], metadata: dict[str, str]) -> str:
-    """The network has a subnet of this place (see ``described``). Returns its id."""
+    """Insert a subnet with these fields (see ``described``). Return its id."""
     ident = uuidutils.generate_uuid()
     subnets.insert(conn, {'id': ident, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place}, metadata)
     return ident
 
 
 def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
-    """Return what the network plugin says of the network and subnet that a project wants; nulls when it wants none.
+    """Return the fields that the network plugin knows of the wanted network and subnet; nulls when none is wanted.
 
-    Not for use in a transaction: the plugin may have to ask somebody.
+    Not for use in a transaction: the plugin may call a remote service.
 
     :raises errors.Invalid: one id without the other, or ids that the plugin does not know.
     :raises errors.Busy: too many requests wait for networks.
@@ -131,34 +131,34 @@ def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | 
 
 
 def must_be_active(conn: Any, network_id: str) -> None:
-    """The network is held until the transaction ends, and is active.
+    """Hold the network until the transaction ends, and refuse one that is not active.
 
-    :raises errors.WrongState: it is not, or is gone.
+    :raises errors.WrongState: the network is not active, or is gone.
     """
     if not share_networks.hold(conn, network_id, ('active',)):
         raise errors.WrongState(f'Share network {network_id} is not active.')
 
 
 def must_be_still(conn: Any, network_id: str) -> None:
-    """The network is held until the transaction ends, and no operation is changing it.
+    """Hold the network until the transaction ends, and refuse one that an operation is changing.
 
-    :raises errors.WrongState: one is, or the network is gone.
+    :raises errors.WrongState: the network is being changed, or is gone.
     """
     if not share_networks.hold(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
         raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
 
 
 def must_have_no_servers(conn: Any, network_id: str, so: str) -> None:
-    """No share server is in the network. ``so``: what follows from there being one.
+    """Refuse a network that has share servers. ``so``: the consequence, for the message.
 
-    :raises errors.Forbidden: there is one.
+    :raises errors.Forbidden: there is a share server.
     """
     if share_servers.count(conn, network_id):
         raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
 
 
 def zone(conn: Any, name: str | None) -> str | None:
-    """Return the id of a zone; of no name, none.
+    """Return the id of the zone, or None without a name.
 
     :raises errors.Invalid: there is no such zone.
     """
@@ -176,9 +176,10 @@ def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
 
 
 def delete(ctx: RequestContext, network_id: str, ident: str) -> None:
-    """The subnet is gone.
+    """Delete a subnet.
 
-    :raises errors.Conflict: share servers are in it, or shares of its network wait for one, or the network changes.
+    :raises errors.Conflict: share servers are in the subnet, shares of its network wait for a server, or the network is
+        being changed.
     """
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)

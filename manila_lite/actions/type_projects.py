@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The projects that may use a private type. ``kinds`` is ``db.types`` or ``db.share_group_types``."""
+"""Actions on the projects that may use a private type. ``kinds`` is ``db.types`` or ``db.share_group_types``."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def of(ctx: RequestContext, kinds: Any, ident: str) -> list[dict[str, str]]:
 
 
 def add(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None:
-    """The project may use the type.
+    """Allow a project to use the type.
 
     :raises errors.Conflict: the type is public, or the project could use it already.
     """
@@ -31,7 +31,7 @@ def add(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None:
 
 
 def remove(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None:
-    """The project may no longer use the type; what it has of the type stays.
+    """Withdraw a project's right to use the type. Its existing shares or groups of the type stay.
 
     :raises errors.Conflict: the type is public.
     :raises errors.NotFound: the project could not use it.

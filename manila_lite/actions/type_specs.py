@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The extra specs that the product itself reads: who sees them, and which values they may have.
+"""The extra specs that manila_lite itself reads: their visibility and their allowed values.
 
-Every other extra spec is for drivers and the scheduler's capabilities, and is taken as it comes.
+All other extra specs are for drivers and for the scheduler's capabilities, and are accepted unchanged.
 """
 
 import dataclasses
@@ -23,9 +23,9 @@ _LONGEST = 1023
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """``read`` turns the text sent into the text kept; a ValueError says why it cannot be.
+    """An extra spec. ``read`` turns the text sent into the text stored; its ValueError says why the text is refused.
 
-    ``visible``: users see it too. ``unset``: what users are told where the type does not say.
+    ``visible``: users see the spec, too. ``unset``: the value shown to users where the type has none.
     """
 
     read: Callable[[str], str]
@@ -84,7 +84,7 @@ KNOWN: dict[str, Known] = {
     'mount_snapshot_support': _ABILITY,
     'mount_point_name_support': Known(_boolean),
     'snapshot_inherit_share_access_support': Known(_boolean),
-    # What servers of the type's shares must be able to do: matched as any capability that backends report.
+    # Abilities of the servers of the type's shares: matched as any capability that backends report.
     'share_server_multiple_subnet_support': Known(_boolean, visible=False),
     'network_allocation_update_support': Known(_boolean, visible=False),
     'security_service_update_support': Known(_boolean, visible=False),
@@ -98,12 +98,12 @@ KNOWN: dict[str, Known] = {
     'provisioning:mount_point_prefix': Known(_prefix, visible=False),
 }
 
-#: Pairs of sizes of which the first may not be larger.
+#: Pairs of sizes: the first may not exceed the second.
 _ORDERED = ((MIN_SIZE, MAX_SIZE), (MIN_SIZE, MAX_EXTEND_SIZE))
 
 
 def read(specs: Mapping[str, str | bool | float]) -> dict[str, str]:
-    """Return the extra specs as they are kept.
+    """Return the extra specs as they are stored.
 
     :raises errors.Invalid: a key or a value cannot be accepted.
     """
@@ -111,7 +111,7 @@ def read(specs: Mapping[str, str | bool | float]) -> dict[str, str]:
 
 
 def read_texts(specs: Mapping[str, str | bool | float], noun: str = 'extra_specs') -> dict[str, str]:
-    """As ``read``, of specs called ``noun`` of which none is known here."""
+    """Return specs as they are stored, like ``read``, without checks of known keys. ``noun``: their name in messages."""
     return {_key(key, noun): _text(key, value, noun) for key, value in specs.items()}
 
 
@@ -137,9 +137,9 @@ def _value(key: str, text: str) -> str:
 
 
 def check_whole(specs: Mapping[str, str]) -> None:
-    """The extra specs of a type, all together, can be met.
+    """Refuse extra specs of a type that are incomplete or contradict each other.
 
-    :raises errors.Invalid: the required one is missing, or one contradicts another.
+    :raises errors.Invalid: the required spec is missing, or one contradicts another.
     """
     if DHSS not in specs:
         raise errors.Invalid(f'extra_specs.{DHSS}: missing; a share type says True or False.')
@@ -154,10 +154,10 @@ def required(specs: Mapping[str, str]) -> dict[str, str]:
 
 
 def visible(specs: Mapping[str, str]) -> dict[str, str]:
-    """Return what users see: how shares of the type will behave, and nothing of how that is done."""
+    """Return the extra specs that users see: the behaviour of shares, not its implementation."""
     return {key: value for key, value in specs.items() if key in KNOWN and KNOWN[key].visible}
 
 
 def unset(specs: Mapping[str, str]) -> dict[str, str]:
-    """Return the abilities that the type does not mention, and which its shares therefore lack."""
+    """Return the abilities that the type does not mention, and that its shares therefore lack."""
     return {key: known.unset for key, known in KNOWN.items() if known.unset is not None and key not in specs}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""To whom a request says it is sent, and by whom: said once, in a form that has one meaning, and under a name of this service.
+"""Checks of the headers that name the caller and the host of a request.
 
-Where there is no login, a web page could otherwise have its own name lead to the loopback address (DNS rebinding), and its
-browser would take this service for a part of that page. What a server in front leaves of two headers of one name is seen here
-for all servers; the built-in one refuses them itself.
+Each must be given once, in a clear form, and the host must be a name of this service. Without a login, a web page could
+let its own name resolve to the loopback address (DNS rebinding), and its browser would treat this service as a part of
+that page. Duplicate headers that other web servers let through are refused here; the built-in server refuses them
+itself.
 """
 
 import functools
@@ -20,34 +21,35 @@ from manila_lite import errors
 from manila_lite.api.served import Api
 
 Wsgi = Callable[[dict, Callable], Any]
-#: What is wrong, or nothing.
+#: The error of a check, or None.
 _Wrong = errors.ManilaLiteError | None
 
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z_.-]{1,253})(?::[0-9]{1,5})?', re.ASCII)
 _LOOPBACK = frozenset(('localhost', 'localhost.localdomain', 'localhost6', 'ip6-localhost', 'ip6-loopback'))
-#: Headers that say who asks, and the strategy under which a comma can only stand between two of them; none: under each.
+#: Headers that name the caller, and the strategy under which a comma in one means that it was sent twice; None: every one.
 _WHO = {'HTTP_AUTHORIZATION': ('Authorization', None), 'HTTP_X_AUTH_TOKEN': ('X-Auth-Token', 'keystone'),
         'HTTP_X_SERVICE_TOKEN': ('X-Service-Token', 'keystone')}
 _INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
 
 
 def sent(app: Wsgi, conf: Any, api: Api) -> Wsgi:
-    """Return ``app`` for requests whose headers, as they came, name one caller, and one host that is this service.
+    """Wrap ``app`` so that its requests have headers that name one caller and one host of this service.
 
-    :raises errors.BadConfig: the address to show in links is none.
+    :raises errors.BadConfig: the address to show in links is no URL.
     """
     return _guarded(app, api, (_one_caller(conf), _one_host(_names(conf, api))))
 
 
 def forwarded(app: Wsgi, api: Api) -> Wsgi:
-    """Return ``app`` for requests that name one host after a proxy in front has said by which name it was asked. That may be
-    any: what browsers take for the host of a page is the one that they send.
+    """Wrap ``app`` so that it gets only requests with one host, after the headers of a proxy in front were applied.
+
+    That host may have any name: browsers judge a page by the name that they sent to the proxy.
     """
     host = _one_host(None)
 
     def settled(environ: dict) -> _Wrong:
         for name in ('HTTP_HOST', 'wsgi.url_scheme'):
-            if name in environ:     # of a list the first is what the client asked; names with a port are quoted
+            if name in environ:     # the first of a list is from the client; names with a port are quoted
                 environ[name] = environ[name].partition(',')[0].strip().strip('"')
         return _address(environ) or host(environ)
     return _guarded(app, api, (settled,))
@@ -101,13 +103,13 @@ def _one_host(known: frozenset[str] | None) -> Callable[[dict], _Wrong]:
     def check(environ: dict) -> _Wrong:
         host = environ.get('HTTP_HOST')
         if not host or environ.get('PATH_INFO', '').rstrip('/') == '/healthcheck':
-            return None     # a browser always says one, and who only looks whether we are well may say any
+            return None     # browsers always send one, and health checks may use any
         return about(host)
     return check
 
 
 def _names(conf: Any, api: Api) -> frozenset[str] | None:
-    """Return the names of this service, or nothing where any will do."""
+    """Return the names of this service, or None if every name is accepted."""
     added = [name.lower().rstrip('.') for name in conf.api.allowed_hosts]
     if '*' in added or not (added or conf.auth_strategy == 'noauth'):
         return None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is let in: so many connections at most, all together and of one address. Where there is no room, or descriptors or memory
-run out, the oldest idle one of the address that has most is given up.
+"""Admission of connections, with a limit for all and one for each address.
+
+When a limit is reached, or descriptors or memory run out, the oldest idle connection of the address with most of them
+is closed.
 """
 
 import errno
@@ -16,18 +18,18 @@ from manila_lite.api.connection_table import HEAVY, Table
 
 LOG = logging.getLogger(__name__)
 
-#: Connections taken in at once, before the others have their turn.
+#: Connections that are accepted at once, before existing ones are served again.
 _ACCEPTS = 64
-#: Connections over the limit: they are told so. A question for the health is answered to them all the same.
+#: Connections over the limit that still get an answer: a 503, or the result of a health check.
 SURPLUS = 64
 #: Fewest connections that a lack of descriptors leaves, and descriptors that are then left to the rest of the process.
 _LEAST, _SPARE = 8, 16
-#: What the kernel says when it has no descriptor or no memory for a connection.
+#: Errors of the kernel when it has no descriptor or no memory for a connection.
 _SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
 class Door:
-    """Takes connections from ``listener``. ``make`` makes one; ``welcome`` is told of it."""
+    """Accepts connections from ``listener``. ``make`` creates one; ``welcome`` is called with it."""
 
     def __init__(self, listener: socket.socket, table: Table, limits: Limits,
                  make: Callable[[socket.socket, tuple], Connection], welcome: Callable[[Connection], None]):
@@ -36,7 +38,7 @@ class Door:
         self._most = limits.connections
 
     def open(self) -> bool:
-        """Those who wait outside are in, or some of them; returns False if there is no room for anybody now."""
+        """Accept waiting connections, up to a number. Return False if none can be accepted now."""
         for _ in range(_ACCEPTS):
             try:
                 sock, peer = self._listener.accept()
@@ -50,17 +52,17 @@ class Door:
         return True
 
     def grow(self) -> None:
-        """A lack of descriptors that is over is forgotten."""
+        """Restore the limit after a lack of descriptors, when half of the connections have gone."""
         if len(self._table) < self._most // 2:
             self._most = self._limits.connections
 
     def lighten(self) -> None:
-        """Connections together hold no more memory than they may."""
+        """Close connections until all together hold no more memory than they may."""
         while self._table.held > self._limits.memory and self._lose(self._table.expendable(HEAVY), 'memory'):
             pass
 
     def give_up(self, conn: Connection, why: str) -> None:
-        """It is gone, and that is counted."""
+        """Close a connection, and count that."""
         LOG.info('%s: connection given up (%s, %s)', conn.remote_addr, why, conn.state.value)
         metrics.gave_up(why)
         self._table.close(conn, abort=conn.state is State.ANSWER)
@@ -80,7 +82,7 @@ class Door:
         self._welcome(conn)
 
     def _shrink(self, error: OSError) -> bool:
-        """A lack of descriptors has made the crowd smaller; returns whether it could be."""
+        """Close connections after a lack of descriptors, and lower the limit. Return whether any could be closed."""
         self._most = max(_LEAST, min(self._most, len(self._table) - _SPARE))
         LOG.warning('No connection can be taken in (%s): the oldest idle ones are given up, and there are %s at most until '
                     'half of them have gone. See max_connections, and LimitNOFILE of the unit.', os.strerror(error.errno),
@@ -91,7 +93,7 @@ class Door:
         return made
 
     def _lose(self, candidates: Iterator[Connection], why: str) -> bool:
-        """The first one is given up; returns whether there was one."""
+        """Close the first candidate. Return whether there was one."""
         conn = next(candidates, None)
         if conn is not None:
             self.give_up(conn, why)

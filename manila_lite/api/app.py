@@ -18,19 +18,19 @@ from manila_lite.api.dispatch import Root
 from manila_lite.api.served import SHARE, Api, Reply
 
 _INBOUND = f'HTTP_{request_id.INBOUND_HEADER.upper().replace("-", "_")}'
-#: So many objects more than before, and garbage is searched for.
+#: Number of new objects after which the garbage collector runs.
 _OBJECTS = 20_000
-#: What a proxy in front says of the request it got.
+#: Headers in which a proxy in front describes the request that it got.
 _FORWARDED = frozenset(('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX'))))
 
 
 class _RequestId(request_id.RequestId):
-    """Answers carry the id under the name that older clients read, too."""
+    """Puts the request id into answers, also under the header name that older clients read."""
 
     compat_headers = ['x-compute-request-id']
 
     def __call__(self, environ: dict, start_response: Callable) -> Any:
-        """As the base class, but the request and the answer pass as they are: to wrap them costs more than all else here."""
+        """Do the same as the base class, without wrapping request and answer: that costs more than all else here."""
         if _INBOUND in environ:
             self.set_global_req_id(webob.Request(environ))
         ident = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
@@ -45,24 +45,25 @@ class _RequestId(request_id.RequestId):
 class _Unread(webob.Request):
     """The request as pecan itself sees it: with nothing to read.
 
-    Else it would parse path, query and body before the controller does, and answer to bad ones in a shape of its own.
+    Otherwise pecan would parse path, query and body before the controller does, and answer bad ones in a shape of its
+    own.
     """
 
     path_info = '/'
     method = 'GET'
-    accept = None       # answers are JSON whatever the caller would rather have
+    accept = None       # answers are JSON whatever the caller prefers
     GET = params = webob.multidict.NoVars()
 
 
 class _Pecan(pecan.Pecan):
-    """Leaves an empty 200 as it is: clients of this API insist on the status that the contract names."""
+    """Leaves an empty 200 as it is: clients of this API expect the status of the contract."""
 
     def _handle_empty_response_body(self, state: Any) -> None:
-        """Do not make it a 204."""
+        """Keep the status; pecan would change it to 204."""
 
 
 def make(services: context.Services, api: Api = SHARE, *, most: int | None = None) -> Callable:
-    """Return the application that serves an API. ``most``: the largest body, in bytes, where the API has a limit of its own.
+    """Return the WSGI application of an API. ``most``: the largest body, in bytes, if the API has a limit of its own.
 
     :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
     """
@@ -79,8 +80,10 @@ def make(services: context.Services, api: Api = SHARE, *, most: int | None = Non
 
 @functools.cache
 def _settle() -> None:
-    """The search for garbage in cycles passes over what was loaded until now, and is not set off several times by each list
-    of a thousand rows, which has none. Only once: a process with many applications is a test, where they come and go.
+    """Tune the garbage collector: skip objects that exist now, and run it less often.
+
+    A list of a thousand rows has no cycles, and would start it several times. Done only once: a process with many
+    applications is a test, where they come and go.
     """
     gc.collect()
     gc.freeze()
@@ -88,14 +91,14 @@ def _settle() -> None:
 
 
 def _proxied(app: Callable) -> Callable:
-    """URLs in answers are those that a proxy in front says it was asked for."""
+    """Let links in answers use the URL that a proxy in front reports."""
     proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
-    # Said to the middleware itself, it would be set again by each request, and oslo.config would forget each time what
-    # it had looked up.
+    # An argument of the middleware would be set again at each request, and oslo.config would then drop its cache of
+    # options each time.
     proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
 
     def wrapped(environ: dict, start_response: Callable) -> Any:
-        # Most requests carry none of these, and then the middleware has nothing to do.
+        # Most requests carry none of these headers, and do not need the middleware.
         if _FORWARDED.isdisjoint(environ):
             return app(environ, start_response)
         environ.setdefault('SCRIPT_NAME', '')       # a server may leave it out where it is empty
@@ -104,7 +107,7 @@ def _proxied(app: Callable) -> Callable:
 
 
 def _sized(app: Callable, most: int, reply: Reply) -> Callable:
-    """Bodies over the limit get a 413 in the API's shape; those that come in chunks have a length from here on."""
+    """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
             try:
@@ -121,13 +124,13 @@ def _sized(app: Callable, most: int, reply: Reply) -> Callable:
 
 
 def _unchunk(environ: dict, most: int) -> None:
-    """The body is in memory, or that much of it that it is seen to be too large."""
+    """Read a chunked body into memory, up to one byte over the limit."""
     body = environ['wsgi.input'].read(most + 1)
     environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
 
 
 def _healthcheck(app: Callable) -> Callable:
-    """``/healthcheck`` and nothing else is answered by oslo.middleware's health check."""
+    """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
     check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
 
     def wrapped(environ: dict, start_response: Callable) -> Any:

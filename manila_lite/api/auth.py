@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who calls: each strategy is a middleware that leaves Keystone's ``X-...`` headers in the request.
+"""Authentication: each strategy is a middleware that leaves Keystone's ``X-...`` headers in the request.
 
-Headers of that kind that the client sent itself are removed first; nobody becomes administrator by
-writing ``X-Roles: admin``.
+Headers of that kind that the client sent itself are removed first. A client cannot become administrator with ``X-Roles:
+admin``.
 """
 
 import hmac
@@ -37,7 +37,10 @@ def _set(environ: dict, user: str, project: str, roles: str) -> None:
 
 
 def noauth(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
-    """Everybody is administrator. A token of the form ``user:project[:role,role]`` says otherwise."""
+    """Make every caller an administrator.
+
+    A token of the form ``user:project[:role,role]`` names another caller.
+    """
     def wrapped(environ: dict, start_response: Callable) -> Any:
         user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
         if not project:
@@ -48,7 +51,7 @@ def noauth(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -
 
 
 def http_basic(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
-    """Users come from a password file; project and roles from ``[api] http_basic_accounts``."""
+    """Authenticate users with a password file; project and roles come from ``[api] http_basic_accounts``."""
     accounts = _accounts(conf.api.http_basic_accounts)
     path = conf.api.http_basic_auth_user_file
     try:
@@ -61,7 +64,7 @@ def http_basic(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = Non
     def wrapped(environ: dict, start_response: Callable) -> Any:
         header = environ.get('HTTP_AUTHORIZATION', '')
         try:
-            # A copy: what looks at the header takes it away, and who answers may have to hand it on.
+            # A copy: parsing removes the header, and the application may have to pass it on.
             user = known.user(header) or known.remember(header, _authenticate(path, dict(environ), turns))
         except webob.exc.HTTPException:
             return _refuse(api)(environ, start_response)
@@ -94,7 +97,7 @@ def _authenticate(path: str, environ: dict, turns: Turns) -> str:
 
 
 class _Known:
-    """Remembers for a minute whose header was right: bcrypt is slow on purpose."""
+    """Remembers for a minute which headers were valid: bcrypt is slow on purpose."""
 
     _SECONDS = 60.0
 
@@ -122,15 +125,17 @@ def _refuse(api: Api) -> webob.Response:
 
 
 def keystone(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
-    """Tokens are checked by keystonemiddleware, configured in ``[keystone_authtoken]``; who has none is refused here."""
+    """Check tokens with keystonemiddleware, configured in ``[keystone_authtoken]``; other callers are refused here."""
     from manila_lite.api import keystone as tokens  # its packages are slow to import
 
     return tokens.guard(app, conf, api, turns)
 
 
 def _homely(app: Wsgi, api: Api) -> Wsgi:
-    """Web pages of other sites change nothing: a browser lets them send requests, with the password that it keeps or, where
-    none is needed, without. They cannot send a token of Keystone's.
+    """Refuse changes that web pages of other sites ask for.
+
+    A browser sends such requests with the password that it keeps or, where no login is needed, without. It cannot send
+    a Keystone token.
     """
     def wrapped(environ: dict, start_response: Callable) -> Any:
         origin = environ.get('HTTP_ORIGIN')
@@ -153,7 +158,7 @@ STRATEGIES: dict[str, Callable[[Wsgi, Any, Api, Turns | None], Wsgi]] = {
 
 
 def protect(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
-    """Every path but the public ones asks who calls. ``turns``: how many may wait for the answer at a time.
+    """Authenticate requests to every path but the public ones. ``turns``: limits how many wait for that at a time.
 
     :raises errors.BadConfig: the strategy is unknown or lacks what it needs.
     """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Token buckets, in the memory of this process or in memcached.
 
-Of a bucket only the moment is kept at which it is full again: each token that is taken moves it on by the time of one.
-Nothing has to be done to fill it, and one number can be exchanged in one step (the "generic cell rate algorithm").
+Only one moment is kept of a bucket: when it will be full again. Each token that is taken moves that moment on by the
+time in which one token comes. So the bucket needs no refilling, and one number can be exchanged in one step (the
+"generic cell rate algorithm").
 """
 
 import dataclasses
@@ -21,30 +22,30 @@ from manila_lite import errors
 
 LOG = log.getLogger(__name__)
 
-#: Seconds after which a memcached that was away is asked again, and tries to change what others change, too.
+#: Seconds after which a memcached that was away is asked again, and attempts to change a value that others change, too.
 _AGAIN, _TRIES = 10.0, 16
-#: Seconds by which clocks of hosts may differ before one does not believe another.
+#: Seconds by which clocks of hosts may differ before a host ignores the value of another.
 _SKEW = 10.0
-#: Seconds that are none: to add up numbers of seconds since 1970 is that exact.
+#: Seconds that count as zero: the rounding error of sums of seconds since 1970.
 _NOTHING = 1e-5
-#: memcached takes larger numbers of seconds for a date.
+#: memcached reads larger numbers of seconds as a date.
 _LONGEST = 30 * 24 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """Tokens that come in ``a_second``, and how many there are at most."""
+    """A rate: ``a_second`` tokens come each second, up to ``burst``."""
 
     a_second: float
     burst: int
 
     def take(self, full: float, now: float) -> tuple[float, float]:
-        """Return when the bucket is full after a token was taken, and 0; or the seconds until there is one.
+        """Return the moment when the bucket is full after one more token, and 0; or the seconds until there is a token.
 
-        ``full``: when it would be full otherwise.
+        ``full``: the moment when it is full before that.
         """
         most = self.burst / self.a_second
-        # Much later than it can be, it is from another rate, or of a clock that goes wrong.
+        # A value much later than possible is from another rate, or from a wrong clock.
         missing = full - now if now < full <= now + most + _SKEW else 0.0
         missing += 1 / self.a_second
         wait = missing - most
@@ -52,14 +53,14 @@ class Rate:
 
 
 class Local:
-    """Buckets of this process, ``most`` of them: those that were used longest ago are forgotten."""
+    """Buckets of this process, ``most`` of them: those not used for longest are dropped."""
 
     def __init__(self, most: int):
         self._full: cachetools.LRUCache = cachetools.LRUCache(most)
         self._lock = threading.Lock()
 
     def take(self, key: str, rate: Rate) -> float:
-        """A token was taken: 0; or there was none: seconds until there is one."""
+        """Take a token. Return 0, or the seconds until there is one."""
         now = time.monotonic()
         with self._lock:
             after, wait = rate.take(self._full.get(key, now), now)
@@ -69,15 +70,15 @@ class Local:
 
 
 class Shared:
-    """Buckets in memcached, for all processes that use it; while it is away, those of this process."""
+    """Buckets in memcached, for all processes that use it. While it is away, the buckets of this process are used."""
 
     def __init__(self, servers: Sequence[str], timeout: float, local: Local):
-        """:raises errors.BadConfig: pymemcache is not there, or a server is none."""
+        """:raises errors.BadConfig: pymemcache is not installed, or a server is no host:port."""
         self._local = local
         self._servers = [_Server(server, timeout) for server in servers]
 
     def take(self, key: str, rate: Rate) -> float:
-        """As ``Local``."""
+        """Take a token, as ``Local`` does."""
         digest = hashlib.sha256(key.encode('utf-8', 'surrogateescape'))
         server = self._servers[digest.digest()[0] % len(self._servers)]
         wait = server.take(f'manila-rate-{digest.hexdigest()}', rate)
@@ -85,7 +86,7 @@ class Shared:
 
 
 class _Server:
-    """One memcached. Which one a bucket is in never changes, so that nobody gets more by bringing one down."""
+    """One memcached. A bucket never moves to another one, so that taking a server down gains no tokens."""
 
     def __init__(self, address: str, timeout: float):
         try:
@@ -103,13 +104,13 @@ class _Server:
         self._asked_again = 0.0
 
     def take(self, key: str, rate: Rate) -> float | None:
-        """A token was taken: 0; there was none: seconds until there is one; or nobody knows."""
+        """Take a token. Return 0, the seconds until there is one, or None if memcached cannot tell."""
         if self._is_away():
             return None
         try:
             wait = self._exchange(key, rate)
         except Exception as bad:
-            self._client.close()        # others of the pool may be as dead; each would look like another outage
+            self._client.close()        # other connections of the pool may be dead, too; each would look like another outage
             self._is(bad)
             return None
         self._is(None)
@@ -132,7 +133,7 @@ class _Server:
         return None
 
     def _is_away(self) -> bool:
-        """Say whether it need not be asked. One thread asks again, now and then."""
+        """Say whether the server counts as away. Now and then one thread asks it again."""
         if not self._away:
             return False
         with self._lock:
@@ -143,7 +144,7 @@ class _Server:
             return False
 
     def _is(self, why: Exception | None) -> None:
-        """It is away (``why``), or answers; said once."""
+        """Record that the server is away (``why``), or answers. A change is logged once."""
         away = why is not None
         if away == self._away:
             return
@@ -159,7 +160,7 @@ class _Server:
 
 
 def _moment(text: bytes | None) -> float:
-    """Return what is kept of a bucket; anything else counts as nothing."""
+    """Return the stored moment of a bucket; 0 if the value is not valid."""
     try:
         return float(text or 0)
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection of the built-in server: its socket, what came on it, and what is still to be sent."""
+"""One connection of the built-in server: its socket, its input, and its unsent output."""
 
 import enum
 import ipaddress
@@ -12,25 +12,25 @@ from manila_lite.api import framing, incoming
 
 LOG = logging.getLogger(__name__)
 
-#: Bytes that are read at once, and pieces that are sent at once.
+#: Bytes read in one call, and pieces sent in one call.
 _READ, _PIECES = 65536, 64
-#: Bits of an IPv6 address that one customer of a provider has to himself, at least.
+#: Prefix length of an IPv6 network that belongs to one customer of a provider.
 _PREFIX = 64
 
 
 class State(enum.Enum):
-    """What a connection waits for."""
+    """The event that a connection waits for."""
 
     IDLE = 'idle'           #: a request
     HEAD = 'headers'        #: the rest of the headers
     BODY = 'body'           #: the rest of the body
-    WORKING = 'working'     #: the application; a worker thread has the connection, and nobody else touches it
+    WORKING = 'working'     #: the application; a worker thread has the connection, and no other thread touches it
     ANSWER = 'answer'       #: the client, which has not taken all of the answer
-    LINGER = 'linger'       #: the client, which may still be sending what nobody wants
+    LINGER = 'linger'       #: the client, which may still be sending unwanted data
 
 
 class Connection:
-    """A connection. ``surplus``: there are too many, so it gets a 503. ``lingers``: its client may be sending when it ends."""
+    """A connection. ``surplus``: over the limit, so it gets a 503. ``lingers``: its client may still send when it ends."""
 
     ssl_env = None
 
@@ -51,33 +51,42 @@ class Connection:
 
     @property
     def size(self) -> int:
-        """Bytes of memory that it holds."""
+        """Bytes of memory that the connection holds."""
         return len(self.incoming) + sum(map(len, self._unsent))
 
     def read(self) -> bool:
-        """What came is taken; returns whether more may follow. :raises OSError: nothing came, or it is broken."""
+        """Read available input. Return whether more may follow.
+
+        :raises OSError: there is no input, or the connection is broken.
+        """
         data = self.socket.recv(_READ)
         self.incoming.add(data)
         return bool(data)
 
     def skip(self) -> int:
-        """What came is forgotten, and counted; returns how much it was. :raises OSError: nothing came, or it is broken."""
+        """Read and discard available input. Return the number of bytes.
+
+        :raises OSError: there is no input, or the connection is broken.
+        """
         got = len(self.socket.recv(_READ))
         self.skipped += got
         return got
 
     def hang_up(self) -> None:
-        """Nothing more is sent, and what came is forgotten. :raises OSError: the client is gone."""
+        """Stop sending, and discard unread input.
+
+        :raises OSError: the client is gone.
+        """
         self.socket.shutdown(socket.SHUT_WR)
         self.incoming.forget()
 
     def write(self, data: bytes) -> None:
-        """It is sent in its turn."""
+        """Queue data to be sent."""
         if data:
             self._unsent.append(data)
 
     def flush(self) -> bool:
-        """As much as the client takes is sent; returns whether that is all.
+        """Send as much as the client takes. Return whether that is all.
 
         :raises OSError: the client is gone.
         """
@@ -96,7 +105,7 @@ class Connection:
         return True
 
     def answer(self) -> None:
-        """The request has its answer, and as much of that is sent as the client takes. Never raises."""
+        """Let the application answer the request, and send as much as the client takes. Never raises."""
         request = self.request
         try:
             request.respond()
@@ -114,7 +123,7 @@ class Connection:
             self.ends, self.lingers = True, False
 
     def close(self, *, abort: bool = False) -> None:
-        """It is gone. ``abort``: the kernel does not try to send the rest either."""
+        """Close the connection. ``abort``: the kernel discards unsent data, too."""
         if abort:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
         self.socket.close()
@@ -122,7 +131,7 @@ class Connection:
 
 
 def origin(address: str) -> str:
-    """Return what all addresses of one client have in common."""
+    """Return the key under which all addresses of one client are counted."""
     address = address.partition('%')[0]
     if ':' not in address:
         return address

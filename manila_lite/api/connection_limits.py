@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many connections the built-in server has, and how long it waits for whom."""
+"""Limits of the built-in server: numbers of connections, and times that it waits for clients."""
 
 import dataclasses
 import logging
@@ -8,13 +8,16 @@ from typing import Any
 
 LOG = logging.getLogger(__name__)
 
-#: Of the descriptors that a process may have, the share that connections take: the rest is for databases, the bus and files.
+#: Fraction of the process's descriptors for connections; the rest is for databases, the bus and files.
 _SHARE = 0.75
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Numbers of connections, 0 for no limit of an address by itself; seconds; and bytes that all of them hold together."""
+    """Numbers of connections, times in seconds, and bytes that all connections together hold.
+
+    ``per_address``: 0 for no limit.
+    """
 
     connections: int = 1000
     per_address: int = 0
@@ -25,7 +28,7 @@ class Limits:
     memory: int = 64 << 20
 
     def fitting(self) -> 'Limits':
-        """Return the limits with as many connections as there are descriptors for."""
+        """Return the limits with no more connections than there are descriptors for."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = self.connections if soft == resource.RLIM_INFINITY else int(soft * _SHARE)
         if most >= self.connections:
@@ -39,6 +42,6 @@ DEFAULTS = Limits()
 
 
 def of(group: Any) -> Limits:
-    """Return what the options of a group say (see ``conf.api.CONNECTIONS``)."""
+    """Return the limits that the options of a group set (see ``conf.api.CONNECTIONS``)."""
     return Limits(group.max_connections, group.max_connections_per_address, group.idle_timeout, group.header_timeout,
                   group.body_timeout, group.answer_timeout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which connections there are, what each waits for and since when, who has most of them, and what they hold."""
+"""The table of connections: their states, since when, their number for each address, and the memory they hold."""
 
 import collections
 import contextlib
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from manila_lite.api.connection import Connection, State
 
-#: The order in which connections are given up; those that a worker has never are.
+#: The order of states in which connections are closed; those that a worker has are never closed.
 EXPENDABLE = (State.IDLE, State.LINGER, State.HEAD, State.BODY, State.ANSWER)
-#: The order in which they are where memory runs out.
+#: The order when memory runs out.
 HEAVY = (State.ANSWER, State.BODY, State.HEAD)
 
 
 class Table:
-    """To be used by one thread. The connections of each state stand in the order in which they came to it."""
+    """The connections, for use by one thread. Those of each state are in the order in which they entered it."""
 
     def __init__(self) -> None:
         self._by_fd: dict[int, Connection] = {}
@@ -31,7 +31,7 @@ class Table:
         return self._by_fd.get(fd)
 
     def all_in(self, state: State) -> list[Connection]:
-        """Return those in a state, the oldest first."""
+        """Return the connections in a state, the oldest first."""
         return list(self._in[state])
 
     def all(self) -> list[Connection]:
@@ -39,29 +39,29 @@ class Table:
         return list(self._by_fd.values())
 
     def count_of(self, origin: str) -> int:
-        """Return how many come from there."""
+        """Return the number of connections from an address."""
         return self._origins[origin]
 
     def add(self, conn: Connection) -> None:
-        """It is there."""
+        """Add a connection."""
         self._by_fd[conn.fd] = conn
         self._in[conn.state][conn] = None
         self._origins[conn.origin] += 1
 
     def move(self, conn: Connection, state: State) -> None:
-        """It waits for something else from now on."""
+        """Change the state of a connection."""
         del self._in[conn.state][conn]
         conn.state, conn.since = state, time.monotonic()
         self._in[state][conn] = None
 
     def weigh(self, conn: Connection) -> None:
-        """What it holds is counted anew."""
+        """Update the number of bytes that a connection holds."""
         size = conn.size
         self.held += size - conn.held
         conn.held = size
 
     def close(self, conn: Connection, *, abort: bool = False) -> None:
-        """It is gone, if it was not; see ``Connection.close``."""
+        """Close and remove a connection that is in the table; see ``Connection.close``."""
         if self._by_fd.get(conn.fd) is not conn:
             return
         del self._by_fd[conn.fd], self._in[conn.state][conn]
@@ -73,14 +73,15 @@ class Table:
             conn.close(abort=abort)
 
     def late(self, state: State, limit: float) -> Iterator[Connection]:
-        """Yield those that came to a state before ``limit``; each must have left it when the next is asked for."""
+        """Yield the connections in a state since before ``limit``. Each must have left it when the next is asked for."""
         while (conn := next(iter(self._in[state]), None)) is not None and conn.since <= limit:
             yield conn
 
     def expendable(self, order: tuple[State, ...] = EXPENDABLE, *, spare: Connection | None = None,
                    origin: str | None = None) -> Iterator[Connection]:
-        """Yield what can be given up, best first: those of the address that has most (or of ``origin`` alone), the oldest of
-        each state. Not ``spare``.
+        """Yield the connections that can be closed, best first, without ``spare``.
+
+        First come those of the address with most of them (or of ``origin`` alone), for each state the oldest first.
         """
         greedy = origin or next((name for name, _ in self._origins.most_common(1)), '')
         for of_greedy in (True, False)[:1 if origin else 2]:

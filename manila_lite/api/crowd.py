@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All connections of the built-in server, in one thread that never waits for a client. Worker threads get whole requests, and
-give back what a client does not take at once. Who keeps the server waiting for too long loses the connection.
+"""All connections of the built-in server, in one thread that never waits for a client.
+
+Worker threads get whole requests, and give back answers that a client does not take at once. A client that keeps the
+server waiting too long loses its connection.
 """
 
 import contextlib
@@ -22,18 +24,20 @@ from manila_lite.api.connection_table import Table
 
 LOG = logging.getLogger(__name__)
 
-#: After an event nothing more is heard of a connection until that is asked for.
+#: After an event, a connection reports no more events until they are requested again.
 _IN, _OUT = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
-#: Seconds between looks for who is late, and in which nobody is let in where giving up connections does not help.
+#: Seconds between checks for late connections, and seconds without new ones when closing others does not help.
 _TICK, _PAUSE = 0.25, 0.5
-#: Seconds and bytes that a client is listened to after an answer to what was not read to its end.
+#: Seconds and bytes that input of a client is read for, after an answer to a request that was not read to its end.
 _LINGER, _LINGER_BYTES = 2.0, 1 << 24
 _LATE, _FULL = '408 Request Timeout', '503 Service Unavailable'
 
 
 class Crowd(threading.Thread):
-    """The thread. ``hand_over`` gives a connection with a request to a worker; ``urgent`` says of one whether it is answered
-    however many there are.
+    """The thread of all connections.
+
+    ``hand_over`` gives a connection with a request to a worker. ``urgent`` says whether a request is answered even over
+    the limit of connections.
     """
 
     def __init__(self, listener: socket.socket, settings: Any, limits: Limits, hand_over: Callable[[Connection], None],
@@ -59,7 +63,7 @@ class Crowd(threading.Thread):
     # Called by other threads
 
     def give_back(self, conn: Connection) -> None:
-        """A worker has answered its request."""
+        """Take a connection back from a worker that has answered its request."""
         with self._guard:
             if self._wake is None:
                 conn.close()
@@ -68,7 +72,7 @@ class Crowd(threading.Thread):
             os.eventfd_write(self._wake, 1)
 
     def stop(self, drain: float) -> None:
-        """Nobody is let in any more; after ``drain`` seconds all others are cut off."""
+        """Accept no more connections; after ``drain`` seconds cut off those that are left."""
         with self._guard:
             self._stop_at = time.monotonic() + drain
             if self._wake is not None:
@@ -77,7 +81,7 @@ class Crowd(threading.Thread):
     # The thread
 
     def run(self) -> None:
-        """Return when it was stopped and no connection is left."""
+        """Serve connections until the thread was stopped and none is left."""
         looked = 0.0
         while not self._over():
             for fd, _ in self._poll.poll(_TICK):
@@ -104,7 +108,7 @@ class Crowd(threading.Thread):
         return not self._table or time.monotonic() > self._stop_at
 
     def _lock_up(self) -> None:
-        """Nobody can connect any more. Whoever has connected already is heard if he has said something."""
+        """Close the listener. Connected clients that have sent a request already are still served."""
         self._door.open()
         self._poll.unregister(self._listener)
         self._listener.close()
@@ -127,11 +131,11 @@ class Crowd(threading.Thread):
             self._closed_until = time.monotonic() + _PAUSE
 
     def _do(self, what: Callable[[Connection], None], conn: Connection) -> None:
-        """It goes on with the connection, or that is gone."""
+        """Run one action of a connection, and close it after an error."""
         try:
             what(conn)
         except OSError:
-            self._table.close(conn)     # its client is
+            self._table.close(conn)     # the client is gone
         except Exception:
             LOG.exception('Connections: unexpected error')
             self._table.close(conn)
@@ -149,11 +153,11 @@ class Crowd(threading.Thread):
         return Connection(sock, peer, self._settings, time.monotonic())
 
     def _welcome(self, conn: Connection) -> None:
-        """What it has said already is heard at once: it is not idle."""
+        """Read the input of a new connection at once: with a request in it, it is not idle."""
         self._poll.register(conn.fd, select.EPOLLONESHOT)
         self._do(self._read, conn)
 
-    # What becomes of a connection. An OSError in any of these ends it.
+    # Actions on a connection. An OSError in any of them ends it.
 
     def _read(self, conn: Connection) -> None:
         try:
@@ -170,7 +174,7 @@ class Crowd(threading.Thread):
             self._table.close(conn)
 
     def _go_on(self, conn: Connection) -> None:
-        """It has a whole request for a worker, or is refused, or is listened to."""
+        """Hand a whole request to a worker, refuse it, or wait for more input."""
         request = conn.request = conn.incoming.take()
         if request is None:
             self._listen(conn)
@@ -214,7 +218,7 @@ class Crowd(threading.Thread):
             self._go_on(conn)
 
     def _linger(self, conn: Connection) -> None:
-        """A client that sends, and reads when it has sent, finds the answer: to hang up on it at once would destroy that."""
+        """Stop sending, but read on: a client that is still sending would lose the answer if the connection closed now."""
         conn.hang_up()
         self._table.move(conn, State.LINGER)
         self._table.weigh(conn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the API says before anyone logs in: versions, its own description, and names for clients without Keystone."""
+"""The answers that need no login: versions, the API description, and names for clients without Keystone."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ def base(raw: webob.Request, conf: Any) -> str:
 
 
 def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
-    """Answer discovery and, without Keystone, the identity facade; nothing for every other path.
+    """Answer discovery and, without Keystone, the identity facade; return None for every other path.
 
-    Version headers are not looked at here: clients ask before they know what is served.
+    Version headers are ignored here: clients ask before they know which versions are served.
     """
     try:
         path = raw.path_info.rstrip('/')
@@ -54,14 +54,14 @@ def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
 
 
 def _description(raw: webob.Request) -> webob.Response:
-    """Answer with the OpenAPI document of the version asked for: in the query, else in the header, else of the newest."""
+    """Answer with the OpenAPI document of a version: of the query, else of the header, else the newest."""
     version = _described(raw)
     packed, tag = openapi.packed(version)
     found = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
                            conditional_response=True)
     if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:
         found.decode_content()
-    found.etag = tag, False         # weak: it is that of both forms
+    found.etag = tag, False         # weak: it is the same for both forms
     found.cache_control = 'public, max-age=3600'
     found.vary = ('Accept-Encoding', versions.HEADER)
     found.headers[versions.HEADER] = versions.show(version)

@@ -20,10 +20,10 @@ from manila_lite.api.routes import Match
 from manila_lite.api.served import SHARE, Api
 from manila_lite.db import engine
 
-#: Characters of the name of a parameter that an answer has.
+#: Characters of a parameter's name that an answer shows.
 _SHOWN = 64
 
-#: The call, tried again where the database says so.
+#: The call with a retry after errors of the database that are worth one.
 _retried = functools.cache(engine.retry)
 
 
@@ -68,7 +68,7 @@ class Root:
         if match is None:
             raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {self.api.show(req.version)}.',
                                   code='no_such_path')
-        # All calls of a path have one template, at most by another name for the same parameter.
+        # All calls of a path have one template; only names of parameters may differ.
         req.raw.environ[observe.ROUTE] = f'/{req.prefix}{match.ops[0].path_at(req.version)}'
         req.params = match.params
         req.ctx.resource_uuid = next((value for name, value in match.params.items() if name != 'project_id'), None)
@@ -103,7 +103,7 @@ class Root:
         return parts
 
     def _choose(self, match: Match, req: Request, document: Any) -> Op:
-        """Return the one call among those of the path that the method, and for actions the body's key, mean."""
+        """Return the call of the path for the request's method and, for actions, the body's key."""
         ops = [op for op in match.ops if op.method == req.raw.method]
         if not ops:
             raise _WrongMethod(f'{req.raw.method} is not served here; {", ".join(sorted({op.method for op in match.ops}))} is.')
@@ -147,11 +147,11 @@ class Root:
 
 
 def _document(raw: webob.Request) -> Any:
-    """Return the body as JSON, or nothing when there is none.
+    """Return the body as JSON, or None if there is none.
 
-    :raises errors.Invalid: it is not JSON, or holds what no database can store.
+    :raises errors.Invalid: the body is not JSON, or holds characters that no database can store.
     """
-    # With its length known it is read at once; WebOb would keep it, so that it can be read again.
+    # A body of known length is read directly; WebOb would also keep a copy for a second read.
     text = raw.body if raw.content_length is None else raw.body_file_raw.read(raw.content_length)
     if not text.strip():
         return None
@@ -189,7 +189,10 @@ def _must_be_short(raw: webob.Request, most: int) -> None:
 
 
 def _query(op: Op, req: Request) -> dict[str, Any]:
-    """Return the parsed query parameters that the call knows; others are ignored, as clients expect, unless it is strict."""
+    """Return the parsed query parameters that the call knows.
+
+    Others are ignored, as clients expect, unless the call is strict.
+    """
     known = _known(op, req.version)
     try:
         sent = req.raw.GET.items()
@@ -228,7 +231,7 @@ def _check_query(name: str, validate: Any, value: Any) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _body(op: Op, version: int) -> fields.Body | None:
-    """Return the body of a call, always the same object: it keeps its validator, and to make that takes 10 ms."""
+    """Return the body of a call, always the same object: it keeps its validator, which takes 10 ms to make."""
     return op.body_at(version)
 
 
@@ -239,7 +242,7 @@ def _known(op: Op, version: int) -> dict[str, Any]:
 
 
 def _loose(field: fields.Field) -> bool:
-    """A parser that changes the type has checked the value already."""
+    """Say whether the field's parser changes the type, and so has checked the value already."""
     return field.parse is not None and field.schema.get('type') != 'integer'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exception class to HTTP status, looked up along the ancestry; the one place where errors become replies."""
+"""The mapping of exception classes to HTTP statuses, along the ancestry. All errors become replies here."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,19 +26,19 @@ STATUS: dict[type[BaseException], int] = {
     errors.OverQuota: 413,
     errors.NotAcceptable: 406,
     errors.Unavailable: 503,
-    # Whatever a request names is looked up, so it was there a moment ago.
+    # Every resource that a request names is looked up first, so it existed a moment ago.
     db_exception.DBReferenceError: 409,
     policy.PolicyNotAuthorized: 403,
     policy.InvalidScope: 403,
     **dict.fromkeys(TRANSIENT, 503),
 }
 
-#: What the API calls each status; those without a name are a computeFault.
+#: The API's name for each status; a status without a name is a computeFault.
 NAMES = {400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNotFound', 405: 'badMethod',
          406: 'notAcceptable', 409: 'conflictingRequest', 413: 'overLimit', 415: 'badMediaType', 429: 'overLimit',
          501: 'notImplemented', 503: 'serviceUnavailable'}
 
-#: What may be otherwise in a moment.
+#: Errors that may be over in a moment.
 _SOON = (errors.InFlight, errors.Busy)
 
 SCHEMA = {'type': 'object', 'minProperties': 1, 'maxProperties': 1, 'additionalProperties': {
@@ -48,7 +48,7 @@ SCHEMA = {'type': 'object', 'minProperties': 1, 'maxProperties': 1, 'additionalP
 
 
 def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -> int:
-    """Return the status of an exception: what this call says of its class, else the table, else 500."""
+    """Return the status of an exception: the call's own for its class, else that of the table, else 500."""
     table = {**STATUS, **dict(special)}
     for cls in type(error).__mro__:
         if cls in table:
@@ -58,9 +58,9 @@ def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) 
 
 def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
              shaped: Callable[..., webob.Response] | None = None) -> webob.Response:
-    """Return the reply for an exception. One that is not in the table is a bug: logged, and said without details.
+    """Return the reply for an exception. ``shaped`` makes it for an API with a shape of its own; see ``reply``.
 
-    ``shaped`` makes the reply where the API has a shape of its own; see ``reply``.
+    An exception that is not in the table is a bug: it is logged, and its details are hidden.
     """
     say = shaped or reply
     status = status_of(error, special)
@@ -81,9 +81,9 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
 
 
 def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
-    """Return an error in the API's shape; ``reason`` is our stable code.
+    """Return an error in the API's shape; ``reason`` is its stable code.
 
-    ``next`` is what to do, for programs; the sentence has it too.
+    ``next`` is the next step, for programs; the message has it, too.
     """
     fault: dict[str, Any] = {'code': status, 'message': next_steps.sentence(message, status, reason), 'reason': reason,
                              'next': next_steps.of(status, reason)}

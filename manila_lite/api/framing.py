@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a request on the wire ends. What a proxy in front could read in another way than we do is refused: a second request
-could be hidden in it.
+"""The parser that finds the end of a request in the input.
+
+Input that a proxy in front could read in another way is refused: a second request could be hidden in it.
 """
 
 import re
@@ -8,23 +9,23 @@ from typing import Any
 
 from cheroot import server
 
-#: A header as RFC 9110 has it: no blank before the colon, no controls, no continuation on the next line.
+#: A header of RFC 9110: no blank before the colon, no control characters, no continuation on the next line.
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*\r\n")
 _CHUNK = re.compile(rb'([0-9a-fA-F]{1,8})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
 #: Longest first line of a chunk, in bytes.
 _CHUNK_LINE = 1024
 _LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
-#: Of these there is one at most.
+#: Headers that may be given only once.
 _ONCE = {_LENGTH, _CODING, b'Host', b'Authorization', b'X-Auth-Token', b'X-Service-Token', b'Origin'}
 
 
 class Headers(server.HeaderReader):
-    """Reads headers. Those with an underscore are left out, since WSGI takes it for a dash."""
+    """Reads headers. Names with an underscore are left out, since WSGI does not tell them from names with a dash."""
 
     def __call__(self, rfile: Any, hdict: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
         """Return the headers up to the empty line.
 
-        :raises ValueError: they can be read in several ways, or in none.
+        :raises ValueError: the headers are malformed or ambiguous.
         """
         found = {} if hdict is None else hdict
         while (line := rfile.readline()) != b'\r\n':
@@ -58,13 +59,13 @@ class TooLarge(ValueError):
 
 
 class Sized:
-    """A body of so many bytes."""
+    """A body of a known number of bytes."""
 
     def __init__(self, length: int):
         self._length = length
 
     def take(self, came: bytearray) -> bytes | None:
-        """Return the body and leave what is behind it; nothing while it is not whole."""
+        """Return the body and leave the data after it; return None while it is not complete."""
         if len(came) < self._length:
             return None
         body = bytes(came[:self._length])
@@ -73,8 +74,9 @@ class Sized:
 
 
 class Chunked:
-    """A body in chunks of ``most`` bytes together at most; 0 for no limit. Sizes are hexadecimal digits and nothing else that
-    Python takes for a number.
+    """A body in chunks, of ``most`` bytes together at most; 0 for no limit.
+
+    Sizes must be hexadecimal digits; other forms that Python reads as numbers are refused.
     """
 
     def __init__(self, most: int):
@@ -82,9 +84,9 @@ class Chunked:
         self._body = bytearray()
 
     def take(self, came: bytearray) -> bytes | None:
-        """Return the body when its last chunk has begun; nothing before.
+        """Return the body when its last chunk has begun; None before.
 
-        :raises ValueError: these are no chunks; ``TooLarge``: too many.
+        :raises ValueError: the chunks are malformed; ``TooLarge``: they exceed the limit.
         """
         while (start := came.find(b'\n', 0, _CHUNK_LINE) + 1) > 0:
             matched = _CHUNK.fullmatch(came, 0, start)
@@ -108,22 +110,25 @@ class Chunked:
 
 
 class Request(server.HTTPRequest):
-    """One request. ``refused``: with which status. After a body in chunks the connection ends, for trailers may follow."""
+    """One request. ``refused``: the status of its refusal.
+
+    After a chunked body the connection ends, for trailers may follow.
+    """
 
     header_reader = Headers()
     refused = ''
     trailers = False
 
     def read_request_line(self) -> bool:
-        """Return whether there is a first line that can be read."""
+        """Return whether there is a valid first line."""
         try:
             return super().read_request_line()
-        except ValueError:      # of an address such as http://[::1/
+        except ValueError:      # for an address such as http://[::1/
             self.simple_response('400 Bad Request', 'Malformed Request-URI')
             return False
 
     def read_request_headers(self) -> bool:
-        """As the base class, which passes over chunks in a request of HTTP/1.0: they would be taken for the next request."""
+        """Read the headers, and refuse chunks in HTTP/1.0: the base class would take them for the next request."""
         good = super().read_request_headers()
         if good and _CODING in self.inheaders and not self.chunked_read:
             self.simple_response('400 Bad Request', 'Transfer-Encoding: HTTP/1.0 has none.')
@@ -131,13 +136,13 @@ class Request(server.HTTPRequest):
         return good
 
     def body(self) -> Sized | Chunked:
-        """Return what knows where the body ends."""
+        """Return the object that finds the end of the body."""
         if self.chunked_read:
             return Chunked(self.server.max_request_body_size)
         return Sized(int(self.inheaders.get(_LENGTH, 0)))
 
     def whole(self, body: Any, length: int) -> None:
-        """All of it is there; whoever answers it need not know in what form it came."""
+        """Set the complete body. The application sees the same form whether it came in chunks or not."""
         self.rfile = body
         if self.chunked_read:
             self.chunked_read, self.close_connection, self.trailers = False, True, True
@@ -145,13 +150,13 @@ class Request(server.HTTPRequest):
             self.inheaders[_LENGTH] = b'%d' % length
 
     def simple_response(self, status: str, msg: str = '', more: str = '') -> None:
-        """Refuse it, whatever of it is still to come. ``more``: headers, each with its end of line."""
+        """Refuse the request, without reading the rest of it. ``more``: headers, each with its end of line."""
         self.refused, self.ready, self.close_connection = status, False, True
         self.conn.write(f'{self.server.protocol} {status}\r\nContent-Length: {len(msg)}\r\nContent-Type: text/plain\r\n'
                         f'{more}Connection: close\r\n\r\n{msg}'.encode('latin-1', 'replace'))
 
     def respond(self) -> None:
-        """The answer is written."""
+        """Let the application write the answer."""
         self.server.gateway(self).respond()
         self.ensure_headers_sent()
         if self.chunked_write:

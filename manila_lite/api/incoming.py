@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts whole requests together from bytes, in whatever pieces these come. Nothing here waits."""
+"""Assembles whole requests from input of any pieces. Nothing here waits."""
 
 import io
 import logging
@@ -10,12 +10,12 @@ from manila_lite.api import framing
 
 LOG = logging.getLogger(__name__)
 
-#: Where headers end, for whoever sends them right or wrong; the parser knows which.
+#: The end of the headers, well-formed or not; the parser checks that.
 _END = re.compile(rb'\n\r?\n')
 
 
 class Incoming:
-    """What came on one connection and has not become a request. ``most``: bytes of request line and headers together."""
+    """Input of one connection that is not a request yet. ``most``: bytes of request line and headers together."""
 
     def __init__(self, settings: Any, conn: Any, most: int):
         self._settings = settings
@@ -31,19 +31,19 @@ class Incoming:
 
     @property
     def in_body(self) -> bool:
-        """Whether the headers are whole, and the body is not."""
+        """Whether the headers are complete, and the body is not."""
         return self._body is not None
 
     def add(self, data: bytes) -> None:
-        """More has come."""
+        """Add input."""
         self._came += data
 
     def forget(self) -> None:
-        """Nothing has come."""
+        """Discard the input."""
         self._came.clear()
 
     def take(self) -> framing.Request | None:
-        """Return the next request when it is whole, or refused: then no other follows."""
+        """Return the next request when it is complete or refused, else None. After a refused one no other follows."""
         if self._body is None and not self._read_head():
             return None
         request = self._request
@@ -53,14 +53,14 @@ class Incoming:
         return request
 
     def refuse(self, status: str, message: str, more: str = '') -> framing.Request:
-        """Return the request as far as it came, refused."""
+        """Return the incomplete request, refused."""
         request = self._request or framing.Request(self._settings, self._conn)
         request.simple_response(status, message, more)
         self._request = self._body = None
         return request
 
     def _read_head(self) -> bool:
-        """Say whether the headers are whole, or too long."""
+        """Read the headers. Return whether they are complete or too long."""
         end = _END.search(self._came, max(0, self._seen - 2))
         self._seen = len(self._came)
         if end is None and (not self._most or self._seen <= self._most):
@@ -84,7 +84,7 @@ class Incoming:
         return True
 
     def _read_body(self, request: framing.Request) -> bool:
-        """Say whether the body is whole, or refused."""
+        """Read the body. Return whether it is complete or refused."""
         try:
             body = self._body.take(self._came)
         except framing.TooLarge as bad:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers with tokens of Keystone. Apart from the other strategies: nobody else needs the packages imported here."""
+"""Authentication with Keystone tokens.
+
+In a module of its own, since other strategies do not need the packages imported here.
+"""
 
 import functools
 from collections.abc import Callable
@@ -24,12 +27,12 @@ _NO_SERVICE = 'The token in X-Service-Token is not valid, or is not that of a se
 _NO_KEYSTONE = 'Keystone cannot be asked whether the token is valid. The log says why, for the operator.'
 
 
-#: Seconds after which a Keystone that says nothing counts as away, where the operator names none: it would be for ever.
+#: Seconds until a silent Keystone counts as away, if the operator sets no timeout; keystonemiddleware would wait for ever.
 _PATIENCE = 10
 
 
 class _Tokens(auth_token.AuthProtocol):
-    """As the base class, with its answers in the API's shape; tokens that are not remembered wait for their turn."""
+    """keystonemiddleware with answers in the API's shape. Checks of tokens that are not cached take turns."""
 
     def __init__(self, app: Wsgi, conf: dict[str, Any], api: Api, turns: Turns):
         super().__init__(app, conf)
@@ -40,7 +43,7 @@ class _Tokens(auth_token.AuthProtocol):
         return super()._create_session(timeout=self._conf.get('http_connect_timeout') or _PATIENCE, **kwargs)
 
     def process_request(self, request: webob.Request) -> webob.Response | None:
-        """Return an answer if there is nothing more to do."""
+        """Return an answer, or None if the request may go on."""
         try:
             return super().process_request(request)
         except webob.exc.HTTPUnauthorized as refused:
@@ -64,9 +67,9 @@ def _in_turn(verify: Callable[..., Any], turns: Turns) -> Callable[..., Any]:
 
 
 def guard(app: Wsgi, conf: Any, api: Api = SHARE, turns: Turns | None = None) -> Wsgi:
-    """Return the application for whoever has a valid token; ``[keystone_authtoken]`` says how to ask Keystone."""
-    # Were the decision left to us (delay_auth_decision), we could not tell a bad token from a Keystone that is away.
+    """Wrap the application so that it gets only requests with a valid token, as ``[keystone_authtoken]`` configures."""
+    # With delay_auth_decision, a bad token could not be told from a Keystone that is away.
     guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False}, api, turns or Turns())
-    # Its access rules name us so, unless the operator says another; an option since the line above.
+    # Keystone's access rules use this name, unless the operator sets another. The option exists since the line above.
     conf.set_default('service_type', api.service_type, group='keystone_authtoken')
     return guarded

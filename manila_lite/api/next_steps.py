@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do about a refusal: by its reason (``*`` stands for anything), else by its status."""
+"""The next step after a refusal: by its reason (``*`` matches anything), else by its status."""
 
 import fnmatch
 import functools
@@ -134,7 +134,7 @@ BY_STATUS = {
 }
 
 
-#: Refusals whose sentences say only what is wrong. The others name the field, or the thing to do, with its particulars.
+#: Refusals whose messages name only the problem. The messages of others name the field, or the next step in detail.
 _SILENT = ('*not_found', 'over_quota*', 'over_limit*', 'no_such_*', 'wrong_method', 'wrong_media_type', 'body_too_large',
            'microversion_out_of_range', 'unauthorized', 'forbidden', 'internal_error', 'service_down', 'service_disabled',
            'backend_down', 'backend_silent', 'not_migrating')
@@ -149,7 +149,10 @@ def of(status: int, reason: str) -> str:
 
 
 def sentence(message: str, status: int, reason: str) -> str:
-    """Return what a person reads, who may be shown nothing else: also what to do."""
+    """Return the message for people, with the next step if the message does not have it.
+
+    Some clients show nothing else.
+    """
     if any(fnmatch.fnmatchcase(reason, pattern) for pattern in _SILENT):
         return f'{message} {of(status, reason)}'
     return message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each request is counted and has one line in the log; whatever is logged meanwhile carries its id."""
+"""Metrics and one log line for each request. Log lines written meanwhile carry the request's id."""
 
 import logging
 import time
@@ -13,19 +13,19 @@ from oslo_log import log
 from manila_lite import context, metrics
 
 LOG = log.getLogger(__name__)
-#: For requests of nobody that is known: anybody can cause as many of these lines as he likes.
+#: For requests of unknown callers: anyone can cause any number of these lines.
 STRANGERS = logging.getLogger(f'{__name__}.strangers')
 
-#: Where the request keeps the template of its path, once that is known.
+#: The key in the request's environ for the template of its path, once that is known.
 ROUTE = 'manila_lite.route'
 HEALTHCHECK = 'healthcheck'
 
-#: Characters of a path that the log has.
+#: Characters of a path in the log.
 _PATH = 500
 
 
 def observed(app: Callable) -> Callable:
-    """Return ``app`` with a line ``METHOD path status ... length ... time ...`` after each request, and with metrics.
+    """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request.
 
     Neither query nor headers nor bodies are logged: they may hold secrets.
     """
@@ -50,7 +50,7 @@ def observed(app: Callable) -> Callable:
 
 
 def _readable(path: str) -> str:
-    """Return a path as one word: WSGI gives it decoded, and a line break in it would be one in the log."""
+    """Return a path as one word: WSGI gives it decoded, and a line break in it would break the log line."""
     return quote(path.encode('latin-1', 'replace'), safe="/:@!$&'()*+,;=~%")[:_PATH]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Idempotency-Key``: a request that is sent again gets the first one's answer, and makes no second object.
+"""``Idempotency-Key``: a repeated request gets the answer of the first one, and creates no second object.
 
-The key is claimed in a transaction of its own, so that who comes meanwhile is told so at once. The answer is kept in
-the transaction that makes the object: there are both, or neither.
+The key is claimed in a transaction of its own, so that a concurrent request is refused at once. The answer is stored in
+the transaction that creates the object: both are kept, or neither.
 """
 
 import hashlib
@@ -22,20 +22,20 @@ from manila_lite.db import engine, kept_answers
 LOG = log.getLogger(__name__)
 
 HEADER = 'Idempotency-Key'
-#: Says that the answer is that of an earlier request.
+#: The header that marks the answer of an earlier request.
 REPLAYED = 'Idempotency-Replayed'
-#: As a string of RFC 8941, or without the quotes, as most send it.
+#: A string of RFC 8941, or the same without quotes, as most clients send it.
 PATTERN = r'^("[!#-\[\]-~]{1,255}"|[!#-\[\]-~]{1,255})$'
 
 _KEY = re.compile(PATTERN)
 
 
 def answer(req: Request, document: Any, make: Callable[[], webob.Response]) -> webob.Response:
-    """Return what ``make`` returns, or returned for the same request with the same key.
+    """Return the answer that ``make`` makes, or made for the same request with the same key.
 
-    :raises errors.Invalid: the key is none.
-    :raises errors.KeyReused: it was sent with another request.
-    :raises errors.InFlight: the same request is being answered just now.
+    :raises errors.Invalid: the key is malformed.
+    :raises errors.KeyReused: the key was sent with another request.
+    :raises errors.InFlight: the same request is being answered now.
     """
     return _Once(req, _ident(req), _asked(req, document)).answer(make)
 
@@ -48,7 +48,7 @@ def _ident(req: Request) -> str:
 
 
 def _asked(req: Request, document: Any) -> str:
-    """Return what tells one request from another: how its JSON is laid out does not."""
+    """Return a hash that identifies the request; the layout of its JSON does not matter."""
     return _hash([req.raw.method, req.raw.path_info, req.version, document])
 
 
@@ -57,7 +57,7 @@ def _hash(value: Any) -> str:
 
 
 class _Once:
-    """One request under a key."""
+    """A request with an idempotency key."""
 
     def __init__(self, req: Request, ident: str, asked: str):
         self._db = req.ctx.db
@@ -67,11 +67,11 @@ class _Once:
         self._owner = uuidutils.generate_uuid()
 
     def answer(self, make: Callable[[], webob.Response]) -> webob.Response:
-        """Return the one answer."""
+        """Return the stored answer, or make and store it."""
         if not engine.retry(self._claim)():
             return self._found()
         try:
-            # Tried again after a connection that broke in the commit, it finds its own answer.
+            # A retry after a connection that broke in the commit finds its own answer.
             return engine.retry(self._made)(make)
         except Exception:
             self._release()
@@ -102,7 +102,7 @@ class _Once:
         return _replayed(kept)
 
     def _release(self) -> None:
-        """Nothing was made: the key may be used again at once. Left alone, it could be after a while."""
+        """Release the key, since nothing was created. Otherwise it would be free only when the claim ends."""
         try:
             with self._db.writer() as conn:
                 kept_answers.release(conn, self._ident, self._owner)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From which address a request comes: that of the socket, or what a trusted proxy says of it."""
+"""The address that a request comes from: that of the socket, or one that a trusted proxy reports."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -10,16 +10,16 @@ from manila_lite import errors
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-#: The name of a peer without an address: somebody on this host, at a socket in the file system.
+#: The name of a peer without an address: a client on this host, at a socket in the file system.
 UNIX = 'unix'
-#: Proxies behind each other that are looked at.
+#: The longest chain of proxies that is examined.
 _HOPS = 16
 
 
 def networks(option: str, texts: Iterable[str]) -> list[Network]:
     """Return the networks of an option.
 
-    :raises errors.BadConfig: one is none.
+    :raises errors.BadConfig: a text is no network.
     """
     try:
         return [ipaddress.ip_network(text, strict=False) for text in texts]
@@ -28,9 +28,9 @@ def networks(option: str, texts: Iterable[str]) -> list[Network]:
 
 
 def address(text: str) -> Address | None:
-    """Return the address that a text is, perhaps with a port or a zone; or nothing.
+    """Return the address of a text that may have a port or a zone, or None.
 
-    An IPv4 address in the clothes of IPv6 is one of IPv4.
+    An IPv4-mapped IPv6 address is returned as IPv4.
     """
     text = text.strip().strip('"')
     if text.startswith('['):
@@ -50,7 +50,10 @@ def within(found: Address | None, places: Iterable[Network]) -> bool:
 
 
 class Peers:
-    """``trusted``: networks of proxies, and perhaps ``unix``. ``prefix``: bits that tell an IPv6 address from another."""
+    """Looks up the addresses of requests.
+
+    ``trusted``: networks of proxies, and perhaps ``unix``. ``prefix``: prefix length of one client's IPv6 addresses.
+    """
 
     def __init__(self, trusted: Iterable[str], prefix: int):
         trusted = list(trusted)
@@ -59,7 +62,7 @@ class Peers:
         self._prefix = prefix
 
     def of(self, environ: dict[str, Any]) -> Address | None:
-        """Return the address that a request comes from; nothing if that is a socket without one."""
+        """Return the address that a request comes from, or None for a socket without an address."""
         found = address(environ.get('REMOTE_ADDR') or '')
         if found is None and not self._unix:
             return None
@@ -69,12 +72,12 @@ class Peers:
                 break
             said = address(text)
             if said is None:
-                break       # whoever wrote that, it is not known whom it is about
+                break       # not an address, so the hop before it counts
             found = said
         return found
 
     def name(self, found: Address | None) -> str:
-        """Return what an address is counted as."""
+        """Return the name under which an address is counted."""
         if found is None:
             return UNIX
         if found.version == 4:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""So many requests a second are taken from an address, and from a project; whoever sends more is told to wait."""
+"""Rate limits: requests a second of an address, and of a project. Over the limit, a client is told to wait."""
 
 import math
 from collections.abc import Callable
@@ -15,15 +15,18 @@ LOG = log.getLogger(__name__)
 
 Wsgi = Callable[[dict, Callable], Any]
 
-#: What may be asked without end: somebody looks there whether we live, or which versions we have. Others cost more.
+#: The one public path with a limit: it costs more than health checks and versions, which have none.
 _COSTLY = frozenset({'/openapi.json'})
 
 
 class Limits:
-    """The limits of one API. Rates and bursts are read at each request, so that they can be changed while it is attacked."""
+    """The rate limits of one API.
+
+    Rates and bursts are read at each request, so that they can be changed during an attack.
+    """
 
     def __init__(self, conf: Any, api: Api):
-        """:raises errors.BadConfig: an option is not as it should be."""
+        """:raises errors.BadConfig: an option is not valid."""
         own = conf.rate_limits
         self._conf = conf
         self._api = api
@@ -39,7 +42,7 @@ class Limits:
         return buckets.Shared(servers, self._conf.rate_limits.memcached_timeout, self._local)
 
     def of_addresses(self, app: Wsgi) -> Wsgi:
-        """Return ``app`` for addresses that do not ask too much of it. It goes before all that believes a proxy's headers."""
+        """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
         def wrapped(environ: dict, start_response: Callable) -> Any:
             own = self._conf.rate_limits
             if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
@@ -52,10 +55,10 @@ class Limits:
         return wrapped
 
     def of_projects(self, app: Wsgi) -> Wsgi:
-        """Return ``app`` for projects that do not ask too much of it, and users without any. It goes behind the login."""
+        """Wrap ``app`` with the limit of projects, and of users without a project. It goes behind the login."""
         def wrapped(environ: dict, start_response: Callable) -> Any:
             own = self._conf.rate_limits
-            # Nobody has looked at the headers of those who need not log in.
+            # Public paths need no login, so their headers were not checked.
             if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
                 project = environ.get('HTTP_X_PROJECT_ID')
                 if project not in own.project_exempt:
@@ -67,7 +70,7 @@ class Limits:
         return wrapped
 
     def _take(self, kind: str, name: str, rate: buckets.Rate) -> Any:
-        """Return a refusal, or nothing where there was a token."""
+        """Take a token. Return a refusal, or None if there was a token."""
         if self._buckets is None:
             self._buckets = self._inherited()
         wait = self._buckets.take(f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate)
@@ -79,9 +82,9 @@ class Limits:
                                {'Retry-After': str(seconds)})
 
     def _inherited(self) -> buckets.Local | buckets.Shared:
-        """Return the buckets of the memcached that tokens are remembered in, if there is one; else our own.
+        """Return buckets in the memcached that tokens are cached in, if there is one; else those of this process.
 
-        Only at the first request: the middleware that checks tokens makes its options known late.
+        Only at the first request: the middleware that checks tokens registers its options late.
         """
         servers = getattr(getattr(self._conf, 'keystone_authtoken', None), 'memcached_servers', None)
         try:

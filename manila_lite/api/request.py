@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a handler gets: who asks, at which version, the parsed parts of the request, and how to make links."""
+"""The argument of handlers: the caller, the version, the parsed parts of the request, and links."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,16 +19,16 @@ class Request:
         self.ctx = ctx
         self.version = version
         self.base = base
-        #: The first part of the path, below which the API is.
+        #: The first part of the path.
         self.prefix = 'v2'
         self.params: dict[str, str] = {}
         self.query: dict[str, Any] = {}
         self.body: Any = None
-        #: The total that a counted list found, when the caller asked for it.
+        #: The total number of items of a list, if the caller asked for it.
         self.count: int | None = None
-        #: The status of the answer, where it worked and is not the usual one (``Op.or_ok``).
+        #: The status of a successful answer, if it is not the usual one (``Op.or_ok``).
         self.ok: int | None = None
-        #: What belongs to the rows of the answer, by kind and then by row id.
+        #: Data related to the rows of the answer, by kind and then by row id.
         self.related: dict[str, dict[str, Any]] = {}
         self._allowed: dict[str, bool] = {}
 
@@ -45,7 +45,7 @@ class Request:
         return self.linked(collection)(ident)
 
     def linked(self, collection: str) -> Callable[[str], list[dict[str, str]]]:
-        """Return what returns the links of resources of one collection."""
+        """Return a function from an id to its links, for resources of one collection."""
         tail = f'{self._project()}/{collection}/'
         own, bookmark = f'{self.base}/{self.prefix}{tail}', f'{self.base}{tail}'
         return lambda ident: [{'rel': 'self', 'href': f'{own}{ident}'}, {'rel': 'bookmark', 'href': f'{bookmark}{ident}'}]
@@ -63,7 +63,7 @@ class Request:
                            descending=self.query.get('sort_dir') != 'asc', marker=self.query.get('marker'))
 
     def next_page(self, found: int) -> str | None:
-        """Return the address of the next page, if this one is full."""
+        """Return the URL of the next page, if this one is full."""
         limit = self.page.limit
         if not limit or found < limit:
             return None

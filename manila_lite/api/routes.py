@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the row of the contract for a method and a path: a tree of path segments, built once."""
+"""The lookup of a contract row by method and path: a tree of path segments, built once."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ class Routes:
         node.ops.append(op)
 
     def find(self, parts: list[str], version: int) -> Match | None:
-        """Return what stands under a path (already split), or nothing."""
+        """Return the calls of a path (already split), or None."""
         match = self._walk(parts, version)
         if match is None and parts and parts[0]:
             match = self._walk(parts[1:], version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one API is to the machinery of this room: its calls, where they are found, its versions, how it refuses.
+"""The description of an API for this package: its calls, paths, versions and error replies.
 
 The share API is ``SHARE``; each sibling has an object of its own.
 """
@@ -16,7 +16,7 @@ from manila_lite.api.contract import OPS
 from manila_lite.api.contract.op import Op
 from manila_lite.api.routes import Routes
 
-#: Status, message, our code, and more headers, as an answer.
+#: Makes an answer of a status, a message, an error code and more headers.
 Reply = Callable[..., webob.Response]
 
 
@@ -36,13 +36,13 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Api:
-    """An API below its ``prefixes`` (first parts of paths; the first of them is in links).
+    """An API below its ``prefixes`` (first parts of paths; the first prefix is used in links).
 
-    ``version``: the minor version that a request asks for, by header or path. ``stamp``: the answer says its version;
-    without one where the request asked for none that is served. ``answer``: what is said before anyone logs in, or
-    nothing for other paths; ``public`` are its paths. ``base``: the address under which the client reaches us, from the
-    request and the configuration. ``reply``: a refusal in the API's shape. ``show``: a version for people.
-    ``service_type``: under which the access rules of application credentials name it.
+    ``version``: returns the minor version that a request asks for, by header or path. ``stamp``: adds the version to an
+    answer; its version is None if the request asked for one that is not served. ``answer``: answers requests that need
+    no login, or returns None for other paths; ``public`` are its paths. ``base``: the URL under which the client
+    reaches the service, from the request and the configuration. ``reply``: makes a refusal in the API's shape.
+    ``show``: formats a version for people. ``service_type``: the API's name in access rules of application credentials.
     """
 
     ops: Sequence[Op]

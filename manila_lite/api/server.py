@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in HTTP server: a WSGI application on a thread pool, with a clean end. No client can hold a thread of it."""
+"""The built-in HTTP server: a WSGI application on a thread pool, with a clean stop. No client can block a thread of it."""
 
 import dataclasses
 import logging
@@ -20,17 +20,17 @@ LOG = logging.getLogger(__name__)
 
 #: Largest request line and headers together, in bytes; tokens of keystone are a few KiB.
 MAX_HEADER = 65536
-#: Connections that may wait to be accepted.
+#: Connections that may wait for accept.
 BACKLOG = 1024
-#: Addresses that mean any, of IPv4 too.
+#: Addresses that mean any address, of IPv4 too.
 _ANY = ('::', '::0')
-#: What has a thread of its own, so that it is answered while all others are busy.
+#: The path with a thread of its own, so that it is answered while all others are busy.
 _HEALTH = b'/healthcheck'
 
 
 @dataclasses.dataclass
 class Settings:
-    """What cheroot's requests and gateways ask of their server."""
+    """The attributes that cheroot's requests and gateways need of their server."""
 
     wsgi_app: Any
     max_request_body_size: int
@@ -46,14 +46,14 @@ class Settings:
 
 
 class ApiServer:
-    """``app`` answers on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
+    """Serves ``app`` on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
     def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
                  max_header: int = MAX_HEADER, shared: bool = False, limits: Limits = DEFAULTS,
                  options: str = 'osapi_share_listen and osapi_share_listen_port'):
-        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes listen there.
+        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes use the port.
 
-        ``options``: which ones name the address.
+        ``options``: the names of the options for the address, for messages.
         """
         self.host = host
         self.port = port
@@ -73,9 +73,9 @@ class ApiServer:
         return f'[{self.host}]:{self.port}' if ':' in self.host else f'{self.host}:{self.port}'
 
     def start(self) -> None:
-        """Requests are answered, and ``port`` is the real one.
+        """Start answering requests, and set ``port`` to the real one.
 
-        :raises BadConfig: the address cannot be bound; says which, and why.
+        :raises BadConfig: the address cannot be bound; the message names it, and the reason.
         """
         try:
             listener = self._listen()
@@ -110,9 +110,9 @@ class ApiServer:
             self._crowd.give_back(conn)
 
     def stop(self, drain: float = 30.0) -> bool:
-        """Nothing is accepted any more and requests under way are answered; after ``drain`` seconds they are cut off.
+        """Accept no more connections, and finish running requests; after ``drain`` seconds they are cut off.
 
-        Returns False if some request did not even end then. May be called twice.
+        Return False if some request did not end even then. May be called twice.
         """
         if self._crowd is None:
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THE list of microversions: one line each. A call or field says ``since='2.9'``; code asks ``req.at(2.9's name)``.
+"""THE list of microversions: one line each. A call or field has ``since='2.9'``; code compares with the names below.
 
 Microversions are kept as their minor number: 2.9 is 9.
 """
@@ -59,19 +59,19 @@ _FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 
 
 def minor(text: str) -> int:
-    """``'2.9'`` gives 9."""
+    """Return the minor number of a version: 9 for ``'2.9'``."""
     return int(text.partition('.')[2])
 
 
 def show(version: int) -> str:
-    """9 gives ``'2.9'``."""
+    """Return the version of a minor number: ``'2.9'`` for 9."""
     return f'2.{version}'
 
 
 def asked(header: str | None, where: str = HEADER) -> int:
-    """Return the minor number that a request asks for; without the header that is 2.0.
+    """Return the minor number that a request asks for; 0 (version 2.0) without the header.
 
-    :raises errors.Invalid: the header (or what ``where`` names) is malformed (the word ``latest`` is, unlike elsewhere).
+    :raises errors.Invalid: the header (or the input that ``where`` names) is malformed, or is ``latest``.
     :raises errors.NotAcceptable: the version is not served.
     """
     if header is None:

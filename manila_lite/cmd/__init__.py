@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry points. Importing this room settles that the process runs on threads; it must be the first import of each."""
+"""Entry points. Importing this package makes the process run on threads; each entry point must import it first."""
 
 import sys
 

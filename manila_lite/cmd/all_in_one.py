@@ -35,18 +35,18 @@ class Api:
         return self._server.port
 
     def start(self) -> None:
-        """Requests are answered."""
+        """Answer requests from now on."""
         self._server.start()
 
     def stop(self) -> None:
-        """Requests under way were answered, and no further ones are taken."""
+        """Take no more requests, and wait until those under way are answered."""
         self._server.stop()
 
 
 def build(conf: cfg.ConfigOpts) -> list[Any]:
-    """Return the services of the process in the order in which they start. The database has its newest schema.
+    """Return the services of the process in the order in which they start. The database is upgraded to its newest schema.
 
-    :raises errors.BadConfig: something cannot work; nothing has started.
+    :raises errors.BadConfig: a part cannot work; nothing has started.
     """
     setup.hold(Path(conf.state_path))
     check(conf)

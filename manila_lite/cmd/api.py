@@ -19,7 +19,7 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv)
     encryption.check(conf)
-    Api(setup.services(conf))  # refuses mistakes before anything forks
+    Api(setup.services(conf))  # refuses a wrong configuration before anything forks
     workers = conf.osapi_share_workers
     return processes.run(conf, 'manila-api', [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics whose values stand in the database. However often they are asked for, it is read now and then only."""
+"""Metrics from the database. The database is read now and then only, however often they are collected."""
 
 import concurrent.futures
 import dataclasses
@@ -22,20 +22,20 @@ from manila_lite.scheduler.service import PLANS as SCHEDULER_PLANS
 
 LOG = logging.getLogger(__name__)
 
-#: Every kind that an operation can be of.
+#: Every kind of operation.
 KINDS = frozenset(plan.kind for plan in (*MANAGER_PLANS, *SCHEDULER_PLANS))
-#: Ages of open operations: the bounds in seconds, and what lies between them.
+#: Ages of open operations: the bounds in seconds, and the names of the intervals.
 _BOUNDS = (60.0, 600.0, 3600.0)
 AGES = ('under_1m', '1m_to_10m', '10m_to_1h', 'over_1h')
-#: Seconds that a scrape waits for the database; then it goes without. And the part of the time that reading may take.
+#: Seconds that a scrape waits for the database before it goes without; and the largest part of the time spent on reading.
 _PATIENCE, _SHARE = 5.0, 1 / 20
-#: How often what is shown may have failed to be renewed, as a multiple of the time it is kept.
+#: How old the values shown may be, as a multiple of the time for which they are kept.
 _STALE = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class _Seen:
-    """What was read, and when by the monotonic clock; ``seconds`` is how long that took."""
+    """Values read from the database. ``at``: when, by the monotonic clock; ``seconds``: how long the reading took."""
 
     at: float
     seconds: float
@@ -47,7 +47,7 @@ class _Seen:
 
 
 class FromDatabase(Collector):
-    """Shows open operations, pools, services and usage."""
+    """The collector of open operations, pools, services and usage."""
 
     def __init__(self, conf: cfg.ConfigOpts, db: Database):
         self._conf = conf
@@ -58,11 +58,11 @@ class FromDatabase(Collector):
         self._failed = False
 
     def close(self) -> None:
-        """Nothing is read any more. Does not wait for what the database does not answer."""
+        """Stop reading. Does not wait for a query that the database does not answer."""
         self._reader.shutdown(wait=False, cancel_futures=True)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what was read last; it is read again first if it is old and the database answers soon."""
+        """Yield the metrics last read. Old ones are read again first, if the database answers soon."""
         seen = self._renewed()
         known = seen is not None and time.monotonic() - seen.at < _STALE * self._kept(seen)
         yield _readable(known=known)
@@ -81,7 +81,7 @@ class FromDatabase(Collector):
             try:
                 self._reading.result(_PATIENCE)
                 self._failed = False
-            except Exception as error:      # TimeoutError too: it goes on reading
+            except Exception as error:      # TimeoutError too: the reading goes on
                 if not self._failed:
                     LOG.warning('Metrics from the database are missing until it answers: %s', error or type(error).__name__)
                 self._failed = True
@@ -149,7 +149,7 @@ _MAKERS = (_operations, _pools, _services, _usage)
 
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
-    """Return what can be shown, each with the names of its labels, for the reference."""
+    """Return all metrics that can be shown, each with the names of its labels, for the reference."""
     nothing = _Seen(0, 0, {}, [], [], {}, {})
     everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
     return [(family, tuple(family._labelnames)) for family in (         # noqa: SLF001 - there is no public way

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody without a login fills the log: of lines that strangers can cause, each cause has so many in an interval, and then one
-that says how many more there were.
+"""A limit on the log lines that clients without a login can cause: so many for each cause in an interval, then one line
+with the number of those left out.
 
-oslo.log's own limit (``rate_limit_interval``) counts all lines of a process together: with it a stranger could have those of
-others left out.
+oslo.log's own limit (``rate_limit_interval``) counts all lines of a process together, so that such a client could
+suppress the lines of others.
 """
 
 import collections
@@ -15,11 +15,11 @@ from oslo_config import cfg
 
 from manila_lite.api import observe
 
-#: Whose lines a stranger can cause.
+#: Loggers whose lines a client without a login can cause.
 LOGGERS = (observe.STRANGERS.name, 'manila_lite.api.admission', 'manila_lite.api.connection', 'manila_lite.api.crowd',
            'manila_lite.api.faults', 'manila_lite.api.incoming', 'manila_lite.api.keystone', 'keystonemiddleware.auth_token',
            'oslo_middleware.basic_auth', 'oslo_middleware.cors')
-#: Causes that are told apart.
+#: Causes that are counted separately.
 _MOST = 1000
 _MORE = '%s more lines like this were left out: %s'
 
@@ -27,7 +27,9 @@ Cause = tuple[str, int, str]
 
 
 class Flood(logging.Filter):
-    """Lets ``burst`` lines of a cause through in each ``interval`` of seconds. The cause is the line without its values."""
+    """A filter that passes ``burst`` lines of a cause in each ``interval`` of seconds. The cause is the line without
+    its values.
+    """
 
     def __init__(self, burst: int, interval: float):
         super().__init__()
@@ -37,7 +39,7 @@ class Flood(logging.Filter):
         self._counts: collections.Counter[Cause] = collections.Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether the line is written. What was left out is told before the first line of the next interval."""
+        """Say whether the line is written. The lines left out are reported before the first line of the next interval."""
         cause = (record.name, record.levelno, str(record.msg))
         with self._lock:
             left_out = self._left_out()
@@ -58,7 +60,7 @@ class Flood(logging.Filter):
 
 
 def hold_off(conf: cfg.ConfigOpts) -> None:
-    """The log cannot be flooded by strangers from now on; what an earlier call said of it counts no more."""
+    """Limit the log lines that clients without a login can cause. Replaces the limits of an earlier call."""
     flood = Flood(conf.log_flood_burst, conf.log_flood_interval)
     for logger in map(logging.getLogger, LOGGERS):
         for old in [one for one in logger.filters if isinstance(one, Flood)]:

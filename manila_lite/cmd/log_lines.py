@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Each message is one line of the log, whatever is in it: a name, what a driver or a database says, a variable of the shell.
+r"""Log messages on one line each, with any content: a name, a driver's or a database's error, a variable of the shell.
 
-Characters that would end a line, steer a terminal, turn the direction of writing or cannot be written at all are there as
-``\n`` or ``\u001b``. It is done where lines are formatted, so that nobody who logs has to think of it. Tracebacks stay lines;
-what an exception says stays in its own.
+Characters that would end a line, steer a terminal, turn the direction of writing or cannot be written at all are
+escaped as ``\n`` or ``\u001b``. The formatters do it, so no code that logs has to. Tracebacks keep their lines; the
+text of an exception stays in one of them.
 """
 
 import functools
@@ -16,27 +16,27 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import formatters, log
 
-#: Controls (Cc), what changes how text is shown (Cf), ends of lines and paragraphs (Zl, Zp), halves of characters (Cs).
+#: Controls (Cc), formatting characters (Cf), ends of lines and paragraphs (Zl, Zp), surrogates (Cs).
 _HARMFUL = re.compile('[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f'
                       '\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]')
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t'}
-#: How a frame of a traceback begins; in a group of exceptions they are indented.
+#: The begin of a frame of a traceback; in a group of exceptions frames are indented.
 _FRAME = re.compile(r'[ |]*File "')
-#: What write no lines, but objects whose texts are escaped as JSON has it, or kept apart.
+#: Formatters that write objects, not lines: their texts are escaped as in JSON, or kept apart.
 _SAFE = (formatters.JSONFormatter, formatters.FluentFormatter)
 
 
 def setup(conf: cfg.ConfigOpts) -> None:
-    """The log is written as configured, in lines.
+    """Write the log as configured, with escaped lines.
 
-    :raises oslo_log.log.LogConfigError: it cannot be. (Or an OSError or RuntimeError.)
+    :raises oslo_log.log.LogConfigError: the log cannot be written as configured. (Or an OSError or RuntimeError.)
     """
     log.setup(conf, 'manila_lite')
     escape_all()
 
 
 def escape_all() -> None:
-    """Whatever is logged from now on is escaped. To be called again when handlers may have changed; that costs nothing."""
+    """Escape all that is logged from now on. Call it again when handlers may have changed; that costs nothing."""
     known = [logging.getLogger(), *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
     last = [logging.lastResort] if logging.lastResort is not None else []
     for handler in [*(handler for logger in known for handler in logger.handlers), *last]:
@@ -48,7 +48,7 @@ def escape_all() -> None:
 
 
 def escaped(text: str) -> str:
-    """Return a text as part of a line."""
+    """Return a text with its harmful characters escaped."""
     return _HARMFUL.sub(_escape, text)
 
 
@@ -59,7 +59,7 @@ def _escape(found: re.Match) -> str:
 
 @functools.cache
 def _escaping(kind: type[logging.Formatter]) -> type[logging.Formatter]:
-    """Return the class of formatters that write what those of a class do, escaped."""
+    """Return a subclass of a formatter class that escapes its lines."""
     return type(f'Escaping{kind.__name__}', (_Escaping, kind), {})
 
 
@@ -67,10 +67,10 @@ class _Escaping(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the message as one line, and below it the traceback, if there is one."""
-        record.exc_text = None      # it may be there as a formatter made it that does not escape
+        record.exc_text = None      # another formatter may have left its text here, not escaped
         whole = super().format(record)
         if not isinstance(whole, str):
-            return whole            # a formatter of objects that is none of oslo.log's
+            return whole            # from a formatter of objects that is not oslo.log's
         below = [record.exc_text, record.stack_info and self.formatStack(record.stack_info)]
         tail = ''.join(f'\n{part}' for part in below if part)
         if not tail or not whole.endswith(tail):
@@ -79,13 +79,13 @@ class _Escaping(logging.Formatter):
         return '\n'.join(lines)
 
     def formatException(self, ei: Any, **more: Any) -> str:     # noqa: N802 - as the base class calls it
-        """Return a traceback, in lines that begin as the formatter begins them."""
+        """Return a traceback, whose lines begin with the formatter's prefix."""
         return '\n'.join(f'{self._prefix(**more)}{line}' for line in _lines(ei))
 
     def _prefix(self, record: logging.LogRecord | None = None) -> str:
         if record is None:
             return ''
-        # oslo.log has no other way to ask what it begins lines with than to let it write the shortest one.
+        # oslo.log has no call for its prefix, so it formats the shortest traceback, from which the prefix is taken.
         return escaped(super().formatException((None, None, None), record=record).partition('NoneType: None')[0])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be seen of a process from outside: metrics over HTTP, reports at SIGUSR2, traces. None of it hurts the work."""
+"""Monitoring of a process: metrics over HTTP, reports at SIGUSR2, traces. Its failures do not stop the work."""
 
 import logging
 import os
@@ -19,15 +19,15 @@ from manila_lite.db.engine import Database
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between looks for a free port, threads that answer, and seconds until what ends has ended.
+#: Seconds between tries to find a free port, threads of the server, and seconds to wait for the thread's end.
 _RETRY, _THREADS, _END = 30.0, 4, 10
-#: What clients may do: they are a few collectors.
+#: Limits for clients: there are only a few collectors.
 _LIMITS = Limits(connections=32, idle=10.0, header=10.0, body=10.0, answer=10.0)
 _MOST = 1024
 
 
 class Monitor:
-    """A process can be seen, as ``service``, from ``start`` to ``stop``. Make it after the fork, in any thread."""
+    """The monitor of a process, as ``service``, from ``start`` to ``stop``. Make it after the fork, in any thread."""
 
     def __init__(self, conf: cfg.ConfigOpts, service: str):
         self._conf = conf
@@ -36,7 +36,7 @@ class Monitor:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Reports and traces are made, and metrics are shown as soon as there is a port. Never fails."""
+        """Make reports and traces, and show metrics as soon as a port is free. Never fails."""
         try:
             reports.listen(self._conf, self._service)
             trace.start(self._conf, self._service)
@@ -47,14 +47,14 @@ class Monitor:
             self._thread.start()
 
     def stop(self) -> None:
-        """The port is free."""
+        """Stop showing metrics, and free the port."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(_END)
 
     def _run(self) -> None:
         try:
-            database = Database(self._conf)     # of its own: scrapes take no connection from the work
+            database = Database(self._conf)     # a separate connection: scrapes take none from the work
             shown = _Shown(self._conf, self._service, database)
             while not self._stopped.is_set():
                 if (server := self._listen(shown.app)) is not None:
@@ -88,7 +88,7 @@ class Monitor:
 
 
 class _Shown:
-    """The WSGI application that shows what this process counts, what it is, and what stands in the database."""
+    """The WSGI application that shows the metrics of this process, facts about the process, and metrics from the database."""
 
     def __init__(self, conf: cfg.ConfigOpts, service: str, database: Database):
         self._registry = CollectorRegistry(auto_describe=False)
@@ -111,13 +111,13 @@ class _Shown:
         return self._metrics(environ, start_response)
 
     def close(self) -> None:
-        """The database is not read any more."""
+        """Stop reading the database."""
         if self._database is not None:
             self._database.close()
 
 
 def lazily(app: Callable, conf: cfg.ConfigOpts, service: str) -> Callable:
-    """Return ``app`` for servers that fork by themselves: each of their processes can be seen from its first request."""
+    """Return ``app`` for servers that fork by themselves: each process is monitored from its first request on."""
     lock = threading.Lock()
     seen: set[int] = set()
 

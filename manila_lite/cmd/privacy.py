@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process writes is for its own user alone: other users of the machine open none of its files, sockets and folders."""
+"""Privacy of a process's files, sockets and folders: other users of the machine can open none of them."""
 
 import logging
 import os
@@ -15,28 +15,27 @@ from manila_lite import errors
 LOG = log.getLogger(__name__)
 
 _UMASK = 0o077
-#: What nobody but the owner may do to folders and files, and what to logs: their group may read them.
+#: Mode bits that others must not have: on folders and files, and on logs, which their group may read.
 _OTHERS, _OTHERS_OF_LOGS = 0o077, 0o027
 _SQLITE = 'sqlite:///'
 #: SQLite keeps files with these endings beside a database.
 _BESIDE = ('', '-wal', '-shm', '-journal')
-#: Folders of the whole machine, which would be of no use to it with mode 0700.
+#: Folders of the whole machine, which mode 0700 would make unusable.
 _OF_ALL = frozenset(map(Path, ('/', '/boot', '/dev', '/etc', '/home', '/mnt', '/opt', '/run', '/srv', '/usr', '/var',
                                '/var/lib', '/var/log', '/var/run')))
 
 
 def begin() -> None:
-    """What this process and its children make from now on is for its user alone.
+    """Set the umask, so that files of this process and its children are private to their user.
 
-    Programs that make files for clients (NFS-Ganesha, smbd, virtiofsd) set an umask of their own: there it is the client who
-    says.
+    Programs that make files for clients (NFS-Ganesha, smbd, virtiofsd) set an umask of their own: there the client chooses.
     """
     os.umask(_UMASK)
 
 
 def tighten(conf: cfg.ConfigOpts) -> None:
-    """The state folder, the database's files and the logs that are open can be used by their owner alone, also if they were
-    made with wider modes.
+    """Restrict the state folder, the database's files and the open logs to their owner, in case they have wider modes.
+    Logs stay readable by their group.
 
     :raises errors.BadConfig: the state folder is one that the whole machine needs.
     """
@@ -53,7 +52,7 @@ def tighten(conf: cfg.ConfigOpts) -> None:
 
 
 def wide(conf: cfg.ConfigOpts) -> list[str]:
-    """Return in words what other users of the machine can open of what ``tighten`` is about, logs aside."""
+    """Return messages about the places of ``tighten``, without logs, that other users of the machine can open."""
     places = [(Path(conf.state_path), _OTHERS), *((file, _OTHERS) for file in _databases(conf.database.connection or ''))]
     return [f'{place} has mode {mode:04o}' for place, too_much in places
             if (mode := _mode(place)) is not None and mode & too_much]
@@ -84,7 +83,7 @@ def _mode(place: Path) -> int | None:
 
 
 def _narrow(place: Path, too_much: int) -> None:
-    """Nobody has these rights to the file or folder, if it is there. One that belongs to somebody else is let be."""
+    """Remove rights from a file or folder, if it exists. Another user's file is not changed, and the log has a warning."""
     mode = _mode(place)
     if mode is None or not mode & too_much or stat.S_IFMT(place.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services as child processes under oslo.service's launcher: SIGTERM drains, a dead child is started again.
+"""Services as child processes of oslo.service's launcher: SIGTERM drains, a dead child is started again.
 
-At SIGHUP the master reads its configuration files anew, and every child drains and is forked again from it. What is
-decided in the master needs a restart: which backends there are, and how many processes the API has.
+At SIGHUP the master reads its configuration files anew, and every child drains and is forked again from it. The list of
+backends and the number of API processes are set in the master: changing them needs a restart.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Process(service.Service):
-    """A part (scheduler, share manager, API) in a process of its own. It is made after the fork."""
+    """A service (scheduler, share manager, API) in a process of its own. The service is made after the fork."""
 
     def __init__(self, conf: cfg.ConfigOpts, name: str, make: Callable[[], Any]):
         super().__init__()
@@ -36,8 +36,8 @@ class Process(service.Service):
         self._done = threading.Event()
 
     def start(self) -> None:
-        """The part works, unless the end was asked for before. With a bad configuration the process ends, in one line."""
-        log_lines.setup(self._conf)     # the master set it up before it read its files anew
+        """Start the service, unless ``stop`` was called before. With a bad configuration log one line and end the process."""
+        log_lines.setup(self._conf)     # the master set the log up before it read its files anew
         with self._changing:
             if self._done.is_set():
                 return
@@ -51,9 +51,9 @@ class Process(service.Service):
                 sys.exit(1)
 
     def stop(self, graceful: bool = True) -> None:
-        """The part has drained."""
+        """Stop the service after it has drained."""
         self._done.set()
-        with self._changing:                    # a signal may come while it starts
+        with self._changing:                    # a signal may come during the start
             part, self._part = self._part, None
         if part is not None:
             part.stop()
@@ -62,15 +62,15 @@ class Process(service.Service):
             self._monitor.stop()
 
     def wait(self) -> None:
-        """Return when the part was told to stop."""
+        """Return when ``stop`` was called."""
         self._done.wait()
 
 
 class Launcher(service.ProcessLauncher):
-    """oslo.service's launcher, which goes on forking after a SIGHUP that comes while it holds back a child that dies young.
+    """oslo.service's launcher, which goes on forking after a SIGHUP that comes while it delays the restart of a child.
 
-    cotyledon 2.2 forgets its forks at SIGHUP in one thread, and stumbles in another that waits to go on with them. That one
-    dies, and no child is ever started again. There is no public way to what it stumbles over.
+    At SIGHUP, one thread of cotyledon 2.2 forgets its forks; another, which waits before it forks again, fails with an
+    IndexError and dies, and no child is ever started again. There is no public way to change that function.
     """
 
     def wait(self) -> int:
@@ -87,7 +87,7 @@ class Launcher(service.ProcessLauncher):
 
 
 def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any], int]]) -> int:
-    """Run parts, each with its number of processes, until a signal ends them; returns the exit status.
+    """Run services, each in its number of processes, until a signal ends them; return the exit status.
 
     ``name`` is that of the command.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guru meditation: at SIGUSR2 a process tells what it is at: threads, configuration without secrets, work under way.
+"""Guru meditation reports, made at SIGUSR2: threads, configuration without secrets, requests and operations under way.
 
-A handler runs in the midst of whatever the main thread was doing, which may hold any lock. So it only writes to a pipe,
-and a thread that waits there makes the report, also when all others are stuck.
+A signal handler interrupts the main thread, which may hold any lock. So the handler only writes to a pipe. A thread
+that waits there makes the report, also when all others are stuck.
 """
 
 import logging
@@ -21,11 +21,11 @@ from manila_lite import context
 
 LOG = logging.getLogger(__name__)
 
-_listener: tuple[int, int] | None = None        # pid, and the end of the pipe to write to
+_listener: tuple[int, int] | None = None        # pid, and the write end of the pipe
 
 
 class _Version:
-    """What oslo.reports wants to know of a product."""
+    """The description of the product that oslo.reports asks for."""
 
     def vendor_string(self) -> str:
         return 'manila_lite'
@@ -51,7 +51,7 @@ class Report(guru_meditation_report.TextGuruMeditation):
 
 
 def catch() -> None:
-    """SIGUSR2 asks for a report, in this process and in those forked from it. Call it in the main thread."""
+    """Install the handler of SIGUSR2, in this process and in those forked from it. Call it in the main thread."""
     signal.signal(signal.SIGUSR2, _caught)
 
 
@@ -62,7 +62,7 @@ def _caught(signo: int, frame: Any) -> None:
 
 
 def listen(conf: cfg.ConfigOpts, name: str) -> None:
-    """Reports that are asked for are made from now. Threads stay behind at a fork: call it in each process."""
+    """Make reports when asked, from now on. Threads do not survive a fork: call it in each process."""
     global _listener    # noqa: PLW0603 - a signal's handler has nothing else to go by
     if _listener is None or _listener[0] != os.getpid():
         read, write = os.pipe()
@@ -73,7 +73,7 @@ def listen(conf: cfg.ConfigOpts, name: str) -> None:
 
 def _serve(pipe: int, conf: cfg.ConfigOpts, name: str) -> None:
     while os.read(pipe, 1):
-        # By itself it says on standard error what it cannot do, and goes on.
+        # a report that fails is printed on standard error, and does not end the thread
         Report.handle_signal(_Version(), f'{name}-{os.getpid()}', conf.oslo_reports.log_dir, None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs services as threads of this process until a signal ends it."""
+"""The runner of services as threads of this process, until a signal ends it."""
 
 import faulthandler
 import logging
@@ -25,35 +25,36 @@ class ConfigFiles:
         self._conf = conf
 
     def start(self) -> None:
-        """Nothing: they were read."""
+        """Do nothing: the files were read before."""
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
     def reload(self) -> None:
-        """What may change has changed; the log names the rest. :raises ConfigFileParseError: all is as it was."""
+        """Apply the mutable options; the log names the others. :raises ConfigFileParseError: nothing was changed."""
         self._conf.mutate_config_files()
-        # oslo.config forgets values that were read before it reads the files, not after: a thread that asked meanwhile had
-        # the old value kept for good. To register options, even none, makes it forget again.
+        # oslo.config clears its cache of values before it reads the files, not after: a thread that reads an option
+        # meanwhile would keep the old value for good. Registering options, even none, clears the cache again.
         self._conf.register_opts([])
         log_lines.escape_all()      # oslo.log may have read its own file anew
 
 
 class Service(Protocol):
-    """What the runner needs; ``reload()`` is called at SIGHUP where there is one."""
+    """The interface of services for the runner; ``reload()`` is called at SIGHUP where there is one."""
 
     def start(self) -> None:
-        """It works when this returns. :raises BadConfig: it cannot, and the operator must do something."""
+        """Start working before this returns. :raises BadConfig: it cannot start, and the operator must do something."""
 
     def stop(self) -> None:
-        """Nothing new is taken, and what was taken is done, when this returns."""
+        """Take no new work, and finish the work under way before this returns."""
 
 
 class _Signals:
-    """The signals that came, in order.
+    """The signals received, in order.
 
-    Python runs handlers in the main thread only, and does not wake it if the kernel gave the signal to another; a
-    blocked ``queue.get()`` would then miss it. So the interpreter writes each number to a pipe, from any thread.
+    Python runs handlers in the main thread only, and does not wake that thread if the kernel gave the signal to
+    another; a blocked ``queue.get()`` would then miss it. So the interpreter writes each number to a pipe, from any
+    thread.
     """
 
     def __init__(self):
@@ -64,23 +65,23 @@ class _Signals:
             signal.signal(signo, lambda _signo, _frame: None)
 
     def has_end(self) -> bool:
-        """Say whether the end was asked for; other signals that came are forgotten. Does not block."""
+        """Say whether the end was asked for; other signals received so far are dropped. Does not block."""
         while select.select([self._read], [], [], 0)[0]:
             if self.get() in _ENDING:
                 return True
         return False
 
     def get(self) -> int:
-        """Return the next signal, when there is one."""
+        """Wait for the next signal, and return it."""
         return os.read(self._read, 1)[0]
 
 
 def run(services: Sequence[Service], drain: int = 60) -> int:
-    """The services ran, started in order and stopped in reverse; returns the exit status.
+    """Run the services: start them in order, and stop them in reverse order; return the exit status.
 
-    SIGTERM and SIGINT end it; a second SIGINT, or ``drain`` seconds, end it at once, the latter with a print of what
-    each thread was at. The clock for that is not stopped on return, so that a thread that never ends cannot keep the
-    process: exit now.
+    SIGTERM and SIGINT end the run. A second SIGINT, or ``drain`` seconds, end the process at once, the latter with a
+    print of each thread's stack. That timer goes on after the return, so that no thread can keep the process alive:
+    exit then.
     """
     signals = _Signals()
     started: list[Service] = []
@@ -129,7 +130,7 @@ def _reload(service: Any) -> None:
 
 def _stop(started: list[Service], drain: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    faulthandler.dump_traceback_later(drain, exit=True, file=2)     # needs neither the main thread nor the lock
+    faulthandler.dump_traceback_later(drain, exit=True, file=2)     # works without the main thread and the interpreter's lock
     status = 0
     for service in reversed(started):
         LOG.debug('%s: stopping', _name(service))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option that the product or a library in it knows, and what stands in the configuration files."""
+"""All options of the product and its libraries, and the options in the configuration files."""
 
 import contextlib
 import dataclasses
@@ -18,7 +18,7 @@ NAMESPACES = (
     'manila_lite', 'oslo.db', 'oslo.log', 'oslo.messaging', 'oslo.middleware.cors', 'oslo.middleware.healthcheck',
     'oslo.middleware.http_proxy_to_wsgi', 'oslo.middleware.sizelimit', 'oslo.policy', 'oslo.reports', 'osprofiler',
     'keystonemiddleware.auth_token')
-#: Their options depend on the kind of login, or of key manager, chosen in them.
+#: Sections whose options depend on the kind of login, or of key manager, chosen in them.
 _OPEN = ('keystone_authtoken', 'neutron', 'key_manager', 'barbican', 'vault')
 _DEFAULT = 'DEFAULT'
 
@@ -47,11 +47,11 @@ def _driver_options(conf: cfg.ConfigOpts, name: str) -> list[cfg.Opt]:
     try:
         return list(load.load_class(conf[name].driver).OPTIONS) if conf[name].driver else []
     except errors.BadConfig:
-        return []       # that there is no such driver is said elsewhere
+        return []       # a missing driver is reported elsewhere
 
 
 def registered(conf: cfg.ConfigOpts) -> Iterator[tuple[str, cfg.Opt]]:
-    """Yield every option with its group; its value can be read from ``conf`` now."""
+    """Yield every option with its group, after its registration in ``conf``."""
     for group, opts in known(conf).items():
         names = set()
         for opt in opts:
@@ -64,7 +64,7 @@ def registered(conf: cfg.ConfigOpts) -> Iterator[tuple[str, cfg.Opt]]:
 
 @dataclasses.dataclass(frozen=True)
 class Doubt:
-    """An option of a file that has no effect, or will have none in a later release. Without ``name``: a whole section."""
+    """An option in a file that has no effect, or will have none in a later release. Without ``name``: a whole section."""
 
     group: str
     name: str
@@ -75,7 +75,7 @@ class Doubt:
 
 
 def doubts(conf: cfg.ConfigOpts) -> list[Doubt]:
-    """Return what is in the configuration files and is unknown or deprecated."""
+    """Return the unknown and deprecated options and sections in the configuration files."""
     options = known(conf)
     current = {(group, name): opt for group, opts in options.items() for opt in opts for name in (opt.dest, opt.name)}
     old = {(one.group or group, one.name or opt.dest): f'is called [{group}] {opt.name} now'

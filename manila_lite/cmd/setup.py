@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every process does first: read the configuration, set up logging, refuse mistakes in one line."""
+"""The start of every process: read the configuration, set up logging, report mistakes in one line."""
 
 import fcntl
 import os
@@ -22,11 +22,11 @@ _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'osl
           'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING',
           'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
 
-#: How a line begins that is written while a request or an operation is worked on: which, of whose project, about what.
+#: Prefix of a line that is logged during a request or an operation: its request id, project and resource.
 _LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_id)s %(user_identity)s] %(message)s'
 _WHOSE = '%(project)s %(resource_uuid)s'
 
-#: What libraries raise when they cannot work as configured, and the option that it is about (most name it themselves).
+#: Errors of libraries that cannot work as configured, and the option concerned (most errors name it themselves).
 _MISTAKES: dict[type[Exception], str] = {
     errors.BadConfig: '',
     cfg.Error: '',
@@ -38,12 +38,12 @@ _MISTAKES: dict[type[Exception], str] = {
 def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
               more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite',
               logged: bool = True) -> cfg.ConfigOpts:
-    """The configuration is read and logging runs. ``transport_url``: default of a process that is alone.
+    """Read the configuration and set up logging. ``transport_url``: the default for a process that runs alone.
 
-    ``more`` registers the options of a sibling, whose database is called ``database`` where the operator says nothing.
-    ``logged``: the log is written where the configuration says; without it no log is opened, and warnings go to stderr.
+    ``more`` registers the options of a sibling; ``database`` is the name of its database where none is configured.
+    ``logged``: write the log as configured; otherwise no log is opened, and warnings go to stderr.
 
-    :raises errors.BadConfig: the files or the arguments cannot be read.
+    :raises errors.BadConfig: the configuration files, the arguments or the log cannot be used.
     """
     conf = manila_lite.conf.register(conf or cfg.CONF)
     if more is not None:
@@ -79,7 +79,7 @@ def _open_log(conf: cfg.ConfigOpts) -> None:
 
 def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None,
              migrations: Path | None = None) -> context.Services:
-    """Return what this process answers requests with. ``rules`` and ``migrations``: those of a sibling.
+    """Return the services of this process. ``rules`` and ``migrations``: those of a sibling.
 
     :raises errors.BadConfig: the policy file cannot be read.
     """
@@ -92,7 +92,10 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = 
 
 
 def hold(state: Path) -> None:
-    """The directory is there, and this process is the only one that works in it."""
+    """Make the state directory and lock it for this process.
+
+    :raises errors.BadConfig: another process has the lock, or the directory cannot be used.
+    """
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
@@ -104,9 +107,9 @@ def hold(state: Path) -> None:
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:
-    """Run a command; a mistake in the configuration is one clear line on stderr and exit status 1.
+    """Run a command; for a mistake in the configuration print one clear line on stderr and return exit status 1.
 
-    What it makes is for its user alone.
+    Files that the process makes are private to its user.
     """
     privacy.begin()
     try:

@@ -30,7 +30,7 @@ def _main(argv: Sequence[str]) -> int:
 
 
 def _look_at_the_key(conf: cfg.ConfigOpts) -> None:
-    """Many backends need no secrets: what needs one waits."""
+    """Warn if the key of secrets is unusable. The start goes on: many backends need no secrets, and work that does waits."""
     try:
         encryption.check(conf)
     except errors.BadConfig as bad:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-status upgrade check``: can this version run here? Exit status 0 yes, 1 with warnings, 2 no."""
+"""``manila-status upgrade check``: check whether this version can run here. Exit status 0 yes, 1 with warnings, 2 no."""
 
 import manila_lite.cmd  # noqa: I001 - must come first: threads, not eventlet
 
@@ -25,12 +25,12 @@ from manila_lite.rpc import transport
 
 CONF = cfg.CONF
 
-#: Particulars that are named in the details of a check.
+#: Findings that are listed in the details of a check.
 _NAMED = 5
 
 
 def _said(code: Code, found: list[str]) -> Result:
-    """Return a result that names what was found; success if that is nothing."""
+    """Return a result that lists the findings; success if there are none."""
     if not found:
         return Result(Code.SUCCESS)
     rest = f' ... and {len(found) - _NAMED} more' if len(found) > _NAMED else ''
@@ -38,7 +38,7 @@ def _said(code: Code, found: list[str]) -> Result:
 
 
 def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Checks'], Result]:
-    """Return a check that says nothing where the schema is not the one it needs: another check says that."""
+    """Return a check that succeeds without looking where the schema is not the newest: another check reports that."""
     def guarded(checks: 'Checks') -> Result:
         try:
             db = checks.database()
@@ -51,7 +51,7 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
 
 
 class Checks(upgradecheck.UpgradeCommands):
-    """What must be so before a start of this version."""
+    """Checks before a start of this version."""
 
     _db: Database | None = None
 
@@ -64,7 +64,7 @@ class Checks(upgradecheck.UpgradeCommands):
         return self._db
 
     def _reachable(self) -> Result:
-        """The database answers."""
+        """Check that the database answers."""
         try:
             with self.database().reader():
                 return Result(Code.SUCCESS)
@@ -72,7 +72,7 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(Code.FAILURE, f'[database] connection: cannot be reached: {" ".join(str(bad).split())}')
 
     def _schema(self) -> Result:
-        """It has the newest schema."""
+        """Check that the database has the newest schema."""
         try:
             now, newest = migrate.current(self.database()), migrate.head(self.database())
         except Exception:
@@ -83,7 +83,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_with_schema
     def _services(self, db: Database) -> Result:
-        """Every service that is not disabled or stopped is up, and nobody is held to an old version of the bus."""
+        """Check that every service is up or disabled or stopped, and that no old version of the bus is pinned."""
         with db.reader() as conn:
             down = [f'{row.binary} on {row.host}' for row in services.list_services(conn)
                     if not (row.disabled or row.stopped)
@@ -96,7 +96,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_with_schema
     def _damage(self, db: Database) -> Result:
-        """Nothing is stuck."""
+        """Check that no resource is stuck."""
         wrong = [f'{one.what} {one.id} {one.state}: {one.why}'
                  for one in doctor.look(context.Services(conf=CONF, db=db)) if one.wrong and one.what != 'service']
         if wrong:
@@ -105,7 +105,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_with_schema
     def _one_host(self, db: Database) -> Result:
-        """A file is not the database of several hosts."""
+        """Check that an SQLite file is not the database of several hosts."""
         if not CONF.database.connection.startswith('sqlite'):
             return Result(Code.SUCCESS)
         with db.reader() as conn:
@@ -121,7 +121,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_with_schema
     def _secrets(self, db: Database) -> Result:
-        """Secrets in the database are encrypted, with keys that this host has."""
+        """Check that secrets in the database are encrypted, with keys that this host has."""
         try:
             found = renewal.look(CONF, db)
             encryption.check(CONF)
@@ -136,11 +136,11 @@ class Checks(upgradecheck.UpgradeCommands):
         return Result(Code.SUCCESS)
 
     def _privacy(self) -> Result:
-        """Other users of this machine cannot open what is the service's."""
+        """Check that other users of this machine cannot open the service's files."""
         return _said(Code.WARNING, privacy.wide(CONF))
 
     def _policy(self) -> Result:
-        """The policy file names rules that there are."""
+        """Check that the rules in the policy file exist and are not deprecated."""
         try:
             enforcer = policies.make_enforcer(CONF)
         except Exception as bad:
@@ -159,11 +159,11 @@ class Checks(upgradecheck.UpgradeCommands):
         return _said(Code.WARNING, found)
 
     def _options(self) -> Result:
-        """The configuration files name options that there are."""
+        """Check that the options in the configuration files exist and are not deprecated."""
         return _said(Code.WARNING, [str(doubt) for doubt in settings.doubts(CONF)])
 
     def _backends(self) -> Result:
-        """Every enabled backend can be started as configured."""
+        """Check that every enabled backend can be started as configured."""
         if not CONF.enabled_share_backends:
             return Result(Code.WARNING, 'enabled_share_backends names no backend on this host')
         try:
@@ -173,7 +173,7 @@ class Checks(upgradecheck.UpgradeCommands):
         return Result(Code.SUCCESS)
 
     def _network_plugin(self) -> Result:
-        """The network plugin can work as configured; whoever it asks is not asked."""
+        """Check that the network plugin can work as configured. No network service is contacted."""
         try:
             plugins.make(CONF)
         except errors.BadConfig as bad:
@@ -181,7 +181,7 @@ class Checks(upgradecheck.UpgradeCommands):
         return Result(Code.SUCCESS)
 
     def _default_type(self) -> Result:
-        """Clients that name no share type get one."""
+        """Check that there is a default share type for clients that name none."""
         if not CONF.default_share_type:
             return Result(Code.WARNING, 'default_share_type is not set: "openstack share create" without a type will be '
                                         'refused')
@@ -195,7 +195,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
 
 def _policy_file() -> dict[str, bool]:
-    """Return the names of the rules in the operator's file, each with whether another rule there refers to it."""
+    """Return the names of the rules in the operator's file, each with whether another rule in the file refers to it."""
     path = CONF.find_file(CONF.oslo_policy.policy_file)
     rules = yaml.safe_load(Path(path).read_text(encoding='utf-8')) if path else None
     rules = rules if isinstance(rules, dict) else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration: one file per group, each with ``register_opts(conf)`` and ``list_opts()``."""
+"""Configuration: one module per group, each with ``register_opts(conf)`` and ``list_opts()``."""
 
 from oslo_config import cfg
 
@@ -27,7 +27,7 @@ MODULES = (api, backend, backup, database, deletion, encryption, limits, metrics
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
-    """Every option of the product is known to ``conf``; may be called twice."""
+    """Register all options on ``conf``; may be called twice."""
     for module in MODULES:
         module.register_opts(conf)
     return conf

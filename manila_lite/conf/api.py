@@ -1,96 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API process: where it listens, who may come in, how large answers get."""
+"""Options of the API process: addresses, login, and limits of requests and answers."""
 
 from oslo_config import cfg
 
 DEFAULT = [
     cfg.StrOpt('auth_strategy', default='keystone',
-               help='How callers prove who they are: "keystone", "http_basic" (a password file) or "noauth" '
-                    '(everybody is administrator). A mistake is refused at start.'),
-    cfg.IPOpt('osapi_share_listen', default='0.0.0.0', help='Address the built-in server listens on.'),
-    cfg.PortOpt('osapi_share_listen_port', default=8786, help='Port the built-in server listens on.'),
-    cfg.IntOpt('osapi_share_workers', default=1, min=1, help='Number of API processes of manila-api.'),
-    cfg.IntOpt('osapi_max_limit', default=1000, min=1, mutable=True, help='Most items of one page of a list.'),
-    cfg.StrOpt('osapi_share_base_URL', help='Address to show in links, when a proxy in front does not send '
-                                            'X-Forwarded headers.'),
-    cfg.StrOpt('default_share_type', mutable=True, help='Name of the share type used when a request names none.'),
-    cfg.StrOpt('default_share_group_type', mutable=True, help='Name of the share group type used when a request for a '
-                                                              'share group names none.'),
-    cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], help='Protocols that users may ask for.'),
-    cfg.StrOpt('storage_availability_zone', default='nova', help='Zone of the services of this host, unless their '
-                                                                 'backend says otherwise.'),
+               help='Authentication of callers: "keystone", "http_basic" (a password file) or "noauth" (every caller is an '
+                    'administrator). The service does not start with another value.'),
+    cfg.IPOpt('osapi_share_listen', default='0.0.0.0', help='Address on which the built-in server listens.'),
+    cfg.PortOpt('osapi_share_listen_port', default=8786, help='Port on which the built-in server listens.'),
+    cfg.IntOpt('osapi_share_workers', default=1, min=1, help='Number of processes of manila-api.'),
+    cfg.IntOpt('osapi_max_limit', default=1000, min=1, mutable=True, help='Maximum number of items on one page of a list.'),
+    cfg.StrOpt('osapi_share_base_URL',
+               help='Base URL of the links in answers. Set it where a proxy in front does not send X-Forwarded headers.'),
+    cfg.StrOpt('default_share_type', mutable=True, help='Name of the share type of requests without a share type.'),
+    cfg.StrOpt('default_share_group_type', mutable=True,
+               help='Name of the share group type of requests for a share group without such a type.'),
+    cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], help='Protocols that a request for a share may name.'),
+    cfg.StrOpt('storage_availability_zone', default='nova',
+               help='Availability zone of the services of this host. backend_availability_zone overrides it for a backend.'),
     cfg.ListOpt('admin_only_metadata', default=['__affinity_same_host', '__affinity_different_host'],
-                help='Share metadata keys that only administrators may set or delete.'),
+                help='Keys of share metadata that only administrators may set or delete.'),
     cfg.ListOpt('driver_updatable_subnet_metadata', default=[],
-                help='Subnet metadata keys that mean something to drivers: when one changes, the backends of share servers '
-                     'in the subnet are told. The same on all hosts.'),
+                help='Keys of subnet metadata for drivers. When the value of such a key changes, the backends of the share '
+                     'servers in the subnet are told. Set the same keys on all hosts.'),
     cfg.IntOpt('log_flood_burst', default=100, min=0,
-               help='Lines that the log has of each thing that somebody without a login can cause (requests without a valid '
-                    'token, malformed ones, connections given up), in each log_flood_interval. Then one line says how many '
-                    'more there were. 0 writes them all.'),
-    cfg.FloatOpt('log_flood_interval', default=60.0, min=1.0, help='Seconds for which log_flood_burst counts.'),
+               help='Maximum number of log lines for each cause in each log_flood_interval. It applies to causes that need no '
+                    'login: requests without a valid token, malformed requests, aborted connections. One more line gives the '
+                    'number of lines left out. 0: no limit.'),
+    cfg.FloatOpt('log_flood_interval', default=60.0, min=1.0, help='Length in seconds of the interval for log_flood_burst.'),
     cfg.ListOpt('admin_only_el_metadata', default=['preferred'],
-                help='Export location metadata keys that only administrators may set or delete.'),
+                help='Keys of export location metadata that only administrators may set or delete.'),
 ]
 
 API = [
-    cfg.FloatOpt('subnet_check_timeout', default=30.0, min=1.0, help='Seconds that the request for a subnet waits for the '
-                 'backends whose share servers would be in it.'),
-    cfg.FloatOpt('migration_check_timeout', default=30.0, min=1.0, help='Seconds that a request to migrate waits for the '
-                 'backend that shall take it in.'),
+    cfg.FloatOpt('subnet_check_timeout', default=30.0, min=1.0,
+                 help='Seconds for which a request to add a subnet waits for the backends of the share servers in it.'),
+    cfg.FloatOpt('migration_check_timeout', default=30.0, min=1.0,
+                 help='Seconds for which a migration request waits for the target backend.'),
     cfg.IntOpt('threads', default=8, min=1,
-               help='Threads that answer requests in the built-in server. Behind another web server: as many as each of its '
-                    'processes has, for one of them is kept free of requests that wait.'),
+               help='Number of threads that answer requests in each process of the built-in server. Behind another web '
+                    'server, set it to the number of threads of each of its processes. One of them is kept free of requests '
+                    'that wait.'),
     cfg.IntOpt('waiters', min=1,
-               help='Requests of one process that may wait for others at a time: for backends that are asked whether they can '
-                    'do something, for Neutron and for the key manager. Further ones are refused (503, Retry-After). By '
-                    'default half of the threads. Never more than all threads but one.'),
+               help='Maximum number of requests of one process that wait at the same time: for checks of backends, for '
+                    'Neutron and for the key manager. Further requests are refused (503, Retry-After). Default: half of the '
+                    'threads. Limit: all threads but one.'),
     cfg.IntOpt('waiters_per_project', min=1,
-               help='How many of these may be of one project. By default half of them, so that no project keeps others from '
-                    'waiting.'),
-    cfg.IntOpt('max_request_body_size', default=114688, help='Largest request body in bytes.'),
+               help='Maximum number of requests of one project that wait at the same time in one process. Default: half of '
+                    'waiters, so that other projects can wait, too.'),
+    cfg.IntOpt('max_request_body_size', default=114688, help='Maximum size of a request body in bytes.'),
     cfg.StrOpt('http_basic_auth_user_file', default='/etc/manila_lite/htpasswd',
-               help='Password file (bcrypt) of auth_strategy http_basic.'),
+               help='Password file (bcrypt) for auth_strategy http_basic.'),
     cfg.ListOpt('http_basic_accounts', default=[],
-                help='Who the users of http_basic are, as user:project:role+role. A user that is not listed gets '
-                     'no role, and so is refused everywhere.'),
+                help='Accounts of the users of http_basic, each as user:project:role+role. A user without an entry has no '
+                     'role, and all of its requests are refused.'),
     cfg.ListOpt('allowed_hosts', default=[],
-                help='Names by which callers may reach the API: what may be in the header Host, without ports. Always allowed '
-                     'are localhost, IP addresses, the name of the machine, and that in osapi_share_base_URL. Under '
-                     'auth_strategy noauth all others are refused, since a web page could make its own name lead here; add '
-                     'the names that you call it by. With a login they are only looked at if some are set here. "*": any.'),
-    cfg.StrOpt('noauth_project', default='admin', help='Project of callers under noauth that name none in the URL.'),
+                help='Host names that the header Host of a request may have, without ports. localhost, IP addresses, the name '
+                     'of the machine and the host of osapi_share_base_URL are always allowed. With auth_strategy noauth all '
+                     'other names are refused, since the name of a hostile web page could lead to this address: add the names '
+                     'that callers use. With any other auth_strategy the header is checked only if this list is not empty. '
+                     '"*" allows all names.'),
+    cfg.StrOpt('noauth_project', default='admin',
+               help='Project of callers whose URL has no project, with auth_strategy noauth.'),
     cfg.FloatOpt('idempotency_keep', default=24.0, min=0.0, mutable=True,
-                 help='Hours that the answer to a request with an Idempotency-Key is kept, for those who send it again.'),
+                 help='Hours for which the answer to a request with an Idempotency-Key is kept. A repeated request gets this '
+                      'answer.'),
     cfg.FloatOpt('idempotency_claim', default=60.0, min=1.0, mutable=True,
-                 help='Seconds after which a request with an Idempotency-Key may be sent again though the first was never '
-                      'answered: its API process died. A request that takes longer is refused in the end.'),
+                 help='Seconds after which a request with an Idempotency-Key can be repeated if the first had no answer '
+                      'because its API process ended. A first request that takes longer is refused at its end.'),
     cfg.BoolOpt('response_validation', default=False,
-                help='Check every answer against its schema and fail on a mismatch. For tests: it costs time.'),
+                help='Check every answer against its schema, and fail if it does not match. For tests only: it makes answers '
+                     'slower.'),
 ]
 
-#: Of the built-in server, in the group of each API.
+#: Options of the built-in server, in the group of each API.
 CONNECTIONS = [
     cfg.IntOpt('max_connections', default=1000, min=8,
-               help='Connections that one API process has at most; fewer where it may not have that many descriptors. When '
-                    'there are so many, the oldest idle one of the address that has most gives way to a new one; a new one '
-                    'for which none gives way, since requests of all others are worked on, gets 503. Raise it where many '
-                    'clients keep connections open.'),
+               help='Maximum number of open connections of one API process. The limit for file descriptors may lower it. At '
+                    'the maximum, a new connection replaces the oldest idle connection of the address with the most '
+                    'connections. If the service works on requests of all others, the new connection gets 503. Raise it where '
+                    'many clients keep connections open.'),
     cfg.IntOpt('max_connections_per_address', default=0, min=0,
-               help='Connections that one client address (of IPv6: one /64 network) has at most in one API process; those over '
-                    'it get 503. 0 is no limit, for behind a proxy all clients have the address of the proxy: set it where '
-                    'clients connect themselves.'),
+               help='Maximum number of connections of one client address (IPv6: one /64 network) to one API process. Further '
+                    'connections get 503. 0: no limit. Set it where clients connect without a proxy: behind one, all clients '
+                    'have the address of the proxy.'),
     cfg.FloatOpt('idle_timeout', default=30.0, min=1.0,
-                 help='Seconds that a connection may be without a request. Raise it above that of a proxy in front that keeps '
-                      'connections open.'),
+                 help='Seconds after which a connection without a request is closed. Set it higher than the idle time of a '
+                      'proxy that keeps connections open.'),
     cfg.FloatOpt('header_timeout', default=10.0, min=1.0,
-                 help='Seconds from the first byte of a request to the end of its headers, however they come; then it is '
-                      'answered with 408. Raise it for clients on slow lines.'),
+                 help='Seconds from the first byte of a request to the end of its headers. A slower request gets 408. Raise '
+                      'it for clients with slow connections.'),
     cfg.FloatOpt('body_timeout', default=30.0, min=1.0,
-                 help='Seconds that a body takes at most, however it comes; then the request is answered with 408. Raise it '
-                      'for clients on slow lines.'),
+                 help='Seconds for the whole request body. A slower request gets 408. Raise it for clients with slow '
+                      'connections.'),
     cfg.FloatOpt('answer_timeout', default=60.0, min=1.0,
-                 help='Seconds in which a client must have taken an answer. Raise it for long lists and slow lines.'),
+                 help='Seconds within which a client must receive the whole answer. Raise it for long lists and slow '
+                      'connections.'),
 ]
 
 
@@ -100,7 +106,7 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backends and the hosts they run on."""
+"""Options of backends and of the hosts they run on."""
 
 import socket
 
@@ -7,71 +7,81 @@ from oslo_config import cfg
 
 DEFAULT = [
     cfg.HostAddressOpt('host', default=socket.gethostname(), sample_default='<hostname>',
-                       help='Name of this host in service records. Give it a fixed value where the host name may change.'),
-    cfg.StrOpt('state_path', default='/var/lib/manila_lite', help='Directory for everything that must survive a restart.'),
-    cfg.ListOpt('enabled_share_backends', default=[], help='Backends that this share manager runs; each has a section '
-                                                            'of its own with at least "driver".'),
+                       help='Name of this host in the records of services. Set a fixed value where the host name may change.'),
+    cfg.StrOpt('state_path', default='/var/lib/manila_lite', help='Directory for all files that must survive a restart.'),
+    cfg.ListOpt('enabled_share_backends', default=[],
+                help='Names of the backends of this share manager. Each has a section of the same name with at least '
+                     '"driver".'),
     cfg.IntOpt('service_down_time', default=60, min=2, help='Seconds without a heartbeat after which a service is down.'),
-    cfg.IntOpt('report_interval', default=10, min=1, help='Seconds between heartbeats.'),
-    cfg.BoolOpt('automatic_share_server_cleanup', default=True, help='Whether share servers that nobody uses go away.'),
-    cfg.IntOpt('unused_share_server_cleanup_interval', default=10, min=0, help='Minutes after which they do.'),
-    cfg.IntOpt('capability_interval', default=60, min=1, help='Seconds between capacity reports of a backend.'),
+    cfg.IntOpt('report_interval', default=10, min=1, help='Seconds between two heartbeats of a service.'),
+    cfg.BoolOpt('automatic_share_server_cleanup', default=True, help='Delete unused share servers automatically.'),
+    cfg.IntOpt('unused_share_server_cleanup_interval', default=10, min=0,
+               help='Minutes without use after which automatic_share_server_cleanup deletes a share server.'),
+    cfg.IntOpt('capability_interval', default=60, min=1, help='Seconds between two capacity reports of a backend.'),
     cfg.BoolOpt('update_shares_status_on_ensure', default=True,
-                help='Whether shares show "ensuring" while a check of their backend that was asked for over the API is at '
-                     'them, and "error" if it finds them broken. A backend may have its own in its section.'),
+                help='Show the status "ensuring" for shares during a check that was requested over the API, and "error" for '
+                     'shares that the check finds broken. The section of a backend may override it.'),
     cfg.BoolOpt('ensure_shares_strict', default=False,
-                help='Whether such a check is refused while any share of the backend is not available. Otherwise those that '
-                     'are busy are passed over.'),
+                help='Refuse a check requested over the API while any share of the backend is not available. If false, the '
+                     'check skips busy shares.'),
 ]
 
 #: Registered in the section of every backend, beside the options of its driver.
 BACKEND = [
     cfg.StrOpt('driver', help='Entry point of the driver, for instance "linux" or "dummy".'),
-    cfg.StrOpt('share_backend_name', help='Name that share types match with share_backend_name; default: the section.'),
-    cfg.StrOpt('backend_availability_zone', help='Zone of this backend; default: storage_availability_zone.'),
+    cfg.StrOpt('share_backend_name',
+               help='Name of the backend that the extra spec share_backend_name of share types is compared with. Default: the '
+                    'name of the section.'),
+    cfg.StrOpt('backend_availability_zone', help='Availability zone of this backend. Default: storage_availability_zone.'),
     cfg.BoolOpt('driver_handles_share_servers', default=False,
-                help='Whether the driver makes share servers. Must be what the driver supports.'),
-    cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1, help='Shares on one share server at most; -1: any number.'),
-    cfg.BoolOpt('update_shares_status_on_ensure', help='As the option of that name in [DEFAULT], for this backend; default: '
-                                                       'what is said there.'),
+                help='Create share servers for the shares of this backend. The driver must support the value.'),
+    cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1,
+               help='Maximum number of shares on one share server. -1: no limit.'),
+    cfg.BoolOpt('update_shares_status_on_ensure',
+                help='Value of [DEFAULT] update_shares_status_on_ensure for this backend. Default: the value there.'),
     cfg.FloatOpt('ensure_interval', default=0.0, min=0.0, mutable=True,
-                 help='Seconds after which all shares of this backend are checked again; 0: only when the service starts, when '
-                      'the configuration of the backend changed, and when asked for.'),
-    cfg.StrOpt('admin_network_id', help='Network of administrators, by its id at the network plugin: where share servers have '
-                                        'addresses if the driver needs some there.'),
-    cfg.StrOpt('admin_subnet_id', help='Subnet of that network, by its id at the network plugin.'),
-    cfg.StrOpt('admin_network_project', help='Project as which it is looked up and to which its addresses belong; without '
-                                             'one it must be a network that every project may use.'),
-    cfg.StrOpt('admin_network_config_group', help='Section with "plugin" and, for the standalone one, "file", if it is not the '
-                                                  'plugin of [network] that knows this network.'),
+                 help='Seconds between two checks of all shares of this backend. 0: checks only at start of the service, '
+                      "after a change of the backend's configuration, and on request."),
+    cfg.StrOpt('admin_network_id',
+               help="Id of the administrators' network at the network plugin. Share servers get addresses in it if the driver "
+                    'needs them.'),
+    cfg.StrOpt('admin_subnet_id', help="Id of the subnet in the administrators' network at the network plugin."),
+    cfg.StrOpt('admin_network_project',
+               help="Project that looks up the administrators' network and owns its addresses. Without a project, every "
+                    'project must have access to the network.'),
+    cfg.StrOpt('admin_network_config_group',
+               help='Section with the network plugin of the administrators\' network: "plugin" and, for the standalone '
+                    'plugin, "file". Default: the plugin of [network].'),
     cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1,
-                 help='Seconds between looks at how far the migration of a share server to this backend is.'),
+                 help='Seconds between two progress checks of the migration of a share server to this backend.'),
     cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1,
-                 help='Seconds between looks at how far the migration of a single share to this backend is.'),
+                 help='Seconds between two progress checks of the migration of a single share to this backend.'),
     cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
-                 help='Seconds between updates of the replicas at this backend: what is written to a share may be lost for so '
-                      'long if another replica has to be promoted without its backend.'),
+                 help='Seconds between two updates of the replicas at this backend. If another replica is promoted without '
+                      'the backend of the active one, data written in this time may be lost.'),
     cfg.BoolOpt('backup_over_nfs', default=False,
-                help='Whether NFS shares are backed up by mounting them on this host, as a client does, although the driver '
-                     'has a way of its own. Where it has none, it is always so.'),
-    cfg.IPOpt('backup_client_ip', help='Address that the backend lets in for such a backup; default: that of this host when it '
-                                       'talks to the server of the share.'),
+                help='Back up NFS shares through an NFS mount on this host, even if the driver has a method of its own. If it '
+                     'has none, this is always the method.'),
+    cfg.IPOpt('backup_client_ip',
+              help='Client address that the backend admits for a backup through a mount. Default: the address of this host on '
+                   'its route to the server of the share.'),
     cfg.StrOpt('backup_share_mount_options', default='retry=0,soft,timeo=300,nosuid,nodev,noexec',
-               help='Options that mount is given for such a share, beside ro or rw, separated by commas.'),
-    cfg.IntOpt('max_share_server_size', default=-1, min=-1, help='GiB of shares on one share server at most; -1: any.'),
+               help='Mount options for a backup through a mount, separated by commas. ro or rw is added.'),
+    cfg.IntOpt('max_share_server_size', default=-1, min=-1,
+               help='Maximum total size in GiB of the shares on one share server. -1: no limit.'),
 ]
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group; the group of a backend is named by the operator."""
+    """Return the options by group; operators choose the name of a backend's group."""
     return [('DEFAULT', DEFAULT), ('backend_example', BACKEND)]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The host options are registered on ``conf``; backends follow when their names are known."""
+    """Register the host options on ``conf``; options of backends follow when their names are known."""
     conf.register_opts(DEFAULT)
 
 
 def register_backend(conf: cfg.ConfigOpts, name: str) -> None:
-    """The section ``name`` may be read as a backend."""
+    """Register the options of a backend for the section ``name``."""
     conf.register_opts(BACKEND, group=name)

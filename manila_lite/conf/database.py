@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The database. oslo.db's own options stand beside these in the same group."""
+"""Options of the database. oslo.db's own options are in the same group."""
 
 from oslo_config import cfg
 from oslo_db import options as oslo_db_options
 
 DATABASE = [
     cfg.BoolOpt('sqlite_synchronous_full', default=True,
-                help='On SQLite: an answered request survives a power cut (FULL), at two to three times the cost of a '
-                     'commit. Off, it survives a crash of the process only.'),
-    cfg.IntOpt('sqlite_pool_size', default=8, min=1, help='Connections kept open to a SQLite file.'),
+                help='On SQLite: write every commit to the disk (FULL), so that an answered request survives a power failure. '
+                     'A commit then costs two to three times as much. If false, it survives a crash of the process only.'),
+    cfg.IntOpt('sqlite_pool_size', default=8, min=1, help='Number of connections to a SQLite file that stay open.'),
 ]
 
 
@@ -18,6 +18,6 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Ours and oslo.db's options are registered on ``conf``."""
+    """Register the options of this module and of oslo.db on ``conf``."""
     conf.register_opts(DATABASE, group='database')
     oslo_db_options.set_defaults(conf)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of encrypted shares. Where they are looked up is castellan's section ``key_manager``."""
+"""Options of keys of encrypted shares. castellan's section ``key_manager`` configures the key manager."""
 
 from oslo_config import cfg
 
 ENCRYPTION = [
     cfg.BoolOpt('check_keys', default=False,
-                help='Whether the key that a request for a share names is looked up in the key manager of the section '
-                     'key_manager, with the rights of whoever asks. It needs the package castellan.'),
+                help='Look up the key of a request for an encrypted share in the key manager, with the rights of the caller. '
+                     'The section key_manager configures it. Needs the package castellan.'),
 ]
 
 
@@ -16,5 +16,5 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this module on ``conf``."""
     conf.register_opts(ENCRYPTION, group='encryption')

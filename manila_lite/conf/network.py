@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where share servers get their networks."""
+"""Options of networks for share servers."""
 
 from oslo_config import cfg
 
 NETWORK = [
     cfg.StrOpt('plugin', default='standalone',
-               help='Entry point of the network plugin: "standalone" knows the networks of a file, "neutron" those of the '
-                    'Neutron of [neutron].'),
+               help='Entry point of the network plugin: "standalone" reads networks from a file, "neutron" uses Neutron as '
+                    'configured in [neutron].'),
     cfg.FloatOpt('patience', default=3600.0, min=0.0, mutable=True,
-                 help='Seconds that the work of making or removing a share server waits for a network plugin that cannot be '
-                      'reached, from its beginning. After that it is tried [operations] max_attempts times.'),
+                 help='Seconds, from its beginning, for which work on a share server (create or delete) waits for an '
+                      'unreachable network plugin. Then it is tried [operations] max_attempts times.'),
 ]
 
 STANDALONE = [
-    cfg.StrOpt('file', help='YAML file with the networks of the standalone plugin; without one there are none. '
-                            'The administrator\'s guide shows how it is written. Read whenever it is needed.'),
+    cfg.StrOpt('file',
+               help="YAML file with the networks of the standalone plugin, in the format of the administrator's guide. "
+                    'Without a file there are no networks. It is read at each use.'),
 ]
 
-#: A section that describes another plugin: that for the network of administrators. It takes the place of these two.
+#: Options of a section for another plugin, that of the administrators' network. They replace these two.
 INSTEAD = [opt for opt in (*NETWORK, *STANDALONE) if opt.name in ('plugin', 'file')]
 INSTEAD_OF = ('network', 'standalone_network')
 
@@ -28,11 +29,11 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=group)
 
 
 def register_instead(conf: cfg.ConfigOpts, group: str) -> None:
-    """The section ``group`` may be read as that of a network plugin."""
+    """Register the options of a network plugin for the section ``group``."""
     conf.register_opts(INSTEAD, group=group)

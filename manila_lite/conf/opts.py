@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sample generator writes: found by walking the modules, so none can be forgotten."""
+"""The options for the sample generator. All modules of the package are searched, so that none can be forgotten."""
 
 import importlib
 import pkgutil

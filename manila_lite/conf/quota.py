@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quotas that hold where neither the project nor its class says otherwise. -1: no limit."""
+"""Default quotas, used if neither the project nor its class has a limit. -1: no limit."""
 
 from oslo_config import cfg
 
 
 def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
-    return cfg.IntOpt(name, default=default, min=-1, mutable=True, help=f'{what} per project; -1 for no limit.')
+    return cfg.IntOpt(name, default=default, min=-1, mutable=True, help=f'{what} per project. -1: no limit.')
 
 
 QUOTA = [
-    _limit('shares', 50, 'Shares'),
-    _limit('snapshots', 50, 'Snapshots'),
-    _limit('gigabytes', 1000, 'GiB of all shares'),
-    _limit('snapshot_gigabytes', 1000, 'GiB of all snapshots'),
-    cfg.IntOpt('per_share_gigabytes', default=-1, min=-1, mutable=True, help='GiB of any one share; -1 for no limit.'),
-    _limit('share_networks', 10, 'Share networks'),
-    _limit('share_groups', 50, 'Share groups'),
-    _limit('share_group_snapshots', 50, 'Share group snapshots'),
-    _limit('share_replicas', 100, 'Share replicas'),
-    _limit('replica_gigabytes', 1000, 'GiB of all share replicas'),
-    _limit('backups', 10, 'Share backups'),
-    _limit('backup_gigabytes', 1000, 'GiB of all share backups'),
-    _limit('encryption_keys', 100, 'Encryption key references'),
+    _limit('shares', 50, 'Maximum number of shares'),
+    _limit('snapshots', 50, 'Maximum number of snapshots'),
+    _limit('gigabytes', 1000, 'Maximum total size in GiB of all shares'),
+    _limit('snapshot_gigabytes', 1000, 'Maximum total size in GiB of all snapshots'),
+    cfg.IntOpt('per_share_gigabytes', default=-1, min=-1, mutable=True,
+               help='Maximum size of one share in GiB. -1: no limit.'),
+    _limit('share_networks', 10, 'Maximum number of share networks'),
+    _limit('share_groups', 50, 'Maximum number of share groups'),
+    _limit('share_group_snapshots', 50, 'Maximum number of share group snapshots'),
+    _limit('share_replicas', 100, 'Maximum number of share replicas'),
+    _limit('replica_gigabytes', 1000, 'Maximum total size in GiB of all share replicas'),
+    _limit('backups', 10, 'Maximum number of share backups'),
+    _limit('backup_gigabytes', 1000, 'Maximum total size in GiB of all share backups'),
+    _limit('encryption_keys', 100, 'Maximum number of encryption key references'),
 ]
 
 
@@ -31,7 +32,7 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 

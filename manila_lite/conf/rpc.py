@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bus. ``transport_url`` and the rest of oslo.messaging's options stand in their own groups."""
+"""Options of the bus. ``transport_url`` and the other options of oslo.messaging are in their own groups."""
 
 from oslo_config import cfg
 
 RPC = [
-    cfg.FloatOpt('drain_timeout', default=5.0, help='Seconds to wait at stop for wake-ups that are not sent yet.'),
+    cfg.FloatOpt('drain_timeout', default=5.0, help='Seconds for which a process that stops waits for unsent wake-ups.'),
 ]
 
 UPGRADE_LEVELS = [
     cfg.StrOpt('operations', choices=[
         ('auto', 'the newest that this release knows'), ('1.0', 'what the first release understands'),
         ('1.1', 'with lanes')], default='auto',
-        help='Version in which wake-ups for durable work are sent. While old and new processes run side by side, set '
-             'the version of the old ones. A wake-up that is not understood only costs time: the work is found by '
-             'polling.'),
+        help='Version of the wake-ups that are sent. While old and new processes run together, set the version of the old '
+             'ones. A wake-up of an unknown version only costs time: the operation is found by polling.'),
 ]
 
 
@@ -23,7 +22,7 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler: which filters and weighers, in which order."""
+"""Options of the scheduler: its filters and weighers, in their order."""
 
 from oslo_config import cfg
 
@@ -8,13 +8,15 @@ SCHEDULER = [
                                     'driver_handles_share_servers', 'protocol', 'capabilities',
                                     'share_replication', 'create_from_snapshot', 'share_network', 'affinity',
                                     'anti_affinity', 'capacity'],
-                help='Filters by entry point name, in the order in which they are asked.'),
-    cfg.ListOpt('weighers', default=['capacity', 'goodness', 'host_affinity'], help='Weighers by entry point name.'),
-    cfg.FloatOpt('first_report_wait', default=30.0, min=0.0, help='Seconds that a share which fits nowhere waits for a '
-                 'backend that has just started and has not reported any pool yet.'),
-    cfg.FloatOpt('capacity_weight_multiplier', default=1.0, help='Weight of free space; negative fills pools up one by one.'),
-    cfg.FloatOpt('goodness_weight_multiplier', default=1.0, help='Weight of what a backend says of itself.'),
-    cfg.FloatOpt('host_affinity_weight_multiplier', default=1.0, help="Weight of staying on the source share's backend."),
+                help='Entry point names of the filters, in the order of their use.'),
+    cfg.ListOpt('weighers', default=['capacity', 'goodness', 'host_affinity'], help='Entry point names of the weighers.'),
+    cfg.FloatOpt('first_report_wait', default=30.0, min=0.0,
+                 help='Seconds for which a share without a suitable pool waits for a backend that has just started and has '
+                      'not reported a pool yet.'),
+    cfg.FloatOpt('capacity_weight_multiplier', default=1.0,
+                 help='Weight of free capacity. A negative value fills one pool after the other.'),
+    cfg.FloatOpt('goodness_weight_multiplier', default=1.0, help='Weight of the goodness that a backend reports of itself.'),
+    cfg.FloatOpt('host_affinity_weight_multiplier', default=1.0, help='Weight of a place on the backend of the source share.'),
 ]
 
 
@@ -24,7 +26,7 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 

@@ -18,25 +18,25 @@ _shares = models.shares
 _instances = models.share_instances
 _backups = models.share_backups
 
-#: The operation that tells the backend of a share's rules.
+#: The operation that tells the backend a share's rules.
 SYNC = 'access.sync'
-#: What a copy needs, by the status of its backup.
+#: The access level that a copy needs, by the status of its backup.
 _LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw'}
-#: States of rules that are in force, or shall be as soon as the backend was told.
+#: States of rules that are in force, or will be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
-#: States that a run of the backend has to end.
+#: States of rules that an operation of the backend has to end.
 _PENDING = ('queued_to_apply', 'applying', 'queued_to_update', 'updating', 'queued_to_deny', 'denying')
 
 
 def open_key(share_id: str) -> str:
-    """Return what the operation that tells of the share's rules is known by while it is open."""
+    """Return the open key of the operation that tells the backend the share's rules."""
     return f'access:{share_id}'
 
 
 def lock(conn: Connection, share_id: str) -> None:
-    """Nobody else changes the share's rules until the transaction ends. To be called before anything is read.
+    """Lock the share's rules until the transaction ends. To be called before anything is read.
 
-    SQLite needs and knows no row locks: its writers queue up from their first statement on.
+    SQLite has no row locks and needs none: its writers queue up from their first statement on.
     """
     conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
 
@@ -68,20 +68,18 @@ def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = N
 
 
 def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
-    """Return to whom the share's rules of a type are given."""
+    """Return the ``access_to`` of the share's rules of a type."""
     return list(conn.execute(sa.select(_rules.c.access_to).where(
         _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
 
 
 def count(conn: Connection, share_id: str) -> int:
-    """Return how many rules the share has, those among them that are being taken away."""
+    """Return how many rules the share has, including those that are being denied."""
     return conn.execute(sa.select(sa.func.count()).select_from(_rules).where(_rules.c.share_id == share_id)).scalar_one()
 
 
 def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[kinds.AccessRule]]:
-    """Return the rules that shall be in force, by share id, as drivers see them: read-only where all are just now, unless
-    ``cast`` is off.
-    """
+    """Return the rules that shall be in force, by share id, as drivers see them; with ``cast``, read-only where cast so."""
     found: dict[str, list[kinds.AccessRule]] = defaultdict(list)
     query = (sa.select(_rules, _instances.c.cast_rules_to_readonly)
              .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
@@ -94,7 +92,7 @@ def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) ->
 
 
 class Copier(NamedTuple):
-    """Who copies a share to or from a backup as a client, or did: ``rule`` lets it in as long as it does."""
+    """The client that copies, or copied, a share to or from a backup. ``rule`` admits it as long as it copies."""
 
     share_id: str
     backup_id: str
@@ -102,7 +100,7 @@ class Copier(NamedTuple):
 
 
 def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
-    """Return the copiers that the backends of these shares let in, or let in once and were not told otherwise yet."""
+    """Return the copying clients that the backends of these shares admit, or admitted and were not told to refuse yet."""
     ids = tuple(share_ids)
     rows = conn.execute(sa.select(_backups.c.id, _backups.c.share_id, _backups.c.target_share_id, _backups.c.copier,
                                   _backups.c.status).where(_backups.c.copier.is_not(None), sa.or_(
@@ -114,10 +112,10 @@ def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
 
 def in_force(conn: Connection, share_ids: Iterable[str],
              copiers: Iterable[Copier] | None = None) -> dict[str, list[kinds.AccessRule]]:
-    """Return what the backends are to be told: the rules that are granted, and for each copy of a share to or from a backup
-    which a manager makes as a client, that it is let in. Such a rule has the id of the backup.
+    """Return the rules that the backends are to be told, by share id: those that are granted, and one for each copy to
+    or from a backup that a manager makes as a client. Such a rule has the id of the backup.
 
-    ``copiers``: those of these shares, where they are known already.
+    ``copiers``: the copiers of these shares, if the caller has them already.
     """
     ids = tuple(share_ids)
     found = granted(conn, ids)
@@ -125,7 +123,7 @@ def in_force(conn: Connection, share_ids: Iterable[str],
         if rule is None:
             continue
         same = [one for one in found[share_id] if _is_of(one, rule.to)]
-        # One rule for one client, as its user wrote it: drivers need not know which of two counts.
+        # One rule for one client, as its user wrote it: drivers need not decide which of two counts.
         level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
         found[share_id] = [one for one in found[share_id] if one not in same]
         found[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
@@ -133,7 +131,7 @@ def in_force(conn: Connection, share_ids: Iterable[str],
 
 
 def _is_of(rule: kinds.AccessRule, address: str) -> bool:
-    """Say whether a rule is of this address alone, however that is written."""
+    """Say whether a rule is for this address alone, in any notation."""
     return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
 
 
@@ -143,7 +141,7 @@ def as_kind(row: Row) -> kinds.AccessRule:
 
 
 def pending(conn: Connection, share_id: str) -> list[Row]:
-    """Return the rules that the backend was not told of yet, or was being told of when its process died."""
+    """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
 
 
@@ -153,5 +151,5 @@ def states_of(conn: Connection, share_id: str) -> set[str]:
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The rule has these values. Never a state."""
+    """Set these values of the rule. Never a state."""
     conn.execute(_rules.update().where(_rules.c.id == ident).values(**values))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which shares were to be near to, or far from, which others: kept as metadata of both, for clients to see."""
+"""Affinity of shares: the shares that scheduler hints named are kept as metadata on both sides, for clients to see."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -17,7 +17,7 @@ _LONGEST = 1023
 
 
 def remember(conn: Connection, ident: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
-    """The shares that a new share's hints name have it in their metadata, if they are the project's and there is room."""
+    """Add the new share to the metadata of the shares that its hints name, if they are the project's and the value fits."""
     for hint, idents in named.items():
         mine = conn.execute(sa.select(_shares.c.id).where(_shares.c.id.in_(tuple(idents)), _shares.c.project_id == project_id))
         had = _of(conn, KEYS[hint], mine.scalars())
@@ -25,7 +25,7 @@ def remember(conn: Connection, ident: str, project_id: str, named: Mapping[str, 
 
 
 def forget(conn: Connection, ident: str) -> None:
-    """The share, which goes, is in no other share's metadata any more."""
+    """Remove the share, which is being deleted, from the metadata of all other shares."""
     own = pairs.of(conn, _metadata, ident)
     for key in KEYS.values():
         if key in own:
@@ -35,7 +35,7 @@ def forget(conn: Connection, ident: str) -> None:
 
 
 def _of(conn: Connection, key: str, owners: Iterable[str]) -> dict[str, list[str]]:
-    """Return what owners, each of which is there, have under the key."""
+    """Return the values of existing owners under the key."""
     found: dict[str, list[str]] = {owner: [] for owner in owners}
     for row in conn.execute(sa.select(_metadata.c.owner_id, _metadata.c.value).where(
             _metadata.c.owner_id.in_(tuple(found)), _metadata.c.key == key)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses in use. That no two servers have the same one is the table's unique constraint's doing."""
+"""Addresses in use. The table's unique constraint makes sure that no two servers have the same one."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,21 +13,21 @@ from manila_lite.db import models
 _allocations = models.network_allocations
 
 
-#: Instead of the id of a share network subnet: in the network of administrators.
+#: In the place of the id of a share network subnet: the administrators' network.
 ADMIN = ''
 
 
 def taken(conn: Connection, neutron_subnet_id: str) -> set[str]:
-    """Return every address that is in use in a subnet of the network plugin, by whichever share network."""
+    """Return every address that is in use in a subnet of the network plugin, by any share network."""
     return set(conn.execute(sa.select(_allocations.c.ip_address)
                             .where(_allocations.c.neutron_subnet_id == neutron_subnet_id)).scalars())
 
 
 def store(conn: Connection, rows: list[dict[str, Any]]) -> bool:
-    """The addresses are in use; says no, and stores none of them, if somebody else has one of them."""
+    """Store the addresses. If another server has one of them, store none and return False."""
     try:
         with conn.begin_nested():
-            # In one order everywhere, so that two who want the same ones wait for each other only one way.
+            # In one order everywhere, so that two transactions for the same addresses cannot wait for each other.
             conn.execute(_allocations.insert(), sorted(rows, key=lambda row: row['ip_address']))
     except oslo_db_exception.DBDuplicateEntry:
         return False
@@ -43,5 +43,5 @@ def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) ->
 
 
 def remove(conn: Connection, idents: Iterable[str]) -> None:
-    """The addresses are in use no more. Who removes them has freed them at the plugin."""
+    """Delete the addresses. The caller has freed them at the plugin."""
     conn.execute(_allocations.delete().where(_allocations.c.id.in_(tuple(idents))))

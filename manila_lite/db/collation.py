@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How names compare on MariaDB and MySQL. By default ``A`` is ``a`` there, and also ``a`` with a blank at the end."""
+"""Comparison of names on MariaDB and MySQL. By default ``A`` equals ``a`` there, and also ``a`` with a blank at the end."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -8,19 +8,19 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.engine import Connection
 
-#: A foreign key: table, column, the table whose id that is, and what happens when its row goes.
+#: A foreign key: table, column, the table that it points to, and the action when that row is deleted.
 ForeignKey = tuple[str, str, str, str | None]
 
-#: Without padding, so that blanks at the end count; MySQL calls its own differently.
+#: Without padding, so that blanks at the end count. MySQL has another name for this collation.
 _EXACT = {True: 'utf8mb4_nopad_bin', False: 'utf8mb4_0900_bin'}
 
 
 def exact(foreign_keys: Iterable[ForeignKey]) -> None:
-    """In all tables that are there, and in those of later revisions, names compare exactly. For a revision, with the foreign
-    keys of that day; other databases do so anyway.
+    """Make names compare exactly in all tables, including those of later revisions. For a revision, with the foreign
+    keys as of that revision; other databases compare exactly anyway.
 
-    Nothing can collide that did not before, so any rows will do. MariaDB cannot take a change of the schema back: cut off,
-    this can be run again.
+    No rows can collide that did not before, so any rows are allowed. MariaDB cannot roll a change of the schema back:
+    after an interruption, this can be run again.
     """
     conn = op.get_bind()
     if conn.dialect.name not in ('mysql', 'mariadb'):
@@ -47,7 +47,7 @@ def _orphans_are_let_be(conn: Connection) -> Iterator[None]:
 
 
 def _drop(conn: Connection, tables: Iterable[str]) -> None:
-    """The two ends of a foreign key cannot change in one statement, and so it has to go meanwhile."""
+    """Drop the foreign keys of these tables: the two ends of a foreign key cannot change in one statement."""
     found = sa.inspect(conn)
     for table in tables:
         for key in found.get_foreign_keys(table):

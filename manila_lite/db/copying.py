@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All rows of a database go into another one that is empty: from a SQLite file to PostgreSQL or MariaDB, for many hosts.
+"""Copying of all rows of a database into an empty one: from a SQLite file to PostgreSQL or MariaDB, for many hosts.
 
-Rows go as they stand, in one transaction of the other database: whatever ends it early, nothing of them is there.
+Rows are copied unchanged, in one transaction of the other database: if it ends early, none of them is there.
 """
 
 import contextlib
@@ -20,20 +20,20 @@ from manila_lite.db.models.base import Json
 
 #: Rows in memory at a time.
 _BATCH = 500
-#: What gives a transaction one state of everything it reads; on SQLite each has that.
+#: The isolation level at which a transaction reads one state of the database; SQLite always does.
 _ONE_MOMENT = {'postgresql': 'REPEATABLE READ', 'mysql': 'REPEATABLE READ', 'mariadb': 'REPEATABLE READ'}
 _PORTS = {'postgresql': 5432, 'mysql': 3306, 'mariadb': 3306}
 _VERSION = 'alembic_version'
-#: Of it there is a row as soon as the schema is made; that of the source counts.
+#: The table that has a row as soon as the schema is made; the source's row counts.
 _CHECK = models.secret_checks.name
-#: What says that the other database cannot do what it was asked for. oslo.db lets some of SQLAlchemy's through.
+#: Errors that mean that the other database cannot do what was asked. oslo.db lets some of SQLAlchemy's through.
 _REFUSALS = (*UNUSABLE, sa.exc.SQLAlchemyError, ValueError)
 
 _operations = models.operations
 
 
 class Step(NamedTuple):
-    """How far a copy is: rows of this table, and of all tables, that are over of those that there are."""
+    """Progress of a copy: the rows of this table, and of all tables, that are copied, and their number."""
 
     table: str
     done: int
@@ -42,12 +42,12 @@ class Step(NamedTuple):
     all_of: int
 
 
-# Which database that is ------------------------------------------------------------------------
+# Identity of a database --------------------------------------------------------------------------
 
 def place(db: Database) -> str:
-    """Return where a database is, without who may come in.
+    """Return the URL of a database without user and password.
 
-    :raises errors.BadConfig: its URL makes no sense here; nothing of it is said, for it may hold a password.
+    :raises errors.BadConfig: its URL is not usable here. The message does not quote it, for it may hold a password.
     """
     url = _url(db)
     if url.database in (None, '', ':memory:') or '@' in (url.host or ''):
@@ -67,7 +67,7 @@ def _url(db: Database) -> sa.URL:
 
 
 def same(one: Database, other: Database) -> bool:
-    """Say whether both are one, as far as their URLs tell: a host may have several names."""
+    """Say whether both are the same database, as far as their URLs tell: a host may have several names."""
     return _identity(one) == _identity(other)
 
 
@@ -79,11 +79,11 @@ def _identity(db: Database) -> tuple[Any, ...]:
     return kind, url.host, url.port or _PORTS.get(kind), url.database, sockets
 
 
-# What is asked of both ---------------------------------------------------------------------------
+# Checks of both databases ------------------------------------------------------------------------
 
 @contextlib.contextmanager
 def one_moment(db: Database) -> Iterator[Connection]:
-    """All that is read through the connection, however long that takes, is of one moment."""
+    """Yield a connection that reads one state of the database, however long that takes."""
     with db.engine.connect() as conn:
         if level := _ONE_MOMENT.get(conn.dialect.name):
             conn.execution_options(isolation_level=level)
@@ -95,7 +95,7 @@ def one_moment(db: Database) -> Iterator[Connection]:
 
 
 def alive(conn: Connection, down_time: float) -> list[str]:
-    """Return what shows that somebody works with this database: services that are up, leases and claims that hold."""
+    """Return the signs that the database is in use: services that are up, valid leases and claims."""
     now = timeutils.utcnow()
     rows = services.list_services(conn)
     found = [f'{row.binary} on {row.host} is up' for row in rows
@@ -109,9 +109,9 @@ def alive(conn: Connection, down_time: float) -> list[str]:
 
 
 def prepare(target: Database) -> None:
-    """The target has the newest schema, made by the revisions, and no rows.
+    """Create the newest schema in the target, by its revisions.
 
-    :raises errors.Conflict: it has something else; it is as it was.
+    :raises errors.Conflict: the target is not empty; it is unchanged.
     """
     with _as_ours('the database to copy to'):
         revision = migrate.current(target)
@@ -124,7 +124,7 @@ def prepare(target: Database) -> None:
 
 
 def _not_empty(conn: Connection, revision: str | None, newest: str) -> str:
-    """Return what is wrong with the target, or nothing."""
+    """Return the reason why the target is not usable, or nothing."""
     tables = sorted(set(sa.inspect(conn).get_table_names()) - {_VERSION})
     foreign = [name for name in tables if name not in models.metadata.tables]
     if foreign:
@@ -144,12 +144,12 @@ def _some(names: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _as_ours(what: str) -> Iterator[None]:
-    """What the driver says is one line after ``what``: without the statement, and without who may come in."""
+    """Turn a database error into one line after ``what``, without the statement and without user and password."""
     try:
         yield
     except _REFUSALS as bad:
         if isinstance(bad.__context__, KeyboardInterrupt):
-            # oslo.db stumbles over a connection to SQLite that was cut off.
+            # oslo.db fails on an interrupted connection to SQLite.
             raise bad.__context__ from None
         inner = getattr(bad, 'inner_exception', None) or bad
         said = ' '.join(str(getattr(inner, 'orig', None) or inner).split())
@@ -159,9 +159,9 @@ def _as_ours(what: str) -> Iterator[None]:
 # The rows ----------------------------------------------------------------------------------------
 
 class _Table(NamedTuple):
-    """A table as rows go out of it and into it: no defaults, and JSON as the text that stands there.
+    """A table for copying: without defaults, and with JSON as its stored text.
 
-    ``late``: columns that name rows which may come later, those of the same table for one.
+    ``late``: columns that refer to rows which may be copied later, for instance of the same table.
     """
 
     model: sa.Table
@@ -174,7 +174,7 @@ class _Table(NamedTuple):
 
 
 def _tables(metadata: sa.MetaData) -> list[_Table]:
-    """Return all tables, those first that others point to."""
+    """Return all tables, ordered so that a table comes after those that it refers to."""
     order = metadata.sorted_tables
     place_of = {table: number for number, table in enumerate(order)}
     return [_Table(table, sa.table(table.name, *(sa.column(column.name, _plain(column.type)) for column in table.columns)),
@@ -188,9 +188,9 @@ def _plain(kind: Any) -> Any:
 
 
 def copy(source: Connection, target: Database, told: Callable[[Step], None]) -> dict[str, int]:
-    """The target, which is prepared, has all rows of the source, and no others. Returns how many, by table.
+    """Copy all rows of the source to the target, which is prepared. Return how many, by table.
 
-    :raises errors.Conflict: it cannot have them; nothing of them is there.
+    :raises errors.Conflict: it cannot take them; none of them is there.
     """
     tables = _tables(models.metadata)
     counts = {table.model.name: _count(source, table) for table in tables}
@@ -232,7 +232,7 @@ def _batches(source: Connection, query: sa.Select[Any]) -> Iterator[list[dict[st
 
 
 def _fill(source: Connection, conn: Connection, table: _Table) -> Iterator[int]:
-    """Yield how many rows of the table are there, after each portion."""
+    """Yield how many rows of the table are copied, after each batch."""
     copied = 0
     for rows in _batches(source, sa.select(table.plain)):
         with _as_ours(f'nothing was copied, because of table {table.model.name}'):
@@ -254,7 +254,7 @@ def _fill_late(source: Connection, conn: Connection, table: _Table) -> None:
 
 
 def _pass_sequence(conn: Connection, table: _Table) -> None:
-    """The next number that the database gives is above those that are there; only PostgreSQL has to be told."""
+    """Set the table's sequence above the copied numbers. Only PostgreSQL needs that."""
     column = table.model.autoincrement_column
     if column is None or conn.dialect.name != 'postgresql':
         return

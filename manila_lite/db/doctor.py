@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be wrong with the rows of the database, each question one statement; and how rows that nothing owns go.
+"""Checks of the database's rows for the doctor, one statement each, and the repair of operations, quota and pools.
 
-Statuses are not written here: ``db/transitions.py`` does that. Every write names what was seen, so that it changes
-nothing where somebody else was faster.
+Statuses are not written here: ``db/transitions.py`` does that. Every write names the values that were seen, so that it
+changes nothing if another process was faster.
 """
 
 import datetime
@@ -28,7 +28,7 @@ _UNDER_WAY = ('open', 'parked')
 _SYNC = access.SYNC
 _RESIZING = tuple(states.SHARE[verb].during for verb in ('extend', 'shrink', 'revert'))
 
-#: An operation without its data, and the data as they were written: they may be unreadable.
+#: The columns of an operation without its data, and the data as stored text: they may be unreadable.
 _OPERATION = (*(column for column in _operations.c if column.name != 'data'),
               sa.type_coerce(_operations.c.data, sa.Text).label('text'))
 
@@ -42,19 +42,19 @@ def operations(conn: Connection) -> list[Row]:
 
 
 def last_of(conn: Connection, resource_id: str) -> Row | None:
-    """Return the last operation that was begun on a resource, access rules aside, whatever became of it."""
+    """Return the last operation that was begun on a resource, except for access rules, with any result."""
     return conn.execute(sa.select(*_OPERATION).where(_operations.c.resource_id == resource_id, _operations.c.kind != _SYNC)
                         .order_by(_operations.c.created_at.desc(), _operations.c.id.desc()).limit(1)).first()
 
 
 def free(conn: Connection, seen: Row) -> bool:
-    """The claim of the operation as it was ``seen`` is void, and it is due now; says whether it still stood so."""
+    """Drop the claim of the operation if it is still as ``seen``, and make it due now. Say whether it was."""
     return _due_now(conn, seen, _operations.c.owner == seen.owner,
                     _operations.c.lease_expires_at == seen.lease_expires_at)
 
 
 def hasten(conn: Connection, seen: Row) -> bool:
-    """The operation, if still claimed by nobody, is due now; says whether it was."""
+    """Make the operation due now if it is still unclaimed. Say whether it was."""
     return _due_now(conn, seen, _operations.c.owner.is_(None))
 
 
@@ -64,7 +64,7 @@ def _due_now(conn: Connection, seen: Row, *so: Any) -> bool:
 
 
 def forget_parked(conn: Connection, ident: str) -> bool:
-    """The operation is gone if it is parked; says whether it was."""
+    """Delete the operation if it is parked. Say whether it was."""
     return bool(conn.execute(_operations.delete().where(_operations.c.id == ident,
                                                         _operations.c.state == 'parked')).rowcount)
 
@@ -94,19 +94,19 @@ def _shares_with_work() -> sa.Select:
 
 
 def _moving(status: Any, machine: states.Machine) -> sa.ColumnElement[bool]:
-    """What moves with its share server is ended by the operation of that."""
+    """Return the condition that an operation moves the share server, and ends the status of its shares and snapshots."""
     return _work_on(_instances.c.share_server_id, _operations.c.kind == server_migrations.KIND,
                     status == machine['server_migrate'].during)
 
 
 def _being_ensured() -> sa.ColumnElement[bool]:
-    """What shows that it is being ensured is ended by the run over its backend."""
+    """Return the condition that a run over its backend ends the ``ensuring`` status of an instance."""
     return sa.and_(_instances.c.status == states.SHARE['ensure'].during, _operations.c.kind == ensuring.KIND,
                    _operations.c.state.in_(_UNDER_WAY), _instances.c.host.like(_operations.c.host + '#%'))
 
 
 def _being_promoted() -> sa.ColumnElement[bool]:
-    """An active replica gives its place to another by the operation of that one."""
+    """Return the condition that the promotion of another replica ends the status of the active one."""
     other = _instances.alias()
     return sa.and_(_instances.c.status == states.SHARE['promote'].during, _operations.c.kind == replicas.PROMOTE,
                    _operations.c.state.in_(_UNDER_WAY),
@@ -114,7 +114,7 @@ def _being_promoted() -> sa.ColumnElement[bool]:
 
 
 def _being_backed_up() -> sa.ColumnElement[bool]:
-    """What is copied to a backup, or from one, is ended by the operation of that."""
+    """Return the condition that the operation of a backup ends the status of the share that is copied."""
     backups = models.share_backups
     to_it = sa.and_(_operations.c.kind == share_backups.CREATE, backups.c.share_id == _shares.c.id,
                     _instances.c.status == states.SHARE['back_up'].during)
@@ -136,7 +136,7 @@ def shares(conn: Connection) -> list[Row]:
 
 
 def share(conn: Connection, ident: str) -> Row | None:
-    """Return one share as ``shares`` does, in whatever status."""
+    """Return one share as ``shares`` does, in any status."""
     return conn.execute(_with_own_work().where(_shares.c.id == ident)).first()
 
 
@@ -160,7 +160,7 @@ def snapshots(conn: Connection) -> list[Row]:
 
 
 def snapshot(conn: Connection, ident: str) -> Row | None:
-    """Return one snapshot as ``snapshots`` does, in whatever status."""
+    """Return one snapshot as ``snapshots`` does, in any status."""
     return conn.execute(_snapshots_with_work().where(_snapshots.c.id == ident)).first()
 
 
@@ -191,7 +191,7 @@ def places_aside(conn: Connection) -> list[Row]:
 
 
 def shares_out_of_step(conn: Connection) -> list[Row]:
-    """Return shares that say that their rules are on the way to the backend, while none is and none will be."""
+    """Return shares whose rules count as being applied, without a rule or an operation for that."""
     on_the_way = sa.exists().where(_rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient))
     work = _work_on(_shares.c.id, _operations.c.kind == _SYNC)
     return list(conn.execute(_shares_with_work().outerjoin(_operations, work).where(
@@ -214,7 +214,7 @@ def left_sizes(conn: Connection) -> list[Row]:
 
 
 def drop_left_size(conn: Connection, share_id: str) -> bool:
-    """Quota counts the share with the size it has; says whether it did not."""
+    """Have quota count the share with its present size. Say whether it did not."""
     return bool(conn.execute(_shares.update().where(*_left_sizes(_shares.c.id == share_id))
                              .values(target_size=None)).rowcount)
 
@@ -222,7 +222,7 @@ def drop_left_size(conn: Connection, share_id: str) -> bool:
 # Services and pools ---------------------------------------------------------------------------
 
 def left_ensuring(conn: Connection) -> list[Row]:
-    """Return the services that show that they ensure their shares while they do not and will not."""
+    """Return the services that are marked as ensuring their shares, without an open operation that does so."""
     work = sa.exists().where(_operations.c.kind == ensuring.KIND, _operations.c.host == _services.c.host,
                              _operations.c.state == 'open')
     return list(conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id)))
@@ -241,7 +241,7 @@ def pools(conn: Connection) -> list[Row]:
 
 
 def recount(conn: Connection, seen: Row, unseen: float, provisioned: float) -> bool:
-    """What is promised on the pool, if it stands as it was ``seen``, is what its shares come to. GiB."""
+    """Set the promised GiB of the pool to the sum of its shares, if it is still as ``seen``."""
     return bool(conn.execute(
         _pools.update().where(_pools.c.host == seen.host, _pools.c.generation == seen.generation,
                               _pools.c.claimed_gb == seen.claimed_gb)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups, their snapshots and backups that show that something is being done with them, with the operation of each."""
+"""Share groups, group snapshots and backups in a transient status, each with its operation."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -13,7 +13,7 @@ _TABLES = {states.SHARE_GROUP.noun: models.share_groups, states.SHARE_GROUP_SNAP
 
 
 def find(conn: Connection, machine: states.Machine) -> list[Row]:
-    """Return id, project_id, state and ``since`` of those in a transient status, with the operation that will end it."""
+    """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.noun]
     since = sa.func.coalesce(table.c.updated_at, table.c.created_at).label('since')
     return list(conn.execute(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas in a transient status, as ``db/doctor.py`` has shares; an active one is its share."""
+"""Replicas in a transient status, like shares in ``db/doctor.py``. The active replica is covered by its share."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -14,7 +14,7 @@ _UNDER_WAY = ('open', 'parked')
 
 
 def replicas(conn: Connection, ident: str | None = None) -> list[Row]:
-    """Return replicas (or that one), each with the operation that will end its status, if there is one."""
+    """Return replicas (or only ``ident``), each with the operation that will end its status, if there is one."""
     query = (sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.user_id,
                        _instances.c.host, _instances.c.status.label('state'), _operations.c.id.label('operation_id'),
                        _operations.c.kind.label('operation_kind'), _operations.c.state.label('operation_state'),

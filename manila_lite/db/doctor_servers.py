@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be wrong with the rows of share servers and their networks; as ``doctor.py``, each question one statement."""
+"""Checks of the rows of share servers and their networks for the doctor, one statement each, as in ``doctor.py``."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from manila_lite import states
 from manila_lite.db import models, server_migrations
 from manila_lite.db.services import pools
 
-#: Under this name a backend reports the servers that it holds and that have no row.
+#: The capability in which a backend reports the servers that it holds and that have no row.
 STRAYS = 'stray_share_servers'
 
 _servers = models.share_servers
@@ -43,7 +43,7 @@ def _servers_with_work() -> sa.Select:
 
 
 def _moving_here() -> sa.ColumnElement[bool]:
-    """What takes the place of another server is brought to its end by the operation of that."""
+    """Return the condition that the operation of the source server ends the status of a migration's target."""
     return sa.and_(_work_on(_servers.c.source_share_server_id), _operations.c.kind == server_migrations.KIND,
                    _servers.c.status == states.SHARE_SERVER['receive'].during)
 
@@ -54,7 +54,7 @@ def servers(conn: Connection) -> list[Row]:
 
 
 def server(conn: Connection, ident: str) -> Row | None:
-    """Return one share server as ``servers`` does, in whatever status."""
+    """Return one share server as ``servers`` does, in any status."""
     return conn.execute(_servers_with_work().where(_servers.c.id == ident)).first()
 
 
@@ -64,7 +64,7 @@ def _count(*so: Any) -> Any:
 
 
 def networks(conn: Connection) -> list[Row]:
-    """Return networks that change or are going, with how many ``servers`` they have and how many are ``changing``."""
+    """Return networks in transition or being deleted, with their number of ``servers`` and of those ``changing``."""
     changing = states.SHARE_SERVER['change'].during
     return list(conn.execute(
         sa.select(_networks.c.id, _networks.c.project_id, _networks.c.status.label('state'), _networks.c.is_going,
@@ -74,9 +74,9 @@ def networks(conn: Connection) -> list[Row]:
 
 
 def bare_subnets(conn: Connection) -> list[Row]:
-    """Return subnets with a server in them that has no address there, and what is under way on the server.
+    """Return subnets in which a server has no address, and the operation on the server, if there is one.
 
-    Servers whose making failed have none, and need none.
+    Servers whose creation failed have none, and need none.
     """
     address = sa.exists().where(_addresses.c.share_server_id == _mappings.c.share_server_id,
                                 _addresses.c.share_network_subnet_id == _mappings.c.share_network_subnet_id)
@@ -93,7 +93,7 @@ def bare_subnets(conn: Connection) -> list[Row]:
 
 
 def leaked_addresses(conn: Connection) -> list[Row]:
-    """Return addresses in subnets of share networks that their server is not in, while nothing is under way on it."""
+    """Return addresses in subnets that their server is not in, if no operation on the server is open."""
     mapped = sa.exists().where(_mappings.c.share_server_id == _addresses.c.share_server_id,
                                _mappings.c.share_network_subnet_id == _addresses.c.share_network_subnet_id)
     work = sa.exists().where(_work_on(_servers.c.id))
@@ -107,7 +107,7 @@ def leaked_addresses(conn: Connection) -> list[Row]:
 
 
 class Strays(NamedTuple):
-    """What a backend reported of servers without a row."""
+    """The servers without a row that a backend reported."""
 
     host: str
     idents: tuple[str, ...]
@@ -115,7 +115,7 @@ class Strays(NamedTuple):
 
 
 def strays(conn: Connection) -> list[Strays]:
-    """Return, for each backend that holds servers without a row, which; those that have one by now are left out."""
+    """Return the servers that backends reported without a row, by backend. Servers that have a row by now are left out."""
     found: dict[str, Strays] = {}
     known = set(conn.execute(sa.select(_servers.c.id)).scalars())
     for row in pools(conn):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transactions: ``with db.writer() as conn`` and ``with db.reader() as conn``.
 
-oslo.db's engines give pooling, exception translation and reconnects. For a SQLite file the
-engine is tuned as measured (design: performance, section 3): a pool, WAL, and BEGIN IMMEDIATE for
-writers, so that two writers queue up and neither is refused.
+oslo.db's engines give pooling, exception translation and reconnects. For a SQLite file the engine is tuned as measured
+(design: performance, section 3): a pool, WAL, and BEGIN IMMEDIATE for writers, so that two writers queue up and neither
+is refused.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ _BUSY_TIMEOUT_MS = 10000
 retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
                                   max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
 
-#: What says nothing of the work that met it: the same transaction may go through a moment later.
+#: Errors that are not the fault of the work: the same transaction may succeed a moment later.
 TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 
-#: What comes of a database that cannot be reached or is none.
+#: Errors of a database that cannot be reached, or is not a database.
 UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
 
 
-#: What libpq says since version 14 when there is no connection, and there may be one later; oslo.db knows older words.
+#: The error of libpq since version 14 if there is no connection, but may be one later; oslo.db knows older wordings.
 AWAY = r'.*connection to server .*failed:(?!.*(authentication failed|does not exist|pg_hba.conf|not permitted))'
 
 
@@ -48,15 +48,15 @@ def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) 
 
 @exc_filters.filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
 def _refused(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
-    # Another writer held the file for longer than the timeout: the same as a lock that was not had elsewhere.
+    # Another writer held the file for longer than the timeout: equal to a lock timeout on other databases.
     raise oslo_db_exception.DBDeadlock(error)
 
 
 class Database:
-    """One database for one process; connects when first used, so that it may be made before a fork.
+    """One database for one process. It connects when first used, so that it may be created before a fork.
 
-    ``migrations``: the folder of its schema's revisions, where it is not the share service's. ``lock`` makes what threads that
-    write to SQLite queue up behind; a simulation has threads that wait in another way.
+    ``migrations``: the folder of its schema's revisions, if not that of the share service. ``lock`` makes the lock
+    behind which threads that write to SQLite queue up; a simulation passes another.
     """
 
     def __init__(self, conf: Any, migrations: Path | None = None, lock: Callable[[], Any] = threading.Lock):
@@ -69,7 +69,7 @@ class Database:
 
     @property
     def engine(self) -> Engine:
-        """The engine, made at the first call."""
+        """The engine, created at the first call."""
         return self._both()[0]
 
     def _both(self) -> tuple[Engine, Engine]:
@@ -88,7 +88,7 @@ class Database:
                  if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
                             'max_retries', 'retry_interval', 'max_overflow', 'pool_timeout', 'connection_debug',
                             'connection_trace', 'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
-        # thread_checkin is for green threads: it gives the processor away at the end of each transaction.
+        # thread_checkin is for green threads: it yields the processor at the end of each transaction.
         manager.configure(sqlite_fk=True, thread_checkin=False, **known)
         engine = manager.writer.get_engine()
         if engine.dialect.name == 'sqlite':
@@ -117,25 +117,25 @@ class Database:
 
         @event.listens_for(engine, 'begin')
         def begun(conn: Connection) -> None:
-            # A deferred BEGIN that turns writer later is refused at once under contention.
+            # A deferred BEGIN that becomes a writer later is refused at once under contention.
             text = 'BEGIN IMMEDIATE' if getattr(self._own, 'writing', False) else 'BEGIN'
             (Connection.exec_driver_sql if prepared.heard(conn) else prepared.send)(conn, text)
 
     def writer(self) -> contextlib.AbstractContextManager[Connection]:
-        """Everything written through the connection is committed together at the end, or nothing is."""
+        """Open a transaction: everything written through the connection is committed together at the end, or nothing is."""
         whole = self._whole()
         return self._transaction() if whole is None else whole.part()
 
     def reader(self) -> contextlib.AbstractContextManager[Connection]:
-        """All reads through the connection see one state of the database."""
+        """Open a connection whose reads all see one state of the database."""
         whole = self._whole()
         return self._look() if whole is None or not whole.begun else contextlib.nullcontext(whole.connection)
 
     @contextlib.contextmanager
     def together(self) -> Iterator[Together]:
-        """All that this thread writes within is committed together at the end, or nothing is.
+        """Commit everything that this thread writes within the context together at the end, or nothing.
 
-        The transaction begins with the first ``writer``; what is read before that holds nobody up.
+        The transaction begins with the first ``writer``; reads before that block no other thread.
         """
         with contextlib.ExitStack() as stack:
             whole = self._own.whole = Together(lambda: stack.enter_context(self._transaction()))
@@ -146,7 +146,7 @@ class Database:
         whole.committed()
 
     def afterwards(self, call: Callable[[], None]) -> None:
-        """The call is made when what this thread has written is committed: now, unless it writes ``together``."""
+        """Call ``call`` after this thread's writes are committed: now, unless it writes ``together``."""
         whole = self._whole()
         if whole is None:
             call()
@@ -159,8 +159,8 @@ class Database:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
         engine = self.engine
-        # SQLite has one writer, and lets others sleep and try again: threads of one process rather stand in a queue.
-        # Who waited for as long as they would there tries all the same, and is told by SQLite that it is locked.
+        # SQLite has one writer, and lets others sleep and retry: threads of one process queue up here instead. A thread
+        # that waited for the whole timeout tries all the same, and gets SQLite's own error.
         queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
         self._own.writing = True
         try:
@@ -179,7 +179,7 @@ class Database:
             transaction.rollback()
 
     def dispose(self) -> None:
-        """All connections are closed."""
+        """Close all connections."""
         with self._lock:
             for engine in self._engines or ():
                 engine.dispose()
@@ -189,15 +189,15 @@ class Database:
 def _tune_mariadb(engine: Engine) -> None:
     @event.listens_for(engine, 'connect')
     def connected(dbapi: Any, record: Any) -> None:
-        # As on PostgreSQL: what is read behind a lock is what others committed before it was had. By default it
-        # would be what was there at the first read of the transaction.
+        # As on PostgreSQL: reads after a lock was taken see everything that was committed before. By default they would
+        # see the state of the transaction's first read.
         with dbapi.cursor() as cursor:
             cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
-    engine.dispose()    # oslo.db tried a connection before this was there
+    engine.dispose()    # oslo.db opened a connection before this listener existed
 
 
 def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
-    """Insert a row unless one with the same key is there; say whether it was inserted."""
+    """Insert a row unless there is one with the same key. Say whether it was inserted."""
     try:
         with conn.begin_nested():
             conn.execute(table.insert().values(**values))

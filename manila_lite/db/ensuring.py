@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shares of a backend in the order in which they are ensured: by instance id, so many at a time."""
+"""The shares of a backend in the order in which they are ensured: by instance id, in batches."""
 
 from collections.abc import Collection, Iterable
 
@@ -11,13 +11,13 @@ from manila_lite.db import models, shares
 
 _instances = models.share_instances
 
-#: The kind of operation that goes over them.
+#: The kind of operation that ensures all shares of a backend.
 KIND = 'service.ensure'
 _MARK = states.SHARE['ensure'].during
 
 
 def key(host: str) -> str:
-    """Return the key under which at most one such operation of a backend is open."""
+    """Return the open key of such an operation: a backend has at most one."""
     return f'ensure:{host}'
 
 
@@ -26,13 +26,13 @@ def _of(host: str) -> sa.ColumnElement[bool]:
 
 
 def count(conn: Connection, host: str, without: Collection[str]) -> int:
-    """Return how many shares a backend has, those in the statuses ``without`` aside."""
+    """Return how many shares a backend has, except for those in the statuses ``without``."""
     return conn.execute(sa.select(sa.func.count()).where(
         _of(host), ~_instances.c.is_aside, _instances.c.status.not_in(tuple(without)))).scalar_one()
 
 
 def after(conn: Connection, host: str, ident: str, limit: int, without: Collection[str], until: str = '') -> list[Row]:
-    """Return the next shares of a backend behind an instance id, up to that of ``until`` if it is given."""
+    """Return the next shares of a backend after an instance id, up to the id ``until`` if it is given."""
     query = shares.select().where(_of(host), _instances.c.id > ident, _instances.c.status.not_in(tuple(without)))
     if until:
         query = query.where(_instances.c.id <= until)
@@ -40,21 +40,21 @@ def after(conn: Connection, host: str, ident: str, limit: int, without: Collecti
 
 
 def named(conn: Connection, host: str, idents: Iterable[str], without: Collection[str]) -> list[Row]:
-    """Return those of these shares, by instance id, that the backend has."""
+    """Return the backend's shares among these instance ids."""
     return list(conn.execute(shares.select().where(
         _instances.c.id.in_(tuple(idents)), _of(host), _instances.c.status.not_in(tuple(without)))
         .order_by(_instances.c.id)))
 
 
 def marked(conn: Connection, host: str) -> list[str]:
-    """Return the ids of the instances of a backend that show that they are being ensured."""
+    """Return the ids of the backend's instances in status ``ensuring``."""
     return list(conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars())
 
 
 def lock(conn: Connection, idents: Iterable[str]) -> dict[str, str]:
-    """Nobody else changes these instances or their rules until the transaction ends. Returns the status of each, but for
-    those that are gone, that stand aside by now, or that somebody else is just changing: whoever waits for one of many
-    keeps all others waiting. Before anything else is read or written, as for ``db.access.lock``.
+    """Lock these instances and their rules until the transaction ends. Return the status of each, except for those that
+    are gone, that are no longer the share's main instance, or that another transaction holds: waiting for one of many
+    would keep all others waiting. To be called before anything else is read or written, as ``db.access.lock``.
     """
     query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(idents)), ~_instances.c.is_aside)
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export locations one by one, and their metadata; ``db/shares.py`` has them all by instance, and stores them.
+"""Single export locations and their metadata. ``db/shares.py`` lists them by instance, and stores them.
 
-The metadata key ``preferred`` is the column of that name: the lists show it at each location.
+The metadata key ``preferred`` is the column of that name; lists show it with each location.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ PREFERRED = 'preferred'
 
 
 def get(conn: Connection, instance_ids: Sequence[str], ident: str, *, hidden: bool = False) -> Row:
-    """Return an export location of one of these instances; ``hidden``: also one that only administrators see.
+    """Return an export location of one of these instances; with ``hidden``, also one that only administrators see.
 
     :raises errors.NotFound: there is none.
     """
@@ -35,13 +35,13 @@ def get(conn: Connection, instance_ids: Sequence[str], ident: str, *, hidden: bo
 
 
 def metadata(conn: Connection, row: Row) -> dict[str, str]:
-    """Return all metadata of a location, ``preferred`` among it."""
+    """Return all metadata of a location, including ``preferred``."""
     return {**pairs.of(conn, _metadata, row.id), PREFERRED: str(row.preferred)}
 
 
 def set_metadata(conn: Connection, ident: str, values: Mapping[str, str], *, replace: bool, keep: list[str],
                  conf: Any) -> None:
-    """The location has these pairs, beside its others or (``replace``) instead of all but those of ``keep``.
+    """Set these pairs of the location. With ``replace``, delete its other pairs, except for the keys ``keep``.
 
     :raises errors.Invalid: ``preferred`` is neither true nor false.
     :raises errors.OverLimit: it would have too many pairs.
@@ -59,7 +59,7 @@ def set_metadata(conn: Connection, ident: str, values: Mapping[str, str], *, rep
 
 
 def delete_metadata(conn: Connection, ident: str, key: str) -> None:
-    """The pair is gone; without ``preferred`` a location is not preferred.
+    """Delete the pair. Deleting ``preferred`` sets it to false.
 
     :raises errors.NotFound: the location has no such key.
     """

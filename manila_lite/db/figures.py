@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures for the operator's eye, each from one statement: open operations, pools, services, usage."""
+"""Figures for operators, one statement each: open operations, pools, services, usage."""
 
 import datetime
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ _snapshots = models.snapshots
 
 
 def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list[int]]:
-    """Return by kind how many open operations are younger than the first of ``bounds`` (seconds, rising), between each two
-    of them, and older than the last.
+    """Return the age distribution of open operations, by kind: how many are younger than the first of ``bounds``
+    (seconds, ascending), between each two bounds, and older than the last.
     """
     now = timeutils.utcnow()
     at_least = [sa.func.sum(sa.case((_operations.c.created_at <= now - datetime.timedelta(seconds=bound), 1), else_=0))
                 for bound in bounds]
-    # By the end that they do not have: there is an index of that, and the finished ones may be many.
+    # By the missing end: there is an index on it, and finished operations may be many.
     query = (sa.select(_operations.c.kind, sa.func.count(), *at_least).where(_operations.c.finished_at.is_(None))
              .group_by(_operations.c.kind))
     return {kind: [int(older - oldest) for older, oldest in zip(counts, (*counts[1:], 0), strict=True)]
@@ -45,7 +45,7 @@ def heartbeats(conn: Connection, most: int) -> list[Row]:
 
 
 def usage(conn: Connection) -> dict[str, int]:
-    """Return what all projects use together, by resource that has a quota."""
+    """Return the usage of all projects together, by quota resource."""
     columns: list[Any] = []
     for name, gigabytes, table in (('shares', 'gigabytes', _shares), ('snapshots', 'snapshot_gigabytes', _snapshots)):
         columns += [sa.select(sa.func.count()).select_from(table).scalar_subquery().label(name),
@@ -54,7 +54,7 @@ def usage(conn: Connection) -> dict[str, int]:
 
 
 def usage_by_project(conn: Connection, most: int) -> dict[str, dict[str, int]]:
-    """Return shares and gigabytes of the ``most`` projects that have the most gigabytes."""
+    """Return shares and gigabytes of the ``most`` projects with the most gigabytes."""
     used = sa.func.sum(_shares.c.size)
     query = (sa.select(_shares.c.project_id, sa.func.count(), used).group_by(_shares.c.project_id)
              .order_by(used.desc(), _shares.c.project_id).limit(most))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do with hosts and their services: forget those that are gone, give their shares to others."""
+"""Operators' work on hosts and their services: delete dead ones, and give their shares to other hosts."""
 
 import datetime
 
@@ -19,7 +19,7 @@ _group_snapshots = models.share_group_snapshots
 _zones = models.availability_zones
 
 _SHARE = 'manila-share'
-#: Tables of what lives on a backend: whatever has a host, and is no service, report or work of one.
+#: Tables of resources on a backend: all tables with a host, except for services, pools and operations.
 _RESIDENTS = [table for table in models.metadata.sorted_tables
               if 'host' in table.c and table not in (_services, _pools, _operations)]
 
@@ -37,7 +37,7 @@ def backends(conn: Connection, zone: str | None = None) -> list[Row]:
 
 
 def _on(table: sa.Table, host: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-    # Not by LIKE: a name may hold its wild cards.
+    # Not by LIKE: a host name may contain its wildcards.
     return sa.or_(table.c.host == host, sa.func.substr(table.c.host, 1, sa.func.length(host) + 1) == host + '#')
 
 
@@ -52,7 +52,7 @@ def _used() -> sa.ColumnElement[bool]:
 
 
 def silent_since(conn: Connection, before: datetime.datetime) -> list[Row]:
-    """Return services whose last heartbeat is older, with ``used``: they have shares, or work that waits for them."""
+    """Return services whose last heartbeat is older, with ``used``: they have resources, or operations wait for them."""
     return list(conn.execute(
         sa.select(_services.c.id, _services.c.host, _services.c.binary, _services.c.heartbeat_at, _used().label('used'))
         .where(_silent(before)).order_by(_services.c.host, _services.c.binary)))
@@ -63,7 +63,7 @@ def _silent(before: datetime.datetime) -> sa.ColumnElement[bool]:
 
 
 def forget(conn: Connection, ident: int, before: datetime.datetime) -> bool:
-    """The service and its pools are gone, if it is silent since ``before`` and nothing needs it; says whether it was."""
+    """Delete the service and its pools if it is silent since ``before`` and unused. Say whether it was."""
     host = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == ident)).first()
     gone = conn.execute(_services.delete().where(_services.c.id == ident, _silent(before), ~_used())).rowcount
     if gone and host.binary == _SHARE:
@@ -72,7 +72,7 @@ def forget(conn: Connection, ident: int, before: datetime.datetime) -> bool:
 
 
 def knows(conn: Connection, host: str) -> bool:
-    """Say whether there is such a pool, or a backend of that name or on the host of that name."""
+    """Say whether there is such a pool, such a backend, or a backend on such a host."""
     if '#' in host:
         query = sa.select(_pools.c.host).where(_pools.c.host == host)
     else:
@@ -81,7 +81,7 @@ def knows(conn: Connection, host: str) -> bool:
 
 
 def busy(conn: Connection, old: str) -> int:
-    """Return how many operations of host or backend ``old`` are being worked on at this moment."""
+    """Return how many operations of host or backend ``old`` are claimed at this moment."""
     return conn.execute(sa.select(sa.func.count()).where(
         _operations.c.topic == 'share', below(_operations.c.host, _backend(old)), _operations.c.state == 'open',
         _operations.c.lease_expires_at >= timeutils.utcnow())).scalar_one()
@@ -97,7 +97,7 @@ def _marks(host: str) -> str:
 
 
 def below(column: sa.ColumnElement[str], host: str) -> sa.ColumnElement[bool]:
-    """As ``is_below``, of a column."""
+    """Return the condition that ``is_below`` is true for a column."""
     return sa.or_(column == host, *(column.startswith(host + mark, autoescape=True) for mark in _marks(host)))
 
 
@@ -106,9 +106,9 @@ def _backend(host: str) -> str:
 
 
 def rename(conn: Connection, old: str, new: str) -> dict[str, int]:
-    """What stood on host, backend or pool ``old`` stands on ``new``, which is of the same kind; says how much of what.
+    """Move everything from host, backend or pool ``old`` to ``new``, of the same kind. Return how many rows, by table.
 
-    Of pools that both have, that of ``new`` stays.
+    If both have a pool of the same name, the one of ``new`` is kept.
     """
     moved = conn.execute(_operations.update().where(
         _operations.c.topic == 'share', _operations.c.state.in_(('open', 'parked')), _of_moving(old))
@@ -125,7 +125,7 @@ def _renamed(column: sa.ColumnElement[str], old: str, new: str) -> sa.ColumnElem
 
 
 def _of_moving(old: str) -> sa.ColumnElement[bool]:
-    """Operations wait for a backend: those of a pool are known by what is in it."""
+    """Return the condition for operations that move. They name a backend; a pool's are found by its resources."""
     here = below(_operations.c.host, _backend(old))
     if '#' not in old:
         return here

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share instances by themselves, as administrators look at them; with their share: ``db/shares.py``."""
+"""Share instances for administrators. Shares with their instance are in ``db/shares.py``."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _shares = models.shares
 _zones = models.availability_zones
 _exports = models.export_locations
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
 
 _EQUAL = {**{name: _instances.c[name] for name in (

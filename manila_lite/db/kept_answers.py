@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers to requests that may be sent again: claimed before the work, kept in the transaction of the work.
+"""Answers to requests that may be sent again: claimed before the work, stored in the transaction of the work.
 
-Of two requests with one key, the claim lets one work. A claim ends with the answer, or when it is released, or by
-itself after a while; then another may take it over, and who had it can no longer commit.
+Of two requests with one key, the claim lets one work. A claim ends with the answer, by release, or by itself after a
+while. Then another request may take it over, and the former owner can no longer commit.
 """
 
 import datetime
@@ -16,8 +16,8 @@ from manila_lite.db.models import kept_answers as _kept
 
 
 def claim(conn: Connection, ident: str, request: str, owner: str, *, seconds: float, keep: float) -> bool:
-    """The owner may answer the request for ``seconds``, and an answer is kept for ``keep`` hours; says no if another has
-    answered, or does, or if the key was given to another request.
+    """Claim the request for ``seconds``, with the answer to be kept for ``keep`` hours. Return False if another owner
+    has answered or holds the claim, or if the key was used for another request.
     """
     now = timeutils.utcnow()
     values = {'request': request, 'claim': owner, 'claimed_until': now + datetime.timedelta(seconds=seconds),
@@ -28,17 +28,17 @@ def claim(conn: Connection, ident: str, request: str, owner: str, *, seconds: fl
 
 
 def get(conn: Connection, ident: str) -> Any:
-    """Return what is known under a key: request, claim, code (HTTP's) and body; or nothing."""
+    """Return the row of a key: request, claim, HTTP code and body; or None."""
     return conn.execute(sa.select(_kept).where(_kept.c.id == ident)).first()
 
 
 def keep(conn: Connection, ident: str, owner: str, code: int, body: str) -> bool:
-    """The answer is kept; says no if the owner's claim is another's by now."""
+    """Store the answer. Return False if another owner has the claim now."""
     return bool(conn.execute(_kept.update().where(_mine(ident, owner)).values(code=code, body=body)).rowcount)
 
 
 def release(conn: Connection, ident: str, owner: str) -> None:
-    """The key is as if it had never been used, unless there is an answer or the claim is another's by now."""
+    """Delete the key, unless it has an answer or another owner has the claim now."""
     conn.execute(_kept.delete().where(_mine(ident, owner)))
 
 
@@ -47,5 +47,5 @@ def _mine(ident: str, owner: str) -> sa.ColumnElement[bool]:
 
 
 def expire(conn: Connection) -> int:
-    """Answers past their time are gone; says how many."""
+    """Delete expired answers. Return their number."""
     return conn.execute(_kept.delete().where(_kept.c.expires_at < timeutils.utcnow())).rowcount

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lease of a backend: of several processes that are configured for it, the one that has it works.
+"""Backend leases: of several processes that are configured for one backend, the holder of its lease works.
 
-A conditional UPDATE of the service's row and a look at the row count, as for operations.
+A lease is taken by a conditional UPDATE of the service's row and a look at the row count, as operations are claimed.
 """
 
 import datetime
@@ -22,7 +22,7 @@ def _until(seconds: float) -> datetime.datetime:
 
 
 def holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]:
-    """Return who has the lease, and for how many seconds yet; or had it last, if it was not given up."""
+    """Return the holder of the lease and the seconds that it still lasts. An expired lease has its last holder."""
     row = conn.execute(sa.select(services.c.lease_owner, services.c.lease_expires_at).where(_of(host, binary))).first()
     if row is None or row.lease_owner is None:
         return None, 0.0
@@ -30,13 +30,13 @@ def holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]
 
 
 def renew(conn: Connection, host: str, binary: str, owner: str, seconds: float) -> bool:
-    """The owner's lease holds ``seconds`` from now; says whether it was still the owner's."""
+    """Extend the owner's lease to ``seconds`` from now. Say whether it was still the owner's."""
     return bool(conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
                              .values(lease_expires_at=_until(seconds))).rowcount)
 
 
 def take(conn: Connection, host: str, binary: str, owner: str, seconds: float, dead: str | None = None) -> bool:
-    """The lease is the owner's for ``seconds``; says whether it was free: given up, over, or that of ``dead``."""
+    """Take the lease for ``seconds``. Say whether it was free: given up, expired, or held by ``dead``."""
     free = sa.or_(services.c.lease_owner.is_(None), services.c.lease_expires_at < timeutils.utcnow())
     if dead is not None:
         free = sa.or_(free, services.c.lease_owner == dead)
@@ -45,6 +45,6 @@ def take(conn: Connection, host: str, binary: str, owner: str, seconds: float, d
 
 
 def give_up(conn: Connection, host: str, binary: str, owner: str) -> None:
-    """The lease is free if it was the owner's."""
+    """Free the lease if the owner holds it."""
     conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
                  .values(lease_owner=None, lease_expires_at=None))

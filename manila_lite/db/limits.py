@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many things one thing may have: the numbers are ``[limits]`` of the configuration.
+"""Limits on the number of dependents of one resource: ``[limits]`` of the configuration.
 
-Who adds counts in the transaction that adds, behind a lock on the one that is added to: many at once do not get past a limit.
-What has more than it may have, because the limit came later, keeps it: nothing but growth is refused.
+The caller counts in the transaction that adds, behind a lock on the parent, so concurrent requests cannot exceed a
+limit. A parent that has more than a newer limit allows keeps them: only growth is refused.
 """
 
 from typing import Any
 
 from manila_lite import errors
 
-#: Option -> what it counts, for people.
+#: Option -> the name of what it counts, for messages.
 COUNTED = {
     'metadata_items': 'metadata keys',
     'access_rules': 'access rules',
@@ -21,9 +21,9 @@ COUNTED = {
 
 
 def check(conf: Any, name: str, whose: str, had: int, will: int) -> None:
-    """What ``whose`` names may have ``will`` of what the option ``name`` counts; it has ``had``.
+    """Check that the resource that ``whose`` describes may have ``will`` of the counted items; it has ``had``.
 
-    :raises errors.OverLimit: these are more than it may have, and more than it has.
+    :raises errors.OverLimit: ``will`` is more than it may have, and more than it has.
     """
     most = conf.limits[name]
     if most >= 0 and will > most and will > had:
@@ -32,5 +32,5 @@ def check(conf: Any, name: str, whose: str, had: int, will: int) -> None:
 
 
 def one_more(conf: Any, name: str, whose: str, had: int) -> None:
-    """As ``check``, of one more than it has."""
+    """Do as ``check`` for one more than it has."""
     check(conf, name, whose, had, had + 1)

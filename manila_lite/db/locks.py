@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource locks. A lock is a row that goes with the row of the share or the rule that it is on."""
+"""Resource locks. A lock's row is deleted with the row of the share or access rule that it is on."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -25,20 +25,20 @@ _FIELDS: dict[str, Any] = {**{column.name: column for column in _locks.c}, **_RE
 _SELECT = sa.select(*_locks.c, *(column.label(name) for name, column in _RESOURCE.items()))
 _EQUAL = ('id', 'resource_id', 'resource_type', 'resource_action', 'lock_context', 'lock_reason', 'user_id')
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {name: _FIELDS[name] for name in ('id', 'created_at', 'updated_at', 'resource_id', 'resource_type',
                                              'resource_action', 'lock_context', 'lock_reason', 'user_id', 'project_id')}
 
 
 def insert(conn: Connection, **values: Any) -> str:
-    """The lock is there. Returns its id."""
+    """Insert the lock. Return its id."""
     ident = uuidutils.generate_uuid()
     conn.execute(_locks.insert().values(id=ident, **values))
     return ident
 
 
 def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
-    """Return how many locks are on an access rule of a share, or on the share itself, but for those for the sake of a rule."""
+    """Return how many locks are on an access rule, or on the share itself without those that follow a rule's lock."""
     return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
         _locks.c.share_id == share_id, _locks.c.access_id == access_id, _locks.c.because_of.is_(None))).scalar_one()
 
@@ -80,20 +80,20 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
 
 
 def on_share(conn: Connection, share_id: str) -> list[Row]:
-    """Return what locks a share against deletion, oldest first, whoever put it there."""
+    """Return the locks that prevent a share's deletion, oldest first, of all users."""
     return list(conn.execute(_SELECT.where(
         _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE).order_by(
             _locks.c.created_at, _locks.c.id)))
 
 
 def on_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
-    """Return a rule's locks of an action, oldest first, whoever put them there."""
+    """Return a rule's locks of an action, oldest first, of all users."""
     return list(conn.execute(_SELECT.where(
         _locks.c.access_id == access_id, _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)))
 
 
 def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
-    """As ``on_rule``, for all rules of a share, by the rule's id; without those that have none. One statement."""
+    """Do as ``on_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in conn.execute(_SELECT.where(_locks.c.share_id == share_id, _locks.c.access_id.is_not(None),
                                           _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)):
@@ -102,25 +102,25 @@ def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row
 
 
 def all_of(conn: Connection, share_id: str) -> list[Row]:
-    """Return all locks of a share and its rules, oldest first, whatever they are against."""
+    """Return all locks of a share and its rules, oldest first, of all actions."""
     return list(conn.execute(_SELECT.where(_locks.c.share_id == share_id).order_by(_locks.c.created_at, _locks.c.id)))
 
 
 def mark(conn: Connection, share_id: str, transfer_id: str) -> None:
-    """The locks that a share and its rules have now will go when the transfer is accepted."""
+    """Mark the present locks of a share and its rules to be deleted when the transfer is accepted."""
     conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The lock has these values."""
+    """Set these values of the lock."""
     conn.execute(_locks.update().where(_locks.c.id == ident).values(**values))
 
 
 def delete(conn: Connection, idents: Iterable[str]) -> None:
-    """The locks are gone, and those that shares have for their sake."""
+    """Delete the locks, and the locks that shares have because of them."""
     conn.execute(_locks.delete().where(_locks.c.id.in_(tuple(idents))))
 
 
 def delete_following(conn: Connection, ident: str) -> None:
-    """The lock that a share has for the sake of this one is gone."""
+    """Delete the lock that a share has because of this one."""
     conn.execute(_locks.delete().where(_locks.c.because_of == ident))

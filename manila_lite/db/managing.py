@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known already of that which a backend shall hand over."""
+"""Resources that are managed already, to be found by export path or location."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -11,7 +11,7 @@ _instances = models.share_instances
 _exports = models.export_locations
 _snapshots = models.snapshots
 
-#: What could not be taken over is nobody's.
+#: The status of a share that could not be managed: it does not count as managed.
 _NOT_OURS = states.SHARE['manage'].fail
 
 
@@ -24,7 +24,7 @@ def _last(path: str) -> str:
 
 
 def share_at(conn: Connection, host: str, export_path: str) -> str | None:
-    """Return the id of the share that the backend ``host`` exports there, or keeps under that name; or nothing."""
+    """Return the id of the share with that export path, or of that name, on the backend ``host``; or None."""
     exported = sa.exists().where(_exports.c.share_instance_id == _instances.c.id, _exports.c.path == export_path)
     return conn.execute(sa.select(_instances.c.share_id).where(
         _at(host), _instances.c.status != _NOT_OURS,
@@ -32,7 +32,7 @@ def share_at(conn: Connection, host: str, export_path: str) -> str | None:
 
 
 def snapshot_at(conn: Connection, host: str, location: str) -> str | None:
-    """Return the id of the snapshot that the backend ``host`` keeps there, or nothing."""
+    """Return the id of the snapshot with that location on the backend ``host``, or None."""
     return conn.execute(
         sa.select(_snapshots.c.id).join(_instances, _instances.c.share_id == _snapshots.c.share_id)
         .where(_at(host), _snapshots.c.status != _NOT_OURS,

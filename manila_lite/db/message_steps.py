@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the owner of a resource can do after a failure that a user message tells of. Nothing: its cause says it already."""
+"""Next steps for users after a failure, by the detail of the user message; empty where its cause says them already."""
 
 from manila_lite.db.messages import Detail
 
@@ -42,5 +42,5 @@ STEPS = {
     Detail.SUBNET_FULL: '',
 }
 
-#: The step by the id that is stored.
+#: The step by the stored detail id.
 BY_ID = {detail.value[0]: step for detail, step in STEPS.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User messages. The ids are facts of the API: clients decide by them (design: clients, fact 5)."""
+"""User messages. The ids are part of the API: clients decide by them (design: clients, fact 5)."""
 
 import datetime
 import enum
@@ -18,7 +18,7 @@ _KEEP = datetime.timedelta(days=30)
 
 
 class Action(enum.Enum):
-    """What was being done: id, and the words for it."""
+    """The action that failed: id and description."""
 
     ALLOCATE_HOST = ('001', 'allocate host')
     CREATE = ('002', 'create')
@@ -32,7 +32,7 @@ class Action(enum.Enum):
     UPDATE_ACCESS_RULES = ('010', 'update access rules')
     ADD_UPDATE_SECURITY_SERVICE = ('011', 'add or update security service')
     UPDATE_METADATA = ('027', 'update metadata')
-    # Ours, beyond those that Manila has.
+    # Additions to the actions that Manila has.
     ADD_SUBNET = ('901', 'add subnet to share network')
     MANAGE_SERVER = ('902', 'manage share server')
     UNMANAGE_SERVER = ('903', 'unmanage share server')
@@ -47,7 +47,7 @@ class Action(enum.Enum):
 
 
 class Detail(enum.Enum):
-    """Why it did not work: id, and the general sentence; the message's own text adds the particulars."""
+    """The reason of the failure: id and general sentence. The message's own text adds the particulars."""
 
     UNKNOWN_ERROR = ('001', 'Something went wrong that has no name of its own.')
     NO_VALID_HOST = ('002', 'No backend had room for the share. A smaller size or another share type may fit.')
@@ -67,8 +67,8 @@ class Detail(enum.Enum):
     FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend does not let this client in.')
     UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule. Delete it, and make one that it can.')
     SECURITY_SERVICE_DENIED = ('022', 'A backend cannot tell its share servers of this security service.')
-    # Ours, beyond those that Manila has: it tells nobody of subnets that servers could not be given, and of servers that
-    # could not be managed. Its own numbers stay far below.
+    # Additions to the details that Manila has: it has no message for subnets that servers could not be given, and for
+    # servers that could not be managed. Its own numbers stay far below.
     SUBNET_DENIED = ('901', 'A backend cannot give its share servers this subnet.')
     SUBNET_NOT_ADDED = ('902', 'A share server could not be given the subnet.')
     SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be told of the security service.')
@@ -84,33 +84,33 @@ class Detail(enum.Enum):
 
     @classmethod
     def named(cls, name: str | None) -> 'Detail':
-        """Return the detail of that name; one that has no message of its own is a NO_VALID_HOST or unknown."""
+        """Return the detail of that name. A name without a message of its own is NO_VALID_HOST or UNKNOWN_ERROR."""
         if name in cls.__members__:
             return cls[name]
         return cls.NO_VALID_HOST if name and name.startswith('FILTER') else cls.UNKNOWN_ERROR
 
     @classmethod
     def of(cls, error: Exception, otherwise: 'Detail | None' = None) -> 'Detail':
-        """Return the detail that an error names; if it names none, ``otherwise``, or that it is unknown."""
+        """Return the detail that an error names; if it names none, ``otherwise`` or UNKNOWN_ERROR."""
         name = getattr(error, 'detail', None)
         return cls.named(name) if name or otherwise is None else otherwise
 
 
 def create(conn: Connection, ctx: context.RequestContext, resource_type: str, resource_id: str, action: Action,
            detail: Detail, text: str = '') -> None:
-    """The owner of the resource can read why it failed; the message goes by itself after 30 days."""
+    """Tell the owner of the resource why the action failed. The message expires after 30 days."""
     create_many(conn, ctx, resource_type, {resource_id: ctx.project_id or ''}, action, detail, text)
 
 
 def create_many(conn: Connection, ctx: context.RequestContext, resource_type: str, owners: Mapping[str, str],
                 action: Action, detail: Detail, text: str = '') -> None:
-    """As ``create``, for resources by id with their projects; one statement for any number."""
+    """Do as ``create`` for resources by id with their projects, in one statement for any number."""
     create_each(conn, ctx, resource_type, {ident: (project, text) for ident, project in owners.items()}, action, detail)
 
 
 def create_each(conn: Connection, ctx: context.RequestContext, resource_type: str, texts: Mapping[str, tuple[str, str]],
                 action: Action, detail: Detail) -> None:
-    """As ``create``, for resources by id, each with its project and a text of its own; one statement for any number."""
+    """Do as ``create`` for resources by id, each with its project and its own text, in one statement for any number."""
     same = {'request_id': ctx.request_id, 'resource_type': resource_type, 'action_id': action.value[0],
             'detail_id': detail.value[0], 'message_level': 'ERROR', 'expires_at': timeutils.utcnow() + _KEEP}
     if texts:
@@ -119,13 +119,13 @@ def create_each(conn: Connection, ctx: context.RequestContext, resource_type: st
 
 
 def told(conn: Connection, idents: Iterable[str], action: Action) -> set[str]:
-    """Return those of these resources about which there is a message of that action."""
+    """Return those of these resources that have a message of that action."""
     return set(conn.execute(sa.select(_messages.c.resource_id).distinct().where(
         _messages.c.resource_id.in_(tuple(idents)), _messages.c.action_id == action.value[0])).scalars())
 
 
 def user_message(row: Row) -> str:
-    """Return the sentence a person reads: what was tried, why it failed, and the particulars."""
+    """Return the sentence for users: the action, the reason, and the particulars."""
     by_id = {member.value[0]: member.value[1] for member in (*Action,)}
     details = {member.value[0]: member.value[1] for member in (*Detail,)}
     text = f'{by_id.get(row.action_id, "unknown action")}: {details.get(row.detail_id, "")}'
@@ -165,7 +165,7 @@ def list_messages(conn: Connection, ctx: context.RequestContext, filters: dict[s
 
 
 def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:
-    """The message is gone.
+    """Delete the message.
 
     :raises errors.NotFound: there is none.
     """
@@ -174,5 +174,5 @@ def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:
 
 
 def expire(conn: Connection) -> int:
-    """Messages past their time are gone; says how many."""
+    """Delete expired messages. Return their number."""
     return conn.execute(_messages.delete().where(_messages.c.expires_at < timeutils.utcnow())).rowcount

@@ -16,7 +16,7 @@ from manila_lite.db import repeatable
 from manila_lite.db.engine import Database
 
 _HERE = Path(__file__).parent / 'migrations'
-#: What stands for changes of the schema among locks of the database; and how long to wait for another process, in seconds.
+#: The database lock for changes of the schema; and how long to wait for another process, in seconds.
 _LOCK, _PATIENCE = 0x6d6c697465, 600
 
 
@@ -28,7 +28,7 @@ def _config(db: Database) -> Config:
 
 
 def run(metadata: sa.MetaData) -> None:
-    """What alembic was asked for is done. For the ``env.py`` of a folder of revisions of these tables."""
+    """Run the alembic command on these tables. For the ``env.py`` of a folder of revisions."""
     with context.config.attributes['engine'].begin() as connection, _in_turn(connection):
         repeatable.skip_what_is_done(connection)
         context.configure(connection=connection, target_metadata=metadata,
@@ -38,9 +38,9 @@ def run(metadata: sa.MetaData) -> None:
 
 @contextlib.contextmanager
 def _in_turn(conn: Connection) -> Iterator[None]:
-    """Of several hosts that change the schema at once, one does, and the others find it done. SQLite is of one host.
+    """Let one host at a time change the schema; the others find it done. SQLite is used by one host only.
 
-    :raises errors.Unavailable: one is at it for too long.
+    :raises errors.Unavailable: another process takes too long.
     """
     if conn.dialect.name == 'postgresql':
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
@@ -53,32 +53,32 @@ def _in_turn(conn: Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        conn.invalidate()       # a lock of the connection ends with it; one that is kept for later would keep the lock, too
+        conn.invalidate()       # a lock ends with its connection; a pooled connection would keep it
         raise
     conn.execute(sa.select(sa.func.release_lock(name)))
 
 
 def upgrade(db: Database, revision: str = 'head') -> None:
-    """The schema is at ``revision``."""
+    """Bring the schema to ``revision``."""
     command.upgrade(_config(db), revision)
 
 
 def stamp(db: Database, revision: str) -> None:
-    """The schema counts as being at ``revision``; nothing is changed."""
+    """Mark the schema as being at ``revision`` without changing it."""
     command.stamp(_config(db), revision)
 
 
 def current(db: Database) -> str | None:
-    """Return the revision that the schema is at, or nothing for an empty database."""
+    """Return the revision that the schema is at, or None for an empty database."""
     with db.engine.connect() as conn:
         return migration.MigrationContext.configure(conn).get_current_revision()
 
 
 def head(db: Database) -> str:
-    """Return the newest revision there is."""
+    """Return the newest revision."""
     return ScriptDirectory.from_config(_config(db)).get_current_head() or ''
 
 
 def revisions(db: Database) -> list[str]:
-    """Return every revision there is, oldest first."""
+    """Return all revisions, oldest first."""
     return [script.revision for script in ScriptDirectory.from_config(_config(db)).walk_revisions()][::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen of statements: errors are counted, values stay out of messages, and traces hold what was asked."""
+"""Observation of statements: errors are counted, values stay out of error messages, and traces hold the statements."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from manila_lite import metrics
 
 
 def observe(engine: Engine, *, traced: bool) -> None:
-    """Errors of the engine are counted and say no values, which may be keys of users. ``traced``: for osprofiler, too."""
+    """Count the engine's errors, and keep values out of them, which may be users' keys. ``traced``: trace statements."""
     engine.hide_parameters = True
     if engine.dialect.name == 'postgresql':
-        # Before oslo.db, which logs it: for errors there is no other way to come first.
+        # Before oslo.db, which logs the error: error listeners cannot be put first in another way.
         event.remove(engine, 'handle_error', exc_filters.handler)
         event.listen(engine, 'handle_error', _hide_row)
         event.listen(engine, 'handle_error', exc_filters.handler, retval=True)
@@ -27,15 +27,15 @@ def observe(engine: Engine, *, traced: bool) -> None:
 
 
 def _count(seen: Any) -> None:
-    metrics.database_error(getattr(seen, 'chained_exception', None) or seen.original_exception)   # an unset slot at times
+    metrics.database_error(getattr(seen, 'chained_exception', None) or seen.original_exception)   # may be an unset slot
 
 
-#: Null where there must be a value, and a value that a check refuses.
+#: A null where a value is required, and a value that a check refuses.
 _SHOWS_ROW = ('23502', '23514')
 
 
 def _hide_row(seen: Any) -> None:
-    """The error says what is wrong, and not the whole row, as PostgreSQL does."""
+    """Shorten the error to its first line: PostgreSQL's includes the whole row."""
     said = getattr(seen.original_exception, 'diag', None)
     if said is None or said.sqlstate not in _SHOWS_ROW:
         return

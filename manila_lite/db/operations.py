@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of durable work: open, claim by compare-and-swap with a lease, move on, finish.
+"""Rows of operations: open, claim by compare-and-swap with a lease, move on, finish.
 
-Claims are conditional UPDATEs with a look at the row count, which holds on SQLite, PostgreSQL,
-MariaDB and Galera alike. Every later write names the owner, so that a worker whose lease was taken
-over writes nothing (``errors.LostClaim``).
+Claims are conditional UPDATEs with a look at the row count, which holds on SQLite, PostgreSQL, MariaDB and Galera
+alike. Every later write names the owner, so that a worker whose claim was taken over writes nothing
+(``errors.LostClaim``).
 """
 
 import datetime
@@ -25,7 +25,7 @@ _INSERT = Write(operations.insert())
 
 
 def insert(conn: Connection, **values: Any) -> str:
-    """An open operation stands in the table once the transaction commits. Returns its id."""
+    """Insert an open operation. Return its id."""
     ident = uuidutils.generate_uuid()
     _INSERT.execute(conn, {'id': ident, **_new(values)} | values)
     return ident
@@ -36,7 +36,7 @@ def _new(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def ask_again(conn: Connection, open_key: str) -> str | None:
-    """The open operation with this key will look once more before it ends. Returns its id, or nothing if none is open."""
+    """Have the open operation with this key run once more before it ends. Return its id, or None if none is open."""
     changed = conn.execute(operations.update().where(operations.c.open_key == open_key)
                            .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())).rowcount
     if not changed:
@@ -45,7 +45,7 @@ def ask_again(conn: Connection, open_key: str) -> str | None:
 
 
 def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
-    """As ``ask_again``, for many keys in two statements. Returns the keys of those that are open."""
+    """Do as ``ask_again`` for many keys in two statements. Return the keys of open operations."""
     known = operations.c.open_key.in_(tuple(open_keys))
     if not conn.execute(operations.update().where(known).values(wanted=operations.c.wanted + 1,
                                                                 next_run_at=timeutils.utcnow())).rowcount:
@@ -54,26 +54,26 @@ def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
 
 
 def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
-    """As ``insert``, for many in one statement."""
+    """Do as ``insert`` for many rows in one statement."""
     if values := [{'id': uuidutils.generate_uuid(), **_new(row), **row} for row in rows]:
         conn.execute(operations.insert(), values)
 
 
 def hurry(conn: Connection, ident: str) -> None:
-    """The operation, if open, is due now, however long it wanted to wait; one that runs, once more after that."""
+    """Make the operation, if open, due now, whatever its delay. If it is running, it runs once more after that."""
     conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == OPEN)
                  .values(next_run_at=timeutils.utcnow()))
 
 
 def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
-    """The operation, which had failed, goes on forward at ``step``; says no if it is no failed one."""
+    """Reopen the failed operation, going forward from ``step``. Return False if it has not failed."""
     return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == FAILED).values(
         state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, finished_at=None,
         next_run_at=timeutils.utcnow())).rowcount)
 
 
 def get(conn: Connection, ident: str) -> Row | None:
-    """Return the operation, or nothing."""
+    """Return the operation, or None."""
     return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
 
 
@@ -89,18 +89,18 @@ def busy(conn: Connection, serials: Iterable[str]) -> bool:
 
 
 def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
-    """Return every operation of this kind on the resource, the oldest first, whatever became of it."""
+    """Return all operations of this kind on the resource, oldest first, in any state."""
     return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)
                              .order_by(operations.c.created_at)))
 
 
 def remove(conn: Connection, idents: Iterable[str]) -> None:
-    """The operations are forgotten; one that runs ends without a trace."""
+    """Delete the operations. One that is running ends without a trace."""
     conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
 
 
 def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
-    """Of the table or its alias ``rows``: what is due, and nobody's."""
+    """Return the condition that operations are due and unclaimed. ``rows`` is the table or an alias of it."""
     return sa.and_(rows.c.state == OPEN, rows.c.next_run_at <= now,
                    sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
 
@@ -111,9 +111,9 @@ def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
 
 
 def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:
-    """The operation is this owner's for ``lease`` seconds. Returns it as it is now, or nothing if it moved since ``seen``.
+    """Claim the operation for ``lease`` seconds. Return it as it is now, or None if it changed since ``seen``.
 
-    :raises ValueError: it cannot be read.
+    :raises ValueError: its data cannot be read.
     """
     now = timeutils.utcnow()
     won = conn.execute(operations.update().where(_as_seen(seen, now)).values(
@@ -122,27 +122,27 @@ def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:
 
 
 def park(conn: Connection, seen: Row, why: str) -> None:
-    """The operation is set aside for an operator to look at, if it stands as it was ``seen``."""
+    """Park the operation for an operator to look at, if it is still as it was ``seen``."""
     conn.execute(operations.update().where(_as_seen(seen, timeutils.utcnow())).values(
         state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
 
 
 def fail_parked(conn: Connection, ident: str) -> bool:
-    """The operation has failed if it is parked; says whether it was."""
+    """Set the operation to failed if it is parked. Say whether it was."""
     return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == PARKED)
                              .values(state=FAILED)).rowcount)
 
 
 def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
-    """The owner's claims hold for ``lease`` more seconds."""
+    """Extend the owner's claims to ``lease`` seconds from now."""
     conn.execute(operations.update().where(operations.c.id.in_(tuple(idents)), operations.c.owner == owner)
                  .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
 
 
 def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
-    """The owner's operation has new ``values`` and is still the owner's.
+    """Set ``values`` of the owner's operation, which stays the owner's.
 
-    :raises errors.LostClaim: somebody else took it over.
+    :raises errors.LostClaim: another worker took it over.
     """
     if not conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner)
                         .values(**values)).rowcount:
@@ -151,9 +151,9 @@ def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
 
 def release(conn: Connection, ident: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
             **values: Any) -> None:
-    """The operation is free again and due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
+    """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
 
-    ``seen``: when it was due as it was claimed. If somebody was in a hurry since (``hurry``), it is due now.
+    ``seen``: when it was due at its claim. If it was hurried since (``hurry``), it is due now.
     """
     now = timeutils.utcnow()
     due_at: Any = now + datetime.timedelta(seconds=after)
@@ -164,10 +164,10 @@ def release(conn: Connection, ident: str, owner: str, /, after: float = 0.0, see
 
 def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
            wanted: int | None = None) -> bool:
-    """The operation has ended. With ``wanted``: unless it was asked for again since (``ask_again``), which gives False: it
-    is at its first step then, in the first try.
+    """End the operation. With ``wanted``: if it was asked for again since (``ask_again``), restart it at its first step
+    and first try instead, and return False.
 
-    :raises errors.LostClaim: somebody else took it over.
+    :raises errors.LostClaim: another worker took it over.
     """
     query = operations.update().where(operations.c.id == ident, operations.c.owner == owner)
     if wanted is not None:
@@ -180,22 +180,22 @@ def finish(conn: Connection, ident: str, owner: str, state: str, error: str | No
 
 
 def owners(conn: Connection, topic: str, host: str) -> set[str]:
-    """Return the owners of claims that still hold for this worker's queue."""
+    """Return the owners of present claims in this worker's queue."""
     return set(conn.execute(sa.select(operations.c.owner).distinct()
                             .where(operations.c.topic == topic, operations.c.host == host, operations.c.state == OPEN,
                                    operations.c.owner.is_not(None))).scalars())
 
 
 def free_claims_of(conn: Connection, owner: str) -> int:
-    """All that a vanished owner held is free at once; says how many operations that are."""
+    """Free all claims of a dead owner. Return their number."""
     return conn.execute(operations.update().where(operations.c.owner == owner, operations.c.state == OPEN)
                         .values(owner=None, lease_expires_at=None)).rowcount
 
 
 def let_go(conn: Connection, ident: str, owner: str, after: float, uncounted: bool) -> None:
-    """The operation, if still the owner's, stands as it was last saved and is due in ``after`` seconds.
+    """Free the operation, if it is still the owner's, as it was last saved; it is due in ``after`` seconds.
 
-    ``uncounted``: the try does not count as one.
+    ``uncounted``: this try does not count.
     """
     conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner).values(
         owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
@@ -203,7 +203,7 @@ def let_go(conn: Connection, ident: str, owner: str, after: float, uncounted: bo
 
 
 def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
-    """Open operations of these kinds on the resource end: their resource is being taken away."""
+    """End open and parked operations of these kinds on the resource as failed: they are superseded."""
     conn.execute(operations.update()
                  .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
                         operations.c.state.in_((OPEN, PARKED)))
@@ -211,6 +211,6 @@ def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
 
 
 def purge(conn: Connection, older_than: datetime.datetime) -> int:
-    """Operations that ended before ``older_than`` are gone; says how many. Parked ones wait for an operator."""
+    """Delete operations that ended before ``older_than``. Return their number. Parked ones wait for an operator."""
     return conn.execute(operations.delete().where(operations.c.finished_at < older_than,
                                                   operations.c.state != PARKED)).rowcount

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations as their owners and administrators may look at them. One that cannot be read hides no other."""
+"""Operations for their owners and administrators to read. An unreadable one hides no other."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from manila_lite import context, errors
 from manila_lite.db import paging
 from manila_lite.db.models import operations
 
-#: What projects know of. The rest (share servers, services) is not theirs to see.
+#: Resource types that projects see. The others (share servers, services) are for administrators.
 OWN_TYPES = ('share', 'snapshot', 'share_network')
 
 _SHOWN = [column for column in operations.c if column.name != 'data']
@@ -21,7 +21,7 @@ _SORTED = {name: operations.c[name] for name in ('created_at', 'updated_at', 'fi
 
 
 def _visible(ctx: context.RequestContext) -> sa.Select:
-    # As text: reading what is no JSON would fail.
+    # As text: reading invalid JSON would fail.
     query = sa.select(*_SHOWN, sa.type_coerce(operations.c.data, sa.Text).label('text'))
     if ctx.is_admin:
         return query
@@ -52,7 +52,7 @@ def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict
 
 
 def data(row: Row) -> dict[str, Any]:
-    """Return what the operation carries, or nothing if that cannot be read."""
+    """Return the operation's data, or none if they cannot be read."""
     try:
         found = json.loads(row.text)
     except ValueError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows whose owner is gone, found by walking the foreign keys of the tables: a new table needs no new code.
+"""Rows whose owner is gone, found by the foreign keys of the tables: a new table needs no new code.
 
-A healthy database has none. They come of dumps that were put back in part, and of SQL by hand.
+A healthy database has none. They come from partly restored dumps, and from manual SQL.
 """
 
 import dataclasses
@@ -23,8 +23,8 @@ _services = models.services
 
 @dataclasses.dataclass(frozen=True)
 class Orphans:
-    """One kind of them. ``harmful``: they count, are shown or stand in the way. ``clear``: instead of deleting the row,
-    this column becomes null.
+    """One kind of orphaned rows. ``harmful``: they count in quota, are shown or block something. ``clear``: the column
+    that is set to null instead of deleting the row.
     """
 
     table: sa.Table
@@ -40,7 +40,7 @@ class Orphans:
                 for row in conn.execute(sa.select(*keys).where(self.where).order_by(*keys))]
 
     def clean(self, conn: Connection) -> int:
-        """The rows that are orphans at this moment are gone, or point nowhere; says how many were."""
+        """Delete the rows that are orphans now, or clear their column. Return their number."""
         if self.clear:
             return _cut(conn, self.table, self.table.c[self.clear], self.where)
         _detach(conn, self.table, self.where)
@@ -52,7 +52,7 @@ def _cut(conn: Connection, table: sa.Table, column: sa.Column, where: sa.ColumnE
 
 
 def _detach(conn: Connection, doomed: sa.Table, where: sa.ColumnElement[bool]) -> None:
-    """Nothing points to these rows any more that would not go with them by itself: it goes before them."""
+    """Delete or clear everything that refers to these rows without being deleted by cascade."""
     for table in models.metadata.sorted_tables:
         for key in table.foreign_keys:
             if key.column.table is not doomed or table is doomed or key.ondelete == 'CASCADE':
@@ -99,6 +99,6 @@ def _by_keys() -> Iterator[Orphans]:
 
 
 def kinds() -> list[Orphans]:
-    """Return every kind, in the order in which they can be cleaned up."""
+    """Return all kinds, in the order in which they can be cleaned up."""
     makers: tuple[Callable[[], Iterator[Orphans]], ...] = (_special, _by_keys)
     return [kind for maker in makers for kind in maker()]

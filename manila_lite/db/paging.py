@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way to filter, sort and cut lists, in SQL."""
+"""Filtering, sorting and paging of lists, in SQL."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ from manila_lite import errors
 
 
 def fits(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
-    """Return the conditions that what is in ``columns`` equals the filters of these names, and holds those of ``parts``, whose
-    names end in ``~``. A filter that is None is none.
+    """Return the conditions of filters: columns named in ``equal`` equal their filter, and columns in ``parts`` contain
+    theirs, whose name ends in ``~``. A filter that is None does not count.
     """
     return [*(columns[key] == filters[key] for key in equal if filters.get(key) is not None),
             *(columns[key].icontains(filters[f'{key}~'], autoescape=True) for key in parts
@@ -21,9 +21,7 @@ def fits(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: 
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """What the caller wants to see of a list. ``limit`` None: all. ``marker``: only what comes after the row of that id;
-    nothing comes after one that is not in the list.
-    """
+    """A page of a list. ``limit`` None: all rows. ``marker``: only rows after that id; none if it is not in the list."""
 
     limit: int | None = None
     offset: int = 0
@@ -44,7 +42,7 @@ class Page:
             query = query.where(_after(query, self.marker, order, tie))
         query = query.order_by(*order)
         if self.offset:
-            # MariaDB and SQLite know no OFFSET without a LIMIT.
+            # MariaDB and SQLite have no OFFSET without a LIMIT.
             query = query.limit(self.limit if self.limit is not None else 2**62).offset(self.offset)
         elif self.limit is not None:
             query = query.limit(self.limit)
@@ -52,7 +50,7 @@ class Page:
 
 
 def _after(query: sa.Select, marker: str, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
-    """By places and not by values, of which some may be null: databases sort these in different ways."""
+    """Return the condition by row numbers, not by values: these may be null, and databases sort nulls in different ways."""
     places = query.with_only_columns(tie.label('ident'), sa.func.row_number().over(order_by=order).label('place')).cte()
     mark = sa.select(places.c.place).where(places.c.ident == marker).scalar_subquery()
     return tie.in_(sa.select(places.c.ident).where(places.c.place > mark))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Key/value pairs of an owner: metadata and extra specs, all stored the same way.
 
-Where ``conf`` is given, the owner has no more of them afterwards than it may have (see ``limits.py``).
+With ``conf``, the limit on the number of pairs applies (see ``limits.py``).
 """
 
 import functools
@@ -38,7 +38,7 @@ def _of_owners(table: sa.Table) -> Among:
 
 
 def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None) -> None:
-    """The owner has these pairs, beside those it had.
+    """Add these pairs to the owner's, or replace those of the same keys.
 
     :raises errors.OverLimit: they would be too many.
     """
@@ -52,8 +52,8 @@ def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str,
 
 
 def _hold_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
-    """Nobody else writes the owner's pairs until the transaction ends: of two that come with one key at once, each would find
-    none to delete, and the second could not insert its own. On SQLite nobody else writes anything.
+    """Lock the owner's pairs until the transaction ends: of two transactions with one key, each would find no pair to
+    delete, and the second could not insert its own. On SQLite there is only one writer anyway.
     """
     if conn.dialect.name != 'sqlite':
         [key] = table.c.owner_id.foreign_keys
@@ -61,7 +61,7 @@ def _hold_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
 
 
 def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[str, str]]) -> None:
-    """As ``merge``, for several owners in at most three statements; only what changes is written."""
+    """Do as ``merge`` for several owners in at most three statements. Only changes are written."""
     had = of_many(conn, table, wanted) if any(wanted.values()) else {}
     changed = [{'owner_id': owner, 'key': key, 'value': value} for owner, values in wanted.items()
                for key, value in values.items() if had.get(owner, {}).get(key) != value]
@@ -74,7 +74,7 @@ def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[s
 
 
 def _count(conn: Connection, table: sa.Table, owner_id: str, keys: Collection[str]) -> tuple[int, int]:
-    """Return how many pairs the owner has, and how many of them are of these keys."""
+    """Return how many pairs the owner has, and how many of them have these keys."""
     mine = sa.select(sa.func.count()).select_from(table).where(table.c.owner_id == owner_id)
     return conn.execute(mine).scalar_one(), conn.execute(mine.where(table.c.key.in_(keys))).scalar_one() if keys else 0
 
@@ -87,7 +87,7 @@ def _must_fit(conf: Any, table: sa.Table, owner_id: str, had: int, will: int) ->
 
 def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str],
             keep: Iterable[str] = (), conf: Any = None) -> None:
-    """The owner has exactly these pairs, and those of the keys in ``keep`` that it had.
+    """Set the owner's pairs to exactly these, and keep its pairs of the keys in ``keep``.
 
     :raises errors.OverLimit: they would be too many.
     """
@@ -101,7 +101,7 @@ def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[st
 
 
 def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None) -> None:
-    """The owner, which has no pairs of these keys yet, and with ``conf`` none at all, has these.
+    """Insert pairs of an owner that has none of these keys yet, and with ``conf`` none at all.
 
     :raises errors.OverLimit: they are too many.
     """
@@ -118,7 +118,7 @@ def _insert(table: sa.Table) -> Write:
 
 
 def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, noun: str = 'metadata item') -> None:
-    """The pair is gone.
+    """Delete the pair.
 
     :raises errors.NotFound: the owner has no such key.
     """
@@ -127,6 +127,6 @@ def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, noun: str
 
 
 def matching(table: sa.Table, owner: sa.ColumnElement, wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
-    """Return conditions that hold for owners which have every one of the ``wanted`` pairs."""
+    """Return conditions that hold for owners that have all of the ``wanted`` pairs."""
     return [sa.exists().where(table.c.owner_id == owner, table.c.key == key, table.c.value == value)
             for key, value in wanted.items()]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that are asked often: compiled once for a database, then handed to its driver.
+"""Prepared statements: compiled once for a database, then handed to its driver.
 
-SQLAlchemy looks a statement up, and builds what surrounds it, anew each time: ten times the cost of a small statement
-itself. Here only values become what the driver takes, and back. Errors are those of any other statement, and whoever
-listens to statements (traces, tests) sees these too: then they go the long way.
+SQLAlchemy looks a statement up, and builds its context, anew each time: ten times the cost of a small statement itself.
+Here only values are converted for the driver, and back. Errors are those of any other statement. If there are listeners
+to statements (traces, tests), statements are sent by SQLAlchemy, so that they are heard.
 """
 
 import dataclasses
@@ -15,30 +15,30 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Dialect
 
 Values = Mapping[str, Any]
-#: Makes what a driver needs of a value, or the other way round.
+#: Converts a value for the driver, or back.
 _Change = Callable[[Any], Any]
 
 
 def heard(conn: Connection) -> bool:
-    """Say whether somebody listens to the statements of this engine as they are sent, which is how all listen here."""
+    """Say whether the engine has listeners to statements as they are sent. All listeners here are of that kind."""
     return bool(conn.engine.dispatch.before_cursor_execute)
 
 
 def send(conn: Connection, text: str, values: Any = (), *, many: bool = False) -> Any:
-    """The driver has done this statement of its own dialect, in the transaction of the connection. Returns its cursor."""
+    """Send a statement in the driver's dialect, in the connection's transaction. Return its cursor."""
     cursor = None
     try:
         cursor = conn.connection.cursor()
         (cursor.executemany if many else cursor.execute)(text, values)
     except Exception as error:
-        # As SQLAlchemy does it itself: listeners make it an error of oslo.db, and a connection that broke is given up.
+        # As SQLAlchemy does: listeners make it an error of oslo.db, and a broken connection is given up.
         conn._handle_dbapi_exception(error, text, values, cursor, None)     # noqa: SLF001 - there is no public way
     return cursor
 
 
 @dataclasses.dataclass(frozen=True)
 class _Compiled:
-    """A statement as one dialect writes it: what is the same each time, what is made each time, and what it takes."""
+    """A statement compiled for one dialect: its text, fixed values, generated values, and parameters."""
 
     text: str
     fixed: dict[str, Any]
@@ -49,7 +49,7 @@ class _Compiled:
 
     @classmethod
     def of(cls, statement: Any, dialect: Dialect, names: Sequence[str] | None = None) -> '_Compiled':
-        """Compile it; of an INSERT ``names`` are the columns that are given, and others have their defaults."""
+        """Compile the statement. For an INSERT, ``names`` are the columns that are given; others have their defaults."""
         compiled = statement.compile(dialect=dialect, column_keys=names)
         if compiled.post_compile_params:
             raise TypeError(f'a list of any length cannot be prepared: {compiled}')
@@ -65,7 +65,7 @@ class _Compiled:
                    tuple((place, change) for place, change in enumerate(changes) if change is not None), compiled.positional)
 
     def values(self, given: Values) -> Any:
-        """Return the values as the driver takes them.
+        """Return the values for the driver.
 
         :raises KeyError: one is missing.
         """
@@ -85,7 +85,7 @@ class Query:
         self._statement = statement
         self._columns = tuple(statement.selected_columns)
         row = NamedTuple('Row', [(column.name, Any) for column in self._columns])  # type: ignore[misc]
-        self._make = functools.partial(tuple.__new__, row if named else tuple)      # as row._make, but without Python
+        self._make = functools.partial(tuple.__new__, row if named else tuple)      # as row._make, but in C
         self._named = named
         self._compiled: dict[type, _Compiled] = {}
         self._changes: dict[type, list[tuple[int, _Change]]] = {}
@@ -108,7 +108,7 @@ class Query:
         return list(map(self._make, rows)) if self._named else rows
 
     def first(self, conn: Connection, values: Values | None = None) -> Any:
-        """Return the first row of few, or nothing."""
+        """Return the first row, or None. For results of few rows."""
         return next(iter(self.all(conn, values)), None)
 
     def _sent(self, conn: Connection, values: Values) -> Any:
@@ -126,11 +126,11 @@ class Query:
 class Among:
     """A SELECT of rows in which ``column`` is one of many values. Rows are tuples without names.
 
-    Databases take a statement of any length, but SQLAlchemy writes a new one for each number of values. Here values come
-    in portions, and each is filled up with values that are there already, so that there are few different statements.
+    Databases take a statement of any length, but SQLAlchemy writes a new one for each number of values. Here values are
+    split into portions, and each is padded with one of its values, so that there are few different statements.
     """
 
-    #: Values in a portion at most: more than a page has, and about half of what SQLite takes.
+    #: Values in a portion at most: more than a page has, and about half the limit of SQLite.
     MOST = 16384
 
     def __init__(self, statement: sa.Select, column: Any):
@@ -153,7 +153,7 @@ class Among:
 
 
 class Write:
-    """An INSERT, UPDATE or DELETE. What is inserted may leave out columns that have a default."""
+    """An INSERT, UPDATE or DELETE. An INSERT may leave out columns that have a default."""
 
     def __init__(self, statement: sa.Insert | sa.Update | sa.Delete):
         self._statement = statement
@@ -161,7 +161,7 @@ class Write:
         self._compiled: dict[Any, _Compiled] = {}
 
     def execute(self, conn: Connection, values: Values) -> int:
-        """Return how many rows it met."""
+        """Execute the statement. Return the number of affected rows."""
         if heard(conn):
             return conn.execute(self._statement, values).rowcount
         compiled = self._of(conn, values)
@@ -171,7 +171,7 @@ class Write:
         return count
 
     def execute_many(self, conn: Connection, rows: Sequence[Values]) -> None:
-        """As ``execute``, for each of the rows, which all have values for the same columns."""
+        """Execute the statement for each of the rows, which all have values for the same columns."""
         if heard(conn):
             conn.execute(self._statement, rows)
         elif len(rows) == 1:

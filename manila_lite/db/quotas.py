@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quotas: limits are stored, usage is counted. So usage cannot drift, leak or be healed wrongly.
+"""Quotas: limits are stored, usage is counted. So usage cannot drift, leak or be repaired wrongly.
 
-``check`` runs in the transaction that adds the resource, behind a lock on the project's row: counting
-and adding are one step, on every database. A resize in progress counts with the larger size.
+``check`` runs in the transaction that adds the resource, behind a lock on the project's row: counting and adding are
+one step, on every database. A resize in progress counts with the larger size.
 """
 
 import dataclasses
@@ -30,25 +30,25 @@ _backups = models.share_backups
 
 DEFAULT_CLASS = 'default'
 
-#: Resources that a share type may have limits of its own for.
+#: Resources for which a share type may have limits of its own.
 BY_TYPE = ('shares', 'gigabytes', 'snapshots', 'snapshot_gigabytes', 'share_replicas', 'replica_gigabytes')
 
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """What is in use, and what running resizes will add to it."""
+    """Usage, and the growth that running resizes will add."""
 
     in_use: int = 0
     reserved: int = 0
 
     @property
     def total(self) -> int:
-        """Both together."""
+        """Usage and growth together."""
         return self.in_use + self.reserved
 
 
 def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, int]:
-    """Return the limits in force: of the user or type if set, else the project's, its class's, the configured ones."""
+    """Return the limits in force: of the user or type if set, else the project's, its class's, or the configured ones."""
     return _merge(_rows(conn, project_id, user_id, share_type_id), conf, user_id, share_type_id)
 
 
@@ -81,7 +81,7 @@ def resources(conf: Any) -> list[str]:
 
 
 def class_limits(conn: Connection, conf: Any, class_name: str) -> dict[str, int]:
-    """Return the limits of a quota class; unset ones are the configured ones."""
+    """Return the limits of a quota class. Limits that are not set are the configured ones."""
     found = {resource: conf.quota[resource] for resource in resources(conf)}
     found.update(conn.execute(sa.select(_classes.c.resource, _classes.c.hard_limit)
                               .where(_classes.c.class_name == class_name)).all())
@@ -90,12 +90,12 @@ def class_limits(conn: Connection, conf: Any, class_name: str) -> dict[str, int]
 
 def set_limits(conn: Connection, project_id: str, values: Mapping[str, int], *, user_id: str = '',
                share_type_id: str = '') -> None:
-    """The project (or the user, or the type, in it) has these limits beside those it had."""
+    """Set these limits of the project (or of the user or share type in it). Its other limits stay."""
     _put(conn, _quotas, {'project_id': project_id, 'user_id': user_id, 'share_type_id': share_type_id}, values)
 
 
 def set_class_limits(conn: Connection, class_name: str, values: Mapping[str, int]) -> None:
-    """The class has these limits beside those it had."""
+    """Set these limits of the class. Its other limits stay."""
     _put(conn, _classes, {'class_name': class_name}, values)
 
 
@@ -107,7 +107,7 @@ def _put(conn: Connection, table: sa.Table, key: dict[str, str], values: Mapping
 
 
 def delete_limits(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> None:
-    """The defaults hold again; for a whole project that includes its users and types."""
+    """Delete the limits, so that defaults apply; for a whole project, including its users and types."""
     query = _quotas.delete().where(_quotas.c.project_id == project_id)
     if user_id or share_type_id:
         query = query.where(_quotas.c.user_id == user_id, _quotas.c.share_type_id == share_type_id)
@@ -119,14 +119,14 @@ _TURN = Write(models.quota_locks.update().where(models.quota_locks.c.project_id 
 
 
 def lock(conn: Connection, project_id: str) -> None:
-    """No other transaction counts this project's usage until this one ends."""
+    """Keep other transactions from counting this project's usage until this one ends."""
     if not _TURN.execute(conn, {'project': project_id}):
         insert_ignore(conn, models.quota_locks, {'project_id': project_id, 'turn': 0})
         _TURN.execute(conn, {'project': project_id})
 
 
 def usages(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, Usage]:
-    """Return what the project (or the user, or the type, in it) uses, by resource."""
+    """Return the usage of the project (or of the user or share type in it), by resource."""
     return _count(conn, [_Scope(project_id, user_id, share_type_id)])[0]
 
 
@@ -144,7 +144,8 @@ def _sum(column: Any) -> Any:
     return sa.func.coalesce(sa.func.sum(column), 0)
 
 
-#: Where what is counted stands, and the share that it is of: that one has a type. Share networks and groups have none.
+#: Tables of counted resources, the column with the share that has the type, and figures. Share networks and groups have
+#: no type.
 _COUNTED: tuple[tuple[sa.Table, Any, dict[str, Any]], ...] = (
     (_shares, _shares.c.id, {'shares': sa.func.count(), 'gigabytes': _sum(_shares.c.size), 'growth': _sum(_GROWTH),
                               'encryption_keys': sa.func.count(sa.distinct(_shares.c.encryption_key_ref))}),
@@ -159,7 +160,7 @@ _replicas = (sa.select(_shares.c.project_id, _shares.c.user_id, _shares.c.is_goi
                        _instances.c.share_id)
              .join(_instances, _instances.c.share_id == _shares.c.id)
              .where(_shares.c.replication_type.is_not(None), _instances.c.replica_state.is_not(None)).subquery())
-#: As above. Counted only where it is asked for, since it takes a look at two tables.
+#: As above. Counted only when needed, since it reads two tables.
 _OF_REPLICAS: tuple[Any, Any, dict[str, Any]] = (_replicas, _replicas.c.share_id, {
     'share_replicas': sa.func.count(), 'replica_gigabytes': _sum(_replicas.c.size),
     'replica_growth': _sum(_replicas.c.growth)})
@@ -170,7 +171,7 @@ _WIDTH = max(len(figures) for *_, figures in _PARTS)
 
 
 def _count(conn: Connection, scopes: list[_Scope], *, replicas: bool = True) -> list[dict[str, Usage]]:
-    """Return what is in use in each scope. They are of one project, and name one user and one type at most."""
+    """Return the usage in each scope. The scopes have one project, and at most one user and one type."""
     query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes), replicas)
     found: list[dict[str, int]] = [{name: 0 for *_, figures in _PARTS for name in figures} for _ in scopes]
     for index, part, *numbers in query.all(conn, {
@@ -182,11 +183,11 @@ def _count(conn: Connection, scopes: list[_Scope], *, replicas: bool = True) -> 
 
 @functools.cache
 def _counting(scopes: tuple[tuple[bool, bool], ...], replicas: bool) -> Query:
-    """Return the query of the usage in scopes, each by user or not and by type or not. A row has the number of a scope, that of
-    a part, and the part's figures.
+    """Return the query of the usage in scopes, each by user or not and by type or not. A row has the number of a scope,
+    the number of a part, and the part's figures.
     """
     every = _PARTS if replicas else _COUNTED
-    # Not joined to one row: of a dozen tables, MariaDB considers every order, and is at that for hours.
+    # Not joined to one row: MariaDB considers every join order of a dozen tables, which takes hours.
     return Query(sa.union_all(*(
         _figures(index, part, *counted, *scope) for index, scope in enumerate(scopes)
         for part, counted in enumerate(every) if counted[1] is not None or not scope[1])))
@@ -202,7 +203,7 @@ def _figures(index: int, part: int, table: Any, share: Any, columns: dict[str, A
     if by_user:
         query = query.where(table.c.user_id == _USER)
     if by_type:
-        # While a share goes from one type to another, both count it.
+        # While a share is being retyped, both types count it.
         query = query.where(sa.exists().where(_instances.c.share_id == share, _instances.c.share_type_id == _TYPE))
     return query
 
@@ -219,8 +220,8 @@ def _read(numbers: Mapping[str, int], replicas: bool) -> dict[str, Usage]:
 
 
 def keys_added(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
-    """Return what quota counts of a share that is encrypted with ``key``: a key counts once, however many shares have it, and
-    come to have it at once.
+    """Return the quota needed for a share that is encrypted with ``key``. A key counts once for any number of shares,
+    also if they are created at the same time.
     """
     if key is None:
         return {}
@@ -232,11 +233,12 @@ def keys_added(conn: Connection, project_id: str, key: str | None) -> dict[str, 
 
 def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
           add: Mapping[str, int], one_share: int = 0, *, only_type: bool = False) -> None:
-    """The project, the user in it and the type in it may use ``add`` more; the lock is held until the commit.
+    """Check that the project, the user and the type may use ``add`` more. The lock is held until the commit.
 
-    ``one_share``: the size in GiB that a single share will have. ``only_type``: what comes to the type is the project's.
+    ``one_share``: the size in GiB that a single share will have. ``only_type``: the project has this usage already,
+    only the type's grows.
 
-    :raises errors.OverQuota: one of them would go over; the message names resource, scope, limit and usage.
+    :raises errors.OverQuota: a limit would be exceeded; the message names resource, scope, limit and usage.
     """
     lock(conn, project_id)
     rows = _rows(conn, project_id, user_id or '', share_type_id or '')

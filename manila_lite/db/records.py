@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of a share without its backend: what holds on to it, and its end."""
+"""Deletion of a share's record without its backend: the operations that prevent it, and the deletion."""
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -18,14 +18,14 @@ def _work(share_id: str) -> sa.ColumnElement[bool]:
 
 
 def work_on(conn: Connection, share_id: str) -> list[Row]:
-    """Return resource and kind of operations of the share, its snapshots and its replicas that have not ended, and ``held``:
-    whether one is being worked on.
+    """Return resource and kind of the operations on the share, its snapshots and its replicas that have not ended, and
+    ``held``: whether the operation is claimed.
     """
     held = sa.func.coalesce(_operations.c.lease_expires_at >= timeutils.utcnow(), sa.false()).label('held')
     return list(conn.execute(sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id))))
 
 
 def forget_snapshots(conn: Connection, share_id: str) -> int:
-    """The records of the share's snapshots, and of its part in those of its group, are gone; says how many there were."""
+    """Delete the records of the share's snapshots, and its members of group snapshots. Return their number."""
     return sum(conn.execute(table.delete().where(table.c.share_id == share_id)).rowcount
                for table in (_snapshots, models.share_group_snapshot_members))

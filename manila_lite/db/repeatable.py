@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Revisions that are cut off on MariaDB and MySQL. These commit each change of the schema at once, and know of the revision
-only when all are made: the next run begins it anew.
+"""Interrupted revisions on MariaDB and MySQL. These commit each change of the schema at once, and record the revision
+only after all: the next run begins it anew.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,9 +15,9 @@ _NOTHING = sa.DDL('DO 0')
 
 
 def skip_what_is_done(conn: Connection) -> None:
-    """A change of the schema through ``conn`` that is made already is not made again. Other databases take changes back.
+    """Skip changes of the schema through ``conn`` that are made already. Other databases roll changes back.
 
-    What changes rows is done again, and has to be such that it may be.
+    Changes of rows are repeated, and must allow that.
     """
     if conn.dialect.name in ('mysql', 'mariadb'):
         sa.event.listen(conn, 'before_execute', _skip, retval=True)
@@ -29,7 +29,7 @@ def _skip(conn: Connection, clause: Any, several: Any, params: Any, options: Any
 
 
 def _table(found: Inspector, change: schema.CreateTable) -> bool:
-    """Say whether there is such a table; one that only has its name is somebody else's."""
+    """Say whether there is such a table. One that has only the name in common does not count."""
     table = change.element
     return found.has_table(table.name) and _names(found.get_columns(table.name)) >= {column.name for column in table.columns}
 
@@ -52,7 +52,7 @@ def _names(found: Iterable[Any]) -> set[str]:
     return {one['name'] for one in found}
 
 
-#: What says whether a change is made.
+#: Functions that say whether a change is made already.
 _MADE: dict[type, Callable[[Inspector, Any], bool]] = {
     schema.CreateTable: _table,
     schema.DropTable: lambda found, change: not found.has_table(change.element.name),

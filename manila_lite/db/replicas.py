@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas: instances of one share at several backends. The active one is the share; the others are set aside, as the second
-instance of a migration is, and differ from that in that they have a replica state."""
+"""Replicas: instances of one share at several backends. The active replica is the share's main instance. The others are
+set aside, like the second instance of a migration, but have a replica state.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,7 +23,7 @@ _operations = models.operations
 #: Kinds of operations on one replica.
 CREATE, DELETE, UPDATE, PROMOTE, ACCESS = (f'replica.{verb}' for verb in ('create', 'delete', 'update', 'promote', 'access'))
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
 
 _EQUAL = {name: _instances.c[name] for name in ('share_id', 'status', 'replica_state', 'share_network_id')}
@@ -52,7 +53,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def list_replicas(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
-    """Return replicas of shares of a project (None: of all), the active ones among them."""
+    """Return replicas of shares of a project (None: of all), including active ones."""
     query = _select().where(~_shares.c.is_going)
     if project_id is not None:
         query = query.where(_shares.c.project_id == project_id)
@@ -62,7 +63,7 @@ def list_replicas(conn: Connection, filters: dict[str, Any], page: paging.Page, 
 
 
 def of_share(conn: Connection, share_id: str) -> list[Row]:
-    """Return all replicas of a share, the oldest first."""
+    """Return all replicas of a share, oldest first."""
     return list(conn.execute(_select().where(_instances.c.share_id == share_id)
                              .order_by(_instances.c.created_at, _instances.c.id)))
 
@@ -84,7 +85,7 @@ def replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
 
 
 def on_server(conn: Connection, server_id: str) -> str | None:
-    """Return the id of a share that has a replica, active or not, on the share server beside one elsewhere; or nothing."""
+    """Return the id of a share with a replica, active or not, on the share server and another one elsewhere; or None."""
     other = _instances.alias()
     return conn.execute(sa.select(_instances.c.share_id).where(
         _instances.c.share_server_id == server_id, _instances.c.replica_state.is_not(None),
@@ -93,20 +94,20 @@ def on_server(conn: Connection, server_id: str) -> str | None:
 
 
 def as_share(conn: Connection, ident: str) -> Row | None:
-    """Return the share with the replica, which is not the active one, in the place of its instance; or nothing."""
+    """Return the share's row with the replica, which is not the active one, as its instance; or None."""
     return conn.execute(shares.select(replicas=True).where(_instances.c.id == ident)).first()
 
 
 def waiting(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
-    """Return the replicas at a backend, active ones aside, that are in one of these statuses."""
+    """Return the replicas at a backend, without active ones, that are in one of these statuses."""
     return list(conn.execute(_select().where(
         _IS_OTHER, _instances.c.host.startswith(f'{host}#', autoescape=True), _instances.c.status.in_(tuple(statuses)))
         .order_by(_instances.c.id)))
 
 
 def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
-    """Return the operations with these keys that a process is at this moment busy with, by id, each with what is another as
-    soon as it goes on to its next call of the backend.
+    """Return the claimed operations with these keys, by id, each with a value that changes when the operation goes on
+    to its next call of the backend.
     """
     query = sa.select(_operations.c.id, _operations.c.next_run_at, _operations.c.data).where(
         _operations.c.open_key.in_(tuple(open_keys)), _operations.c.lease_expires_at > timeutils.utcnow())
@@ -116,7 +117,7 @@ def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
 # Snapshots ----------------------------------------------------------------------------------------
 
 def hold_snapshots(conn: Connection, ident: str, wanted: Mapping[str, str | None]) -> None:
-    """The replica holds exactly these snapshots (ids), each at a place of its own; those that it held keep their row."""
+    """Set the snapshots (ids) that the replica holds, with their locations. Snapshots that it held keep their row."""
     old = dict(conn.execute(sa.select(_held.c.snapshot_id, _held.c.id).where(_held.c.share_instance_id == ident)).all())
     gone = [old[snapshot] for snapshot in old if snapshot not in wanted]
     if gone:

@@ -15,7 +15,7 @@ _services = models.security_services
 _used = models.share_network_security_services
 _servers = models.share_servers
 
-#: Everything a list may be sorted by; never the password, whose order would tell of it.
+#: All columns that a list may be sorted by; not the password, whose order would reveal it.
 SORTABLE = {column.name: column for column in _services.c if column.name != 'password'}
 
 
@@ -32,12 +32,12 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
-    """Return these security services, whoever's they are."""
+    """Return these security services, of any project."""
     return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(idents)))))
 
 
 def hold(conn: Connection, ident: str) -> bool:
-    """Nobody else attaches or deletes the service until this transaction ends; says whether it is there."""
+    """Lock the service against being attached or deleted until the transaction ends. Say whether it exists."""
     return bool(conn.execute(_services.update().where(_services.c.id == ident).values(
         name=_services.c.name, updated_at=_services.c.updated_at)).rowcount)
 
@@ -86,16 +86,16 @@ def count(conn: Connection, project_id: str) -> int:
 
 
 def insert(conn: Connection, values: dict[str, Any]) -> None:
-    """The service exists."""
+    """Insert the service."""
     conn.execute(_services.insert().values(**values))
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The service has these values."""
+    """Set these values of the service."""
     if values:
         conn.execute(_services.update().where(_services.c.id == ident).values(**values))
 
 
 def delete(conn: Connection, ident: str) -> None:
-    """The service is gone; no network uses it."""
+    """Delete the service, which no network uses."""
     conn.execute(_services.delete().where(_services.c.id == ident))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What share servers can do as their rows say it: written when they are made, and by ``manila-manage`` later."""
+"""Abilities of share servers in their rows: written on creation, and later by ``manila-manage``."""
 
 from collections.abc import Collection, Iterable
 
@@ -24,7 +24,7 @@ def find(conn: Connection, idents: Collection[str] | None, host: str | None) -> 
 
 
 def write(conn: Connection, idents: Iterable[str], names: Iterable[str], value: bool) -> int:
-    """The servers have, or have not, the abilities of these names; says how many did not stand so before."""
+    """Set whether the servers have these abilities. Return how many rows changed."""
     names = tuple(names)
     return conn.execute(
         _servers.update().where(_servers.c.id.in_(tuple(idents)), sa.or_(*(_servers.c[name] != value for name in names)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves with a share server, read and written for all its shares in a fixed number of statements."""
+"""Rows that move with a share server, read and written for all its shares in a fixed number of statements."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,23 +15,23 @@ _snapshots = models.snapshots
 _allocations = models.network_allocations
 
 KIND, RELEASE, RULES = 'share_server.migrate', 'share_server.release', 'share_server.apply_rules'
-#: The step of its plan from which there is no way back.
+#: The step of the plan from which the migration cannot be undone.
 CUT_OVER = 5
 
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:
-    """Return every share of the server, whatever its status."""
+    """Return all shares of the server, in any status."""
     return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id).order_by(_instances.c.id)))
 
 
 def snapshots_of(conn: Connection, server_id: str) -> list[Row]:
-    """Return every snapshot of the server's shares, whatever its status."""
+    """Return all snapshots of the server's shares, in any status."""
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
     return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id.in_(mine)).order_by(_snapshots.c.id)))
 
 
 def last(conn: Connection, server_id: str) -> Row | None:
-    """Return the newest migration of the server, running or not; or of the one whose place it took or is to take."""
+    """Return the newest migration of the server, running or not, as source or as target."""
     source = sa.select(_servers.c.source_share_server_id).where(_servers.c.id == server_id).scalar_subquery()
     table = models.operations
     return conn.execute(sa.select(table).where(table.c.kind == KIND,
@@ -40,7 +40,7 @@ def last(conn: Connection, server_id: str) -> Row | None:
 
 
 def last_release(conn: Connection, server_id: str) -> Row | None:
-    """Return the newest operation that was to clear the server away after its migration, or nothing."""
+    """Return the newest operation that deletes the server after its migration, or None."""
     table = models.operations
     return conn.execute(sa.select(table).where(table.c.kind == RELEASE, table.c.resource_id == server_id)
                         .order_by(table.c.created_at.desc()).limit(1)).first()
@@ -55,14 +55,14 @@ def is_half_moved(conn: Connection, server_id: str) -> bool:
 
 
 def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
-    """The rules of all shares of the server count as read-only, or as what they are again; says of how many that is new."""
+    """Set whether the rules of all shares of the server count as read-only. Return for how many shares that changed."""
     return conn.execute(_instances.update().where(
         _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly))
         .values(cast_rules_to_readonly=readonly)).rowcount
 
 
 def rules_are_told(conn: Connection, server_id: str) -> bool:
-    """Say whether a backend is just being told of the rules of a share of the server."""
+    """Say whether an operation that tells a backend the rules of one of the server's shares is open."""
     table = models.operations
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
     return bool(conn.execute(sa.select(sa.exists().where(
@@ -76,24 +76,24 @@ def thawed(conn: Connection, server_id: str) -> list[Row]:
 
 
 def take_addresses(conn: Connection, source_id: str, target_id: str) -> None:
-    """What was the source's addresses are the target's."""
+    """Give the source's addresses to the target."""
     conn.execute(_allocations.update().where(_allocations.c.share_server_id == source_id)
                  .values(share_server_id=target_id))
 
 
 def move_shares(conn: Connection, source_id: str, target_id: str, values: Mapping[str, Any]) -> None:
-    """The shares of the source are the target's; ``values``: what else changes, the same for all (host, zone, network)."""
+    """Move the source's shares to the target. ``values``: what else changes, the same for all (host, zone, network)."""
     conn.execute(_instances.update().where(_instances.c.share_server_id == source_id)
                  .values(share_server_id=target_id, **values))
 
 
 def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
-    """Each snapshot, by its id, is where the backend says."""
+    """Store the snapshots' locations, by id."""
     if locations:
         conn.execute(_snapshots.update().where(_snapshots.c.id == sa.bindparam('ident')).values(
             provider_location=sa.bindparam('place')), [{'ident': ident, 'place': place} for ident, place in locations.items()])
 
 
 def types_of(rows: Iterable[Any]) -> set[str]:
-    """Return the ids of the types of shares."""
+    """Return the ids of the shares' types."""
     return {row.share_type_id for row in rows if row.share_type_id}

@@ -39,20 +39,20 @@ def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
 
 
 def zones(conn: Connection) -> list[Row]:
-    """Return every zone that has a service, by name."""
+    """Return all zones that have a share manager, by name."""
     used = sa.select(_services.c.availability_zone_id).where(_services.c.binary == 'manila-share')
     return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
 
 
 def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: float,
           now: datetime.datetime | None = None) -> bool:
-    """Say whether a service lives: the one place where that is decided. By the age of its heartbeat, now by default."""
+    """Say whether a service is up, by the age of its heartbeat now, or at ``now``. Decided nowhere else."""
     return bool(heartbeat_at and not stopped
                 and (now or timeutils.utcnow()) - heartbeat_at <= datetime.timedelta(seconds=down_time))
 
 
 def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
-    """The service is known and was alive just now, or has stopped."""
+    """Record a heartbeat of the service, or that it has stopped."""
     values = {'heartbeat_at': timeutils.utcnow(), 'stopped': stopped,
               'availability_zone_id': zone_id(conn, zone, create=True)}
     beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
@@ -84,7 +84,7 @@ def get(conn: Connection, host: str, binary: str) -> Row:
 
 
 def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reason: str | None) -> None:
-    """The service gets no new shares (or does again).
+    """Disable the service for new shares, or enable it again.
 
     :raises errors.NotFound: there is none of that host and binary.
     """
@@ -95,8 +95,8 @@ def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reaso
 
 
 def set_ensuring(conn: Connection, host: str, yes: bool, **values: Any) -> bool:
-    """The share manager shows whether it ensures its shares, and has these ``values``; says no if there is none. Its row
-    is held until the transaction ends.
+    """Mark whether the share manager ensures its shares, and set these ``values``. Return False if there is none. The
+    row is locked until the transaction ends.
     """
     return bool(conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == 'manila-share')
                              .values(ensuring=yes, **values)).rowcount)
@@ -138,7 +138,7 @@ def pool_marks(conn: Connection) -> list[tuple]:
 
 
 def silent(conn: Connection, down_time: float) -> list[str]:
-    """Return the hosts of living backends, not disabled, that have never reported a pool."""
+    """Return the hosts of running backends, not disabled, that have never reported a pool."""
     query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped)
              .where(_services.c.binary == 'manila-share', _services.c.disabled.is_(False),
                     ~sa.exists().where(_pools.c.backend_host == _services.c.host)))
@@ -147,9 +147,9 @@ def silent(conn: Connection, down_time: float) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Promised:
-    """What a pool's shares came to before its backend was asked for its figures. GiB.
+    """The sizes of a pool's shares before its backend was asked for its figures. GiB.
 
-    ``unseen`` is for shares that are being made or grow: the backend's figures may not show them yet.
+    ``unseen`` is for shares that are being created or extended: the backend's figures may not include them yet.
     """
 
     claimed: float = 0.0
@@ -158,7 +158,7 @@ class Promised:
 
 
 def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
-    """Return the promises of each pool, for ``report``. Read them before the backend is asked.
+    """Return the promises of each pool, for ``report``. To be called before the backend is asked.
 
     One statement reads one state of the database: a claim that is committed meanwhile is either in all figures or in none.
     """
@@ -176,9 +176,9 @@ def _claims(backend_host: str) -> sa.Select:
 
 
 def _sizes(backend_host: str) -> sa.Select:
-    """Select for each pool the GiB of its shares that the backend shows already, and of those that it may not show yet."""
+    """Select for each pool the GiB of shares that the backend's figures include, and the GiB that they may not yet."""
     shares = models.shares
-    # Growth that no scheduler has claimed room for yet is promised by nobody.
+    # Growth for which no scheduler has claimed capacity yet is not promised.
     asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
                               _operations.c.topic == 'scheduler', _operations.c.state == 'open')
     growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
@@ -190,22 +190,22 @@ def _sizes(backend_host: str) -> sa.Select:
 
 
 def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
-    """The backend has exactly these pools. What is promised is counted afresh, so it never drifts; what schedulers
-    promised since ``before`` was read is kept.
+    """Store the backend's report: it has exactly these pools. Promises are counted anew, so they never drift. Promises
+    that schedulers made since ``before`` was read are kept.
     """
     reports = list(reports)
     for values in reports:
         seen = before.get(values['host'], Promised())
         since = _pools.c.claimed_gb - seen.claimed + seen.unseen
-        # Below 0: what was given back since then is among what was provisioned before.
+        # Below 0: capacity given back since then is part of what was provisioned before.
         gone = sa.case((since < 0, since), else_=0)
-        # In this order: MariaDB sees in each assignment what those before it wrote.
+        # In this order: in MariaDB each assignment sees the values of those before it.
         changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).ordered_values(
             (_pools.c.provisioned_gb, gone + seen.provisioned), (_pools.c.allocated_gb, since + seen.provisioned),
             (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
             (_pools.c.reported_at, timeutils.utcnow()), *((_pools.c[name], value) for name, value in values.items()))).rowcount
         if not changed:
-            # Not from 0: a pool that was gone and is there again is never taken for what it was.
+            # Not from 0: a pool that was gone and is back must not be taken for the former one.
             insert_ignore(conn, _pools, {
                 'backend_host': backend_host, 'generation': random.getrandbits(30), 'reported_at': timeutils.utcnow(),
                 'provisioned_gb': seen.provisioned, 'claimed_gb': seen.unseen,
@@ -223,15 +223,15 @@ _CLAIM = Write(
 
 
 def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
-    """``size`` GiB more are promised on the pool, unless that would go above ``most`` since this generation's report."""
+    """Promise ``size`` GiB more of the pool, unless that would exceed ``most`` since this generation's report."""
     return bool(_CLAIM.execute(conn, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}))
 
 
 def gone(conn: Connection, pool_host: str, size: float) -> None:
-    """The pool has ``size`` GiB of shares less. Its claims stay, and the next report says how much is free.
+    """Subtract ``size`` GiB of a deleted share from the pool's figures. Claims stay; the next report has the rest.
 
-    The last report may have shown this room as free already, while the backend still deleted the share. The claims are those
-    of other shares then.
+    The last report may have counted this capacity as free already, while the backend still deleted the share. The
+    claims are those of other shares then.
     """
     known = sa.and_(_pools.c.claimed_gb < size, _pools.c.provisioned_gb >= size)     # else it may be a claim
     conn.execute(_pools.update().where(_pools.c.host == pool_host).values(
@@ -240,9 +240,9 @@ def gone(conn: Connection, pool_host: str, size: float) -> None:
 
 
 def give_back(conn: Connection, pool_host: str, size: float) -> None:
-    """``size`` GiB that were claimed of the pool are promised no more; the next report counts afresh anyway."""
+    """Take back a claim of ``size`` GiB on the pool. The next report counts anew anyway."""
     recent = _pools.c.claimed_gb >= size
-    # In this order: MariaDB sees in each assignment what those before it wrote.
+    # In this order: in MariaDB each assignment sees the values of those before it.
     conn.execute(_pools.update().where(_pools.c.host == pool_host).ordered_values(
         (_pools.c.provisioned_gb, sa.case((recent, _pools.c.provisioned_gb),
                                           (_pools.c.provisioned_gb >= size, _pools.c.provisioned_gb - size), else_=0)),

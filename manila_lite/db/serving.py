@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What share managers need of share servers: many at once, one that has room, those that nobody uses."""
+"""Share servers for share managers: read many at once, find one with free capacity, find unused ones."""
 
 import datetime
 from collections import defaultdict
@@ -79,7 +79,7 @@ def allocations_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Ro
 
 
 def subnets_for(conn: Connection, network_id: str, zone_id: str | None) -> list[Row]:
-    """Return the subnets in which a server of a zone lives: the zone's own, or else those for every zone."""
+    """Return the subnets for a server in a zone: the zone's own, or else those for all zones."""
     every = subnets.of_network(conn, network_id)
     own = [subnet for subnet in every if subnet.availability_zone_id == zone_id]
     return own or [subnet for subnet in every if subnet.availability_zone_id is None]
@@ -91,14 +91,14 @@ def zone_of(conn: Connection, instance_id: str) -> str | None:
 
 
 def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
-    """Return how many subnets a network has by zone id; ``None`` are those for every zone without its own."""
+    """Return how many subnets a network has, by zone id; ``None`` stands for all zones without their own."""
     return dict(conn.execute(sa.select(_subnets.c.availability_zone_id, sa.func.count())
                              .where(_subnets.c.share_network_id == network_id)
                              .group_by(_subnets.c.availability_zone_id)).all())
 
 
 def key_for(conn: Connection, share: Any) -> str | None:
-    """Return the id of the key that the server of a share (a row) is encrypted with, or nothing."""
+    """Return the id of the key that the server of a share (a row) is encrypted with, or None."""
     key: str | None = getattr(share, 'encryption_key_ref', None)
     if key is None:
         return None
@@ -108,8 +108,8 @@ def key_for(conn: Connection, share: Any) -> str | None:
 
 def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
               most_shares: int, most_gb: int, key: str | None = None) -> str | None:
-    """Return the fullest server of the network on a backend that can take ``size`` GiB more, encrypted with ``key``, or not at
-    all; -1 means no limit.
+    """Return the fullest server of the network on a backend that can take ``size`` GiB more, encrypted with ``key``, or
+    unencrypted if that is None. For limits, -1 means no limit.
     """
     shares = sa.func.count(_instances.c.id)
     total = sa.func.coalesce(sa.func.sum(_shares.c.size), 0)
@@ -126,19 +126,19 @@ def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable
 
 
 def _mapped(subnet_ids: Iterable[str]) -> sa.ColumnElement[bool]:
-    """The server is in every one of the subnets."""
+    """Return the condition that the server is in all of the subnets."""
     return sa.and_(*(sa.exists().where(_mappings.c.share_server_id == _servers.c.id,
                                        _mappings.c.share_network_subnet_id == ident) for ident in subnet_ids))
 
 
 def used(conn: Connection, ident: str) -> bool:
-    """Say whether any share is on the server, or on its way to it, or a group whose shares would be."""
+    """Say whether the server has shares, also ones that are being created there, or a group."""
     return bool(conn.execute(sa.select(sa.or_(sa.exists().where(_instances.c.share_server_id == ident),
                                               sa.exists().where(_groups.c.share_server_id == ident)))).scalar())
 
 
 def unused(conn: Connection, host: str, seconds: float) -> list[str]:
-    """Return the ids of servers of a backend that may go by themselves and that nobody used for that long."""
+    """Return the ids of auto-deletable servers of a backend that have been unused for so many seconds."""
     before = timeutils.utcnow() - datetime.timedelta(seconds=seconds)
     return list(conn.execute(_at_rest(host).where(
         _servers.c.status.in_(('active', 'error')),
@@ -146,13 +146,13 @@ def unused(conn: Connection, host: str, seconds: float) -> list[str]:
 
 
 def idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str]) -> list[str]:
-    """Return the ids of the servers of a backend that run in these subnets of a network and have nothing on them."""
+    """Return the ids of a backend's active servers in these subnets of a network that are unused and auto-deletable."""
     return list(conn.execute(_at_rest(host).where(
         _servers.c.status == 'active', _servers.c.share_network_id == network_id, _mapped(subnet_ids))).scalars())
 
 
 def _at_rest(host: str) -> sa.Select:
-    """Servers of a backend that may go by themselves: without shares, and no operation is about them."""
+    """Return the SELECT of a backend's auto-deletable servers without shares, groups and open operations."""
     return sa.select(_servers.c.id).where(
         _servers.c.host == host, _servers.c.is_auto_deletable,
         ~sa.exists().where(_instances.c.share_server_id == _servers.c.id),
@@ -162,7 +162,7 @@ def _at_rest(host: str) -> sa.Select:
 
 
 def gone(conn: Connection, idents: Iterable[str]) -> list[str]:
-    """Return which of these ids were share servers of ours, as finished operations remember, and are so no more."""
+    """Return those of these ids that were share servers here, by finished operations, and have no row any more."""
     ops = models.operations
     found: set[str] = set()
     asked = sorted(idents)
@@ -187,7 +187,7 @@ def in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
 
 
 def unwell(conn: Connection, idents: Iterable[str]) -> Row | None:
-    """Return a share of the servers that is not available or whose rules are not active, or nothing."""
+    """Return a share on the servers that is not available or whose rules are not active, or None."""
     return conn.execute(share_rows.select().where(
         _instances.c.share_server_id.in_(tuple(idents)),
         sa.or_(_instances.c.status != 'available', _instances.c.access_rules_status != 'active')).limit(1)).first()
@@ -201,13 +201,13 @@ def snapshots_of(conn: Connection, share_ids: Iterable[str]) -> list[Row]:
 
 
 def changing(conn: Connection, network_id: str) -> bool:
-    """Say whether any server of the network is getting another subnet."""
+    """Say whether any server of the network is in status network_change."""
     return bool(conn.execute(sa.select(sa.exists().where(_servers.c.share_network_id == network_id,
                                                          _servers.c.status == 'network_change'))).scalar())
 
 
 def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
-    """Say whether an operation of that kind is under way on any server of the project."""
+    """Say whether an operation of that kind on any server of the project is open."""
     ops, networks = models.operations, models.share_networks
     return bool(conn.execute(sa.select(sa.exists().where(
         ops.c.kind == kind, ops.c.state == 'open', ops.c.resource_id == _servers.c.id,
@@ -215,17 +215,17 @@ def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
 
 
 def map_to(conn: Connection, idents: Iterable[str], subnet_id: str) -> None:
-    """The servers are in the subnet."""
+    """Put the servers into the subnet."""
     if rows := [{'share_server_id': ident, 'share_network_subnet_id': subnet_id} for ident in idents]:
         conn.execute(_mappings.insert(), rows)
 
 
 def unmap(conn: Connection, ident: str, subnet_id: str) -> None:
-    """The server is not in the subnet."""
+    """Take the server out of the subnet."""
     conn.execute(_mappings.delete().where(_mappings.c.share_server_id == ident,
                                           _mappings.c.share_network_subnet_id == subnet_id))
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The server has these values, and was in use just now. Never a status."""
+    """Set these values of the server, and note that it is in use. Never a status."""
     conn.execute(_servers.update().where(_servers.c.id == ident).values(updated_at=timeutils.utcnow(), **values))

@@ -19,13 +19,13 @@ _operations = models.operations
 CREATE, RESTORE, DELETE = (f'share_backup.{verb}' for verb in ('create', 'restore', 'delete'))
 KINDS = (CREATE, RESTORE, DELETE)
 
-#: While somebody copies.
+#: Statuses of backups that are being copied to or from.
 _COPYING = tuple(states.SHARE_BACKUP[verb].during for verb in ('create', 'restore'))
 
 #: All backups are worked on through this queue.
 _TOPIC = sa.literal('share').label('topic')
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _backups.c if column.name != 'copier'}, 'topic': _TOPIC,
             'display_name': _backups.c.name, 'display_description': _backups.c.description}
 
@@ -47,7 +47,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def by_id(conn: Connection, ident: str) -> Row | None:
-    """Return a backup, whoever owns it, or nothing."""
+    """Return a backup of any project, or None."""
     return conn.execute(_select().where(_backups.c.id == ident)).first()
 
 
@@ -57,7 +57,7 @@ def count_of(conn: Connection, share_id: str) -> int:
 
 
 def instance_of(conn: Connection, share_id: str) -> Row | None:
-    """Return the instance (id, host) that the share is, or nothing when it is gone."""
+    """Return the share's main instance (id, host), or None if the share is gone."""
     return conn.execute(sa.select(_instances.c.id, _instances.c.host).where(
         _instances.c.share_id == share_id, ~_instances.c.is_aside)).first()
 
@@ -93,7 +93,7 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
 
 
 def lingering(conn: Connection, host: str) -> dict[str, str]:
-    """Return the shares of a backend that let in whoever copied them as a client, although that is over; each with a backup."""
+    """Return the shares of a backend that still give access to a client whose copy has ended, each with its backup."""
     mine = sa.func.coalesce(_backups.c.target_share_id, _backups.c.share_id)
     return {row.share_id: row.id for row in conn.execute(
         sa.select(mine.label('share_id'), _backups.c.id).join(_instances, _instances.c.share_id == mine).where(
@@ -102,22 +102,20 @@ def lingering(conn: Connection, host: str) -> dict[str, str]:
 
 
 def forget_copiers(conn: Connection, idents: Iterable[str]) -> None:
-    """The backends were told that nobody copies to or from these backups as a client any more; where it is still so."""
+    """Record that access of copying clients of these backups was withdrawn, unless they are being copied again."""
     conn.execute(_backups.update().where(_backups.c.id.in_(tuple(idents)), ~_backups.c.status.in_(_COPYING))
                  .values(copier=None))
 
 
 def is_held(conn: Connection, ident: str) -> bool:
-    """Say whether somebody works on the backup at this moment."""
+    """Say whether an operation on the backup is claimed at this moment."""
     return conn.execute(sa.select(_operations.c.id).where(
         _operations.c.resource_id == ident, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
         _operations.c.lease_expires_at >= timeutils.utcnow()).limit(1)).first() is not None
 
 
 def hand_over(conn: Connection, old: str, new: str) -> tuple[int, int]:
-    """The backups that the backend ``old`` made are ``new``'s to delete; says how many they are, and how many deletions
-    waited.
-    """
+    """Have the backend ``new`` delete the backups of ``old``. Return their number, and that of waiting deletions."""
     waiting = conn.execute(_operations.update().where(
         _operations.c.kind == DELETE, _operations.c.host == old, _operations.c.state.in_(('open', 'parked')))
         .values(host=new, owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount
@@ -125,6 +123,6 @@ def hand_over(conn: Connection, old: str, new: str) -> tuple[int, int]:
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The backup has these values. Never a status."""
+    """Set these values of the backup. Never a status."""
     if values:
         conn.execute(_backups.update().where(_backups.c.id == ident).values(**values))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares in the recycle bin, and what goes without being seen."""
+"""Shares in the recycle bin, and shares and snapshots whose deferred deletion failed."""
 
 import datetime
 
@@ -15,7 +15,7 @@ _snapshots = models.snapshots
 
 
 def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
-    """Return shares (id, project_id, user_id) whose time in the bin is over and that can be deleted, the oldest first."""
+    """Return shares (id, project_id, user_id) whose time in the bin is over and that can be deleted, oldest first."""
     return list(conn.execute(
         sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id)
         .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
@@ -30,7 +30,7 @@ def shares_left(conn: Connection, host: str, status: str) -> list[Row]:
 
 
 def snapshots_left(conn: Connection, host: str, status: str) -> list[Row]:
-    """Return snapshots at a backend that are in the status, with the same columns; the instance is their share's."""
+    """Return snapshots at a backend in the status, with the same columns. The instance is that of their share."""
     return _left(conn, host, _snapshots, _snapshots.c.share_id, _snapshots.c.status == status)
 
 

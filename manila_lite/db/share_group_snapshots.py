@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of share groups, and what each has of the shares."""
+"""Snapshots of share groups, and their members: the snapshots of single shares."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _groups = models.share_groups
 _shares = models.shares
 _instances = models.share_instances
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _snapshots.c}, 'host': _groups.c.host}
 
 
@@ -34,7 +34,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def by_id(conn: Connection, ident: str) -> Row | None:
-    """Return a group snapshot, whoever owns it, or nothing."""
+    """Return a group snapshot of any project, or None."""
     return conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
 
 
@@ -51,13 +51,13 @@ def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page,
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The group snapshot has these values. Never a status."""
+    """Set these values of the group snapshot. Never a status."""
     if values:
         conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
 
 
 def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
-    """No other transaction moves the group snapshot from its status until this one ends; says whether it is in one of these."""
+    """Lock the group snapshot's status until the transaction ends. Say whether it is one of these."""
     return bool(conn.execute(_snapshots.update().where(_snapshots.c.id == ident, _snapshots.c.status.in_(tuple(statuses)))
                              .values(name=_snapshots.c.name, updated_at=_snapshots.c.updated_at)).rowcount)
 
@@ -65,7 +65,7 @@ def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
 # Members ----------------------------------------------------------------------------------------
 
 def insert_members(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
-    """These members exist."""
+    """Insert these members."""
     if values := list(rows):
         conn.execute(_members.insert(), values)
 
@@ -81,12 +81,12 @@ def members_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
 
 
 def with_shares(conn: Connection, ident: str) -> list[tuple[Row, Row]]:
-    """Return the members of a group snapshot, each with its share's row, whoever owns them."""
+    """Return the members of a group snapshot, each with its share's row, of any project."""
     return _with_shares(conn, _members.c.share_group_snapshot_id == ident)
 
 
 def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
-    """Return a member of this id with its share's row, or nothing, whoever owns them."""
+    """Return the member of this id with its share's row, or None, of any project."""
     return next(iter(_with_shares(conn, _members.c.id == ident)), None)
 
 
@@ -98,18 +98,18 @@ def _with_shares(conn: Connection, which: sa.ColumnElement[bool]) -> list[tuple[
 
 
 def set_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
-    """Where the backend keeps members is remembered, by their ids."""
+    """Store the members' locations at the backend, by member id."""
     for ident, location in locations.items():
         conn.execute(_members.update().where(_members.c.id == ident).values(provider_location=location))
 
 
 def count_members(conn: Connection, share_id: str) -> int:
-    """Return how many group snapshots hold something of a share."""
+    """Return how many group snapshots have a member of a share."""
     return conn.execute(sa.select(sa.func.count()).where(_members.c.share_id == share_id)).scalar_one()
 
 
 def share_in_making(conn: Connection, ident: str) -> str | None:
-    """Return the id of a share that is being made from the group snapshot at this moment, or nothing."""
+    """Return the id of a share that is being created from the group snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
         .join(_members, _members.c.id == _shares.c.source_share_group_snapshot_member_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share group types, their group specs and share types, and which projects may use the private ones."""
+"""Share group types, their group specs and share types, and the projects that may use private ones."""
 
 import dataclasses
 import datetime
@@ -18,7 +18,7 @@ from manila_lite.db.type_projects import Projects
 _types = models.share_group_types
 _specs = models.share_group_type_specs
 
-#: Which projects may use the private ones.
+#: The projects that may use private types.
 PROJECTS = Projects('share group type', _types, models.share_group_type_projects, code='share_group_type_is_public')
 
 
@@ -58,13 +58,13 @@ def share_types_of(conn: Connection, table: sa.Table, owners: Iterable[str]) -> 
 
 
 def set_share_types(conn: Connection, table: sa.Table, owner_id: str, idents: Iterable[str]) -> None:
-    """A new group type or group has these share types."""
+    """Set the share types of a new group type or group."""
     conn.execute(table.insert(), [{'owner_id': owner_id, 'share_type_id': ident} for ident in idents])
 
 
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
                group_specs: Mapping[str, str] | None = None) -> list[ShareGroupType]:
-    """Return the types that the caller may use; three statements however many there are."""
+    """Return the types that the caller may use, in three statements for any number."""
     where = pairs.matching(_specs, _types.c.id, group_specs or {})
     if is_public is not None:
         where.append(_types.c.is_public == is_public)
@@ -94,7 +94,7 @@ def _one(found: list[ShareGroupType], wanted: str) -> ShareGroupType:
 
 
 def create(conn: Connection, name: str, specs: Mapping[str, str], share_types: Iterable[str], *, is_public: bool) -> str:
-    """The type exists. Returns its id.
+    """Create the type. Return its id.
 
     :raises errors.Exists: the name is taken.
     """
@@ -109,9 +109,9 @@ def create(conn: Connection, name: str, specs: Mapping[str, str], share_types: I
 
 
 def delete(conn: Connection, ident: str) -> None:
-    """The type is gone, with its specs, share types and project list.
+    """Delete the type, with its specs, share types and project list.
 
-    :raises errors.Invalid: a group has it.
+    :raises errors.Invalid: a group uses it.
     """
     try:
         conn.execute(_types.delete().where(_types.c.id == ident))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups, and what ties shares to them."""
+"""Share groups and their shares."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ _kinds = models.share_group_share_types
 
 _ZONE = _zones.c.name.label('availability_zone')
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _groups.c}, 'availability_zone': _zones.c.name}
 
 
@@ -41,7 +41,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def by_id(conn: Connection, ident: str) -> Row | None:
-    """Return a group, whoever owns it, or nothing."""
+    """Return a group of any project, or None."""
     return conn.execute(select().where(_groups.c.id == ident)).first()
 
 
@@ -65,24 +65,24 @@ def share_types_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[st
 
 
 def set_share_types(conn: Connection, ident: str, kinds: Iterable[str]) -> None:
-    """Shares of a new group may have these types."""
+    """Set the types that shares of a new group may have."""
     share_group_types.set_share_types(conn, _kinds, ident, kinds)
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The group has these values. Never a status."""
+    """Set these values of the group. Never a status."""
     if values:
         conn.execute(_groups.update().where(_groups.c.id == ident).values(**values))
 
 
 def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
-    """No other transaction moves the group from its status until this one ends; says whether it is in one of these."""
+    """Lock the group's status until the transaction ends. Say whether it is one of these."""
     return bool(conn.execute(_groups.update().where(_groups.c.id == ident, _groups.c.status.in_(tuple(statuses)))
                              .values(name=_groups.c.name, updated_at=_groups.c.updated_at)).rowcount)
 
 
 def shares_of(conn: Connection, ident: str) -> list[Row]:
-    """Return the shares of a group, oldest first, but those that only their backend still has."""
+    """Return the shares of a group, oldest first, without those whose deletion is deferred."""
     return list(conn.execute(
         sa.select(_shares.c.id, _shares.c.project_id, _shares.c.size, _shares.c.share_proto, _instances.c.share_type_id,
                   _instances.c.status, _instances.c.host, _instances.c.id.label('instance_id'), _shares.c.snapshot_support)
@@ -96,7 +96,7 @@ def count_snapshots(conn: Connection, ident: str) -> int:
 
 
 def snapshot_under_way(conn: Connection, ident: str | None) -> str | None:
-    """Return the id of a snapshot of the group that is being taken or taken away at this moment, or nothing."""
+    """Return the id of a snapshot of the group that is being created or deleted at this moment, or None."""
     return conn.execute(sa.select(_snapshots.c.id).where(
         _snapshots.c.share_group_id == ident, _snapshots.c.status.in_(('creating', 'deleting'))).limit(1)).scalar()
 
@@ -107,5 +107,5 @@ def in_network(conn: Connection, network_id: str) -> int:
 
 
 def on_server(conn: Connection, server_id: str) -> str | None:
-    """Return the id of a group whose shares are on the share server, or would be, or nothing."""
+    """Return the id of a group that has this share server for its shares, or None."""
     return conn.execute(sa.select(_groups.c.id).where(_groups.c.share_server_id == server_id).limit(1)).scalar()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share that moves by itself has a second instance where it goes; at the cut-over the two change places."""
+"""Migrations of single shares: a second instance at the target, which changes places with the first at the cut-over."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ _snapshots = models.snapshots
 _operations = models.operations
 
 KIND, CHECK, RELEASE = 'share.migrate', 'share.migration_check', 'share.release'
-#: The step of its plan from which there is no way back.
+#: The step of the plan from which the migration cannot be undone.
 CUT_OVER = 5
 
 
 def snapshots_of(conn: Connection, share_id: str) -> list[Row]:
-    """Return every snapshot of the share, whatever its status."""
+    """Return all snapshots of the share, in any status."""
     return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id == share_id).order_by(_snapshots.c.id)))
 
 
 def copy_in_making(conn: Connection, share_id: str) -> str | None:
-    """Return the id of a share that is being made from a snapshot of this one at this moment, or nothing."""
+    """Return the id of a share that is being created from a snapshot of this one at this moment, or None."""
     others = models.shares
     mine = sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)
     return conn.execute(sa.select(others.c.id).join(_instances, _instances.c.share_id == others.c.id).where(
@@ -31,17 +31,17 @@ def copy_in_making(conn: Connection, share_id: str) -> str | None:
 
 
 def is_going_on(conn: Connection, share_id: str) -> bool:
-    """Say whether the share is being moved."""
+    """Say whether the share has an open migration."""
     return bool(conn.execute(sa.select(sa.exists().where(
         _operations.c.resource_id == share_id, _operations.c.kind == KIND, _operations.c.state == 'open'))).scalar())
 
 
 def comes_to(conn: Connection, server_id: str) -> str | None:
-    """Return the id of a share that has a second instance on the share server, or nothing."""
+    """Return the id of a share that has a second instance on the share server, or None."""
     return conn.execute(sa.select(_instances.c.share_id).where(
         _instances.c.share_server_id == server_id, _instances.c.is_aside).limit(1)).scalar()
 
 
 def place(conn: Connection, instance_id: str, *, aside: bool, **values: Any) -> None:
-    """The instance is the share, or its second place; with what else changes."""
+    """Make the instance the share's main or second instance, and set ``values``."""
     conn.execute(_instances.update().where(_instances.c.id == instance_id).values(is_aside=aside, **values))

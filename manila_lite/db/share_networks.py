@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share networks. What their servers can do is computed with the row; subnets come by network ids, in one more statement."""
+"""Share networks. Abilities of their servers are computed with the row; subnets take one more statement, by network ids."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,17 +16,17 @@ _servers = models.share_servers
 _instances = models.share_instances
 _used = models.share_network_security_services
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {column.name: column for column in _networks.c}
 
 
 def _all_servers(capability: str) -> sa.ColumnElement[bool]:
-    """Every server of the network has the capability; where there is none, the next one may have it."""
+    """Return the condition that all servers of the network have the capability. It holds for a network without servers."""
     return ~sa.exists().where(_servers.c.share_network_id == _networks.c.id, ~_servers.c[capability])
 
 
 def select() -> sa.Select:
-    """Return the SELECT of share network rows, without those that are as good as gone."""
+    """Return the SELECT of share network rows, without those that are deleted for their owner."""
     return sa.select(*_networks.c, *(_all_servers(name).label(name) for name in (
         'security_service_update_support', 'network_allocation_update_support'))).where(~_networks.c.is_going)
 
@@ -47,9 +47,9 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
-    """Nobody else holds the network until this transaction ends; says whether it is in one of the statuses.
+    """Lock the network until the transaction ends. Say whether it is in one of the statuses.
 
-    Whoever adds to a network, takes from it or looks whether it is in use holds it first.
+    Callers that add to a network, remove from it or check whether it is in use call this first.
     """
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
     return bool(conn.execute(
@@ -70,7 +70,7 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     if filters.get('security_service_id') is not None:
         where.append(sa.exists().where(_used.c.share_network_id == _networks.c.id,
                                        _used.c.security_service_id == filters['security_service_id']))
-    # One subnet must have all of it.
+    # One subnet must match all of these filters.
     subnet = [_subnets.c[key] == filters[key] for key in _OF_SUBNETS if filters.get(key) is not None]
     if subnet:
         where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, *subnet))
@@ -86,29 +86,29 @@ def list_networks(conn: Connection, filters: dict[str, Any], page: paging.Page, 
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The network has these values. Never a status."""
+    """Set these values of the network. Never a status."""
     if values:
         conn.execute(_networks.update().where(_networks.c.id == ident).values(**values))
 
 
 def let_go(conn: Connection, ident: str) -> None:
-    """The network is gone for its owner, and its row goes with the last of its servers."""
+    """Delete the network for its owner. Its row is deleted with the last of its servers."""
     conn.execute(_networks.update().where(_networks.c.id == ident).values(is_going=True))
 
 
 def sweep(conn: Connection, ident: str) -> bool:
-    """The network's row is gone if it was only there for its servers and has none any more; says whether it was so."""
+    """Delete the network's row if it is deleted for its owner and has no servers any more. Say whether it was."""
     return bool(conn.execute(_networks.delete().where(_networks.c.id == ident, _networks.c.is_going,
                                                       ~sa.exists().where(_servers.c.share_network_id == ident))).rowcount)
 
 
 def delete(conn: Connection, ident: str) -> None:
-    """The network is gone with its subnets, and uses no security service any more."""
+    """Delete the network, with its subnets and its use of security services."""
     conn.execute(_networks.delete().where(_networks.c.id == ident))
 
 
 def count_shares(conn: Connection, ident: str, *, without_server: bool = False) -> int:
-    """Return how many share instances are in the network; ``without_server``: only those that have none yet."""
+    """Return how many share instances are in the network; with ``without_server``, only those that have no server yet."""
     query = sa.select(sa.func.count()).where(_instances.c.share_network_id == ident)
     if without_server:
         query = query.where(_instances.c.share_server_id.is_(None))
@@ -118,11 +118,11 @@ def count_shares(conn: Connection, ident: str, *, without_server: bool = False) 
 # Security services -------------------------------------------------------------------------------
 
 def attach(conn: Connection, ident: str, service_id: str) -> None:
-    """The network uses the security service."""
+    """Have the network use the security service."""
     conn.execute(_used.insert().values(share_network_id=ident, security_service_id=service_id))
 
 
 def detach(conn: Connection, ident: str, service_id: str) -> bool:
-    """The network does not use the security service; says whether it did."""
+    """End the network's use of the security service. Say whether it was used."""
     return bool(conn.execute(_used.delete().where(_used.c.share_network_id == ident,
                                                   _used.c.security_service_id == service_id)).rowcount)

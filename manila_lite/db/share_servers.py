@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers: one row with the name of their network, and their subnets by server ids in one more statement."""
+"""Share servers: rows with the name of their network. Their subnets are read by server ids in one more statement."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ _EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source
 
 
 def list_servers(conn: Connection, filters: dict[str, Any], *, project_id: str | None = None) -> list[Row]:
-    """Return share servers of a project (None: of all), the newest first. ``share_network`` is an id or a name."""
+    """Return share servers of a project (None: of all), newest first. ``share_network`` is an id or a name."""
     query = select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
     if project_id is not None:
         query = query.where(_networks.c.project_id == project_id)
@@ -78,17 +78,17 @@ def count(conn: Connection, network_id: str) -> int:
 
 
 def details(conn: Connection, ident: str) -> dict[str, str]:
-    """Return what the server's driver wants to find again."""
+    """Return the values that the driver stored for the server."""
     return pairs.of(conn, models.share_server_details, ident)
 
 
 def named(conn: Connection, identifier: str) -> Row | None:
-    """Return the server that a backend calls so, or nothing."""
+    """Return the server with that identifier at its backend, or None."""
     return conn.execute(select().where(sa.or_(_servers.c.identifier == identifier, _servers.c.id == identifier))).first()
 
 
 def insert(conn: Connection, values: dict[str, Any], subnet_ids: Iterable[str], verb: str = 'create') -> None:
-    """A server is being made, or what the verb says, in these subnets of its network."""
+    """Insert a server in these subnets of its network, with the transient status of the verb."""
     transitions.create(conn, states.SHARE_SERVER, values, verb)
     conn.execute(_mappings.insert(), [{'share_server_id': values['id'], 'share_network_subnet_id': subnet_id}
                                       for subnet_id in subnet_ids])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares with their instance: one row, one joined SELECT. Metadata and exports come by owner ids, in one more each."""
+"""Shares with their instance, in one joined SELECT. Metadata and exports take one more statement each, by owner ids."""
 
 import functools
 from collections import defaultdict
@@ -20,7 +20,7 @@ _types = models.share_types
 _zones = models.availability_zones
 _exports = models.export_locations
 
-#: What a share row has beside the columns of ``shares``.
+#: Columns of a share row beside those of ``shares``.
 _JOINED = {
     'instance_id': _instances.c.id,
     'status': _instances.c.status,
@@ -34,7 +34,7 @@ _JOINED = {
     'availability_zone': _zones.c.name,
 }
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
             'display_name': _shares.c.name, 'display_description': _shares.c.description,
             'share_type': _instances.c.share_type_id, 'availability_zone_id': _instances.c.availability_zone_id}
@@ -42,8 +42,8 @@ SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
 
 @functools.cache
 def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
-    """Return the SELECT of share rows, each with the instance that is the share; ``aside``: with a second one, of a migration;
-    ``replicas``: with a replica that is not the active one.
+    """Return the SELECT of share rows, each with the share's main instance; ``aside``: with the second instance of a
+    migration; ``replicas``: with a replica that is not the active one.
     """
     place = ~_instances.c.is_aside
     if aside or replicas:
@@ -64,7 +64,7 @@ def _one(of: str) -> Query:
 
 
 def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool = False) -> Row:
-    """Return a share that the caller may see; ``own``: one of their project (or any, for an administrator).
+    """Return a share that the caller may see; with ``own``, only of their project (or of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
@@ -76,17 +76,17 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool 
 
 
 def by_instance(conn: Connection, instance_id: str) -> Row | None:
-    """Return the share of an instance, or nothing."""
+    """Return the share of an instance, or None."""
     return conn.execute(select().where(_instances.c.id == instance_id)).first()
 
 
 def host_of(conn: Connection, ident: str) -> str | None:
-    """Return where the share is, whoever owns it."""
+    """Return the host of a share of any project."""
     return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == ident, ~_instances.c.is_aside)).scalar()
 
 
 def hosts_of(conn: Connection, idents: Iterable[str]) -> list[tuple[str | None, str]]:
-    """Return where shares are, with their statuses, whoever owns them."""
+    """Return the hosts and statuses of shares of any project."""
     named = tuple(idents)
     if not named:
         return []
@@ -95,7 +95,7 @@ def hosts_of(conn: Connection, idents: Iterable[str]) -> list[tuple[str | None, 
 
 
 def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
-    """Return the share with each second instance that it has, or with that one: where it goes to, or what it left."""
+    """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
     column, ident = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
     return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
 
@@ -121,12 +121,12 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
 
 def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,
                 public: bool = False, deferred: bool = False) -> list[Row]:
-    """Return shares of a project (None: of all), with ``public`` those that others made public too; with ``deferred`` those
-    that their owners deleted and backends still have. Those in the recycle bin only, or none of them.
+    """Return shares of a project (None: of all); with ``public``, also public shares of other projects; with
+    ``deferred``, also shares whose deletion is deferred. The shares are either all in the recycle bin or all not.
     """
     query = _listed(filters, project_id, public, deferred)
     if (project_id is None or public) and page.sort_key == 'created_at' and not any(filters.values()):
-        for dialect in ('mysql', 'mariadb'):        # they would rather sort all shares than read a page in order
+        for dialect in ('mysql', 'mariadb'):        # otherwise they sort all shares instead of reading a page in order
             query = query.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_shares.c.id)).all())
 
@@ -152,7 +152,7 @@ _INSERT = Write(_shares.insert())
 
 
 def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
-    """The share's row and metadata exist; its instance follows by ``transitions.create``."""
+    """Insert the share's row and metadata. Its instance follows by ``transitions.create``."""
     _INSERT.execute(conn, values)
     pairs.insert(conn, models.share_metadata, values['id'], metadata)
 
@@ -166,23 +166,23 @@ def is_in_bin(conn: Connection, ident: str) -> bool:
 
 
 def is_taken(conn: Connection, mount_point_name: str) -> bool:
-    """Say whether a share has the name."""
+    """Say whether a share has the mount point name."""
     return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The share has these values. Never a status."""
+    """Set these values of the share. Never a status."""
     if values:
         conn.execute(_shares.update().where(_shares.c.id == ident).values(**values))
 
 
 def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
-    """The instance has these values. Never a status."""
+    """Set these values of the instance. Never a status."""
     conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
 
 
 def delete(conn: Connection, ident: str) -> None:
-    """The share is gone with all that belongs to it."""
+    """Delete the share with all its dependent rows."""
     affinity.forget(conn, ident)
     conn.execute(_shares.delete().where(_shares.c.id == ident))
 
@@ -190,7 +190,7 @@ def delete(conn: Connection, ident: str) -> None:
 # Export locations -----------------------------------------------------------------------------
 
 def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
-    """Return the export locations of instances, by instance id, in the order in which clients shall try them."""
+    """Return the export locations of instances, by instance id, in the order in which clients should try them."""
     found: dict[str, list[Row]] = defaultdict(list)
     query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
              .order_by(_exports.c.share_instance_id, _exports.c.position))
@@ -200,7 +200,7 @@ def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row
 
 
 def set_exports(conn: Connection, instance_id: str, locations: Iterable[kinds.ExportLocation]) -> None:
-    """The instance has exactly these export locations; a path that stays keeps its id."""
+    """Set the instance's export locations. A path that stays keeps its id."""
     set_exports_of(conn, {instance_id: locations})
 
 
@@ -209,7 +209,7 @@ _KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('ident')).v
 
 
 def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[kinds.ExportLocation]]) -> None:
-    """As ``set_exports``, for many instances by their ids; the number of statements is the same for any number."""
+    """Do as ``set_exports`` for many instances by id, in the same number of statements for any number."""
     old = {(row.share_instance_id, row.path): row for rows in exports(conn, wanted).values() for row in rows}
     fresh: list[dict[str, Any]] = []
     pairs_of: list[dict[str, Any]] = []

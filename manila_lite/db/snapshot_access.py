@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may mount snapshots, and where they mount. Rules are changed behind ``access.lock`` of the snapshot's share."""
+"""Access rules and export locations of snapshots. Rules are changed behind ``access.lock`` of the snapshot's share."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -15,12 +15,13 @@ _exports = models.snapshot_export_locations
 _snapshots = models.snapshots
 _shares = models.shares
 
-#: The operation that tells the backend of a snapshot's rules, and learns where it mounts.
+#: The operation that tells the backend a snapshot's rules, and stores its export locations.
 KIND = 'snapshot.serve'
-#: States of rules that are in force, or shall be as soon as the backend was told; and those that a run of it has to end.
+#: States of rules that are in force, or will be as soon as the backend was told; and states that an operation has to
+#: end.
 _GRANTED = ('active', 'queued_to_apply', 'applying')
 _PENDING = ('queued_to_apply', 'applying', 'queued_to_deny', 'denying')
-#: Statuses of snapshots that mount nowhere, if it is not known where.
+#: Statuses of snapshots that are not exported, unless they have export locations.
 _NEVER_MADE = ('error', 'manage_error')
 
 
@@ -50,12 +51,12 @@ def of_share(conn: Connection, share_id: str) -> list[Row]:
 
 
 def pending(conn: Connection, snapshot_id: str) -> list[Row]:
-    """Return the rules that the backend was not told of yet, or was being told of when its process died."""
+    """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return of_snapshot(conn, snapshot_id, _PENDING)
 
 
 def granted(conn: Connection, snapshot_id: str, share_id: str | None = None) -> list[kinds.AccessRule]:
-    """Return the rules that shall be in force, as drivers see them: read-only, those of the share (``share_id``) among them."""
+    """Return the rules that shall be in force, as drivers see them: read-only, including those of the share ``share_id``."""
     own = [kinds.AccessRule(row.id, row.access_type, row.access_to, 'ro')
            for row in of_snapshot(conn, snapshot_id, _GRANTED)]
     known = {(rule.type, rule.to) for rule in own}
@@ -63,16 +64,16 @@ def granted(conn: Connection, snapshot_id: str, share_id: str | None = None) -> 
     return own + [kinds.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in shared if (rule.type, rule.to) not in known]
 
 
-# Places -----------------------------------------------------------------------------------------
+# Export locations -------------------------------------------------------------------------------
 
 def exports(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
-    """Return where a snapshot mounts, in the order of the backend; ``hidden``: also what only administrators see."""
+    """Return a snapshot's export locations, in the backend's order; with ``hidden``, also those for administrators only."""
     query = sa.select(_exports).where(_exports.c.snapshot_id == snapshot_id).order_by(_exports.c.position)
     return list(conn.execute(query if hidden else query.where(~_exports.c.is_admin_only)))
 
 
 def export(conn: Connection, snapshot_id: str, ident: str, *, hidden: bool = False) -> Row:
-    """Return one place where a snapshot mounts.
+    """Return one export location of a snapshot.
 
     :raises errors.NotFound: there is none.
     """
@@ -83,7 +84,7 @@ def export(conn: Connection, snapshot_id: str, ident: str, *, hidden: bool = Fal
 
 
 def set_exports(conn: Connection, snapshot_id: str, locations: Sequence[kinds.ExportLocation]) -> None:
-    """The snapshot mounts at exactly these places; those that it had keep their ids."""
+    """Set the snapshot's export locations. Paths that stay keep their ids."""
     known = {row.path: row for row in exports(conn, snapshot_id, hidden=True)}
     gone = [row.id for path, row in known.items() if path not in {location.path for location in locations}]
     if gone:
@@ -102,12 +103,12 @@ def set_exports(conn: Connection, snapshot_id: str, locations: Sequence[kinds.Ex
 # Snapshots --------------------------------------------------------------------------------------
 
 def mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
-    """Return the ids of all snapshots of these shares that can be mounted, or could be until now; ``inheriting``: by whom the
-    share can be, too.
+    """Return the ids of all snapshots of these shares that can be mounted, or could be until now. ``inheriting``: only
+    where the share's rules apply to its snapshots.
     """
     more = [_shares.c.snapshot_inherit_share_access_support] if inheriting else []
-    # One that came to be in error later is mounted as before, and whoever is denied must not go on with that; one whose share
-    # got another type mounts nowhere from then on.
+    # A snapshot that came to be in error later stays exported, and clients that are denied must lose access. A snapshot
+    # whose share got another type is not exported any more.
     can = sa.or_(sa.and_(_shares.c.mount_snapshot_support, _snapshots.c.status.not_in(_NEVER_MADE)),
                  sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id))
     return list(conn.execute(

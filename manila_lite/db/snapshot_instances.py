@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots as administrators look at them where they are: each has an instance with its own id, where its share is, and one
-at each replica of the share that holds it."""
+"""Snapshot instances, for administrators: one at the share's host, and one at each replica that holds the snapshot."""
 
 from typing import Any
 
@@ -16,7 +15,7 @@ _instances = models.share_instances
 _held = models.replica_snapshots
 
 _OF_COPY = ('id', 'created_at', 'updated_at', 'provider_location')
-#: A row for each snapshot where its share is, and one for each replica that holds it too.
+#: A row for each snapshot at its share's host, and one for each replica that holds it.
 _all = sa.union_all(
     sa.select(*_snapshots.c, _snapshots.c.id.label('snapshot_id'), _instances.c.id.label('share_instance_id'))
     .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside)),
@@ -24,7 +23,7 @@ _all = sa.union_all(
               _snapshots.c.id.label('snapshot_id'), _held.c.share_instance_id)
     .join(_held, _held.c.snapshot_id == _snapshots.c.id)).subquery('snapshot_instances')
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {column.name: column for column in _all.c}
 
 _EQUAL = {name: _all.c[name] for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')}

@@ -14,7 +14,7 @@ _snapshots = models.snapshots
 _shares = models.shares
 _instances = models.share_instances
 
-#: Everything a list may be sorted by.
+#: All columns that a list may be sorted by.
 SORTABLE = {**{column.name: column for column in _snapshots.c},
             'display_name': _snapshots.c.name, 'display_description': _snapshots.c.description}
 
@@ -35,13 +35,13 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
 
 def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
-    """Return how many snapshots a share has; ``seen``: without those that its owner deleted and the backend still has."""
+    """Return how many snapshots a share has; with ``seen``, without those whose deletion is deferred."""
     which = [~_snapshots.c.is_going] if seen else []
     return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id, *which)).scalar_one()
 
 
 def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
-    """Return how many snapshots a share has that its owner sees, and how many GiB they are."""
+    """Return number and total GiB of a share's snapshots, without those whose deletion is deferred."""
     row = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(
         _snapshots.c.share_id == share_id, ~_snapshots.c.is_going)).one()
     return row[0], int(row[1])
@@ -82,7 +82,7 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
 
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
-    """Return snapshots of a project (None: of all); those whose deletion is deferred only with the filter ``deferred``."""
+    """Return snapshots of a project (None: of all). Those whose deletion is deferred need the filter ``deferred``."""
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
 
 
@@ -92,13 +92,13 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The snapshot has these values. Never a status."""
+    """Set these values of the snapshot. Never a status."""
     if values:
         conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
 
 
 def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
-    """No other transaction moves the share from its status until this one ends; says whether it is in one of these."""
+    """Lock the share's status until the transaction ends. Say whether it is one of these."""
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
     return bool(conn.execute(
         _instances.update().where(_instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses)))
@@ -106,7 +106,7 @@ def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> b
 
 
 def share_in_making(conn: Connection, ident: str) -> str | None:
-    """Return the id of a share that is being made from the snapshot at this moment, or nothing."""
+    """Return the id of a share that is being created from the snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
         .where(_shares.c.snapshot_id == ident, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
@@ -114,9 +114,9 @@ def share_in_making(conn: Connection, ident: str) -> str | None:
 
 
 def share_of(conn: Connection, ident: str) -> Row:
-    """Return the row of the share that a snapshot is of, whoever owns them.
+    """Return the row of the snapshot's share, of any project.
 
-    :raises errors.NotFound: the snapshot is gone, perhaps since the caller looked.
+    :raises errors.NotFound: the snapshot is gone, perhaps deleted just now.
     """
     found = with_share(conn, ident)
     if found is None:
@@ -125,7 +125,7 @@ def share_of(conn: Connection, ident: str) -> Row:
 
 
 def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
-    """Return a snapshot and its share's row, or nothing, whoever owns them."""
+    """Return a snapshot and its share's row, of any project, or None."""
     snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
     if snapshot is None:
         return None

@@ -51,18 +51,18 @@ def of_network(conn: Connection, network_id: str) -> list[Row]:
 
 
 def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
-    """The subnet and its metadata exist."""
+    """Insert the subnet and its metadata."""
     conn.execute(_subnets.insert().values(**values))
     pairs.insert(conn, _metadata, values['id'], metadata)
 
 
 def update(conn: Connection, ident: str, **values: Any) -> None:
-    """The subnet has these values."""
+    """Set these values of the subnet."""
     conn.execute(_subnets.update().where(_subnets.c.id == ident).values(**values))
 
 
 def delete(conn: Connection, ident: str) -> None:
-    """The subnet is gone with its metadata; no server is in it."""
+    """Delete the subnet, which no server is in, with its metadata."""
     conn.execute(_subnets.delete().where(_subnets.c.id == ident))
 
 

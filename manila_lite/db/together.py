@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several pieces of work, each with a transaction of its own, that are committed as one. See ``Database.together``."""
+"""One transaction for several pieces of work that would each have their own. See ``Database.together``."""
 
 import contextlib
 import functools
@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 
 class Together:
-    """One transaction for all that a thread writes. ``begin`` begins it, when something is to be written."""
+    """One transaction for all writes of a thread. ``begin`` begins it at the first write."""
 
     def __init__(self, begin: Callable[[], Connection]):
         self._begin = begin
@@ -18,23 +18,23 @@ class Together:
 
     @functools.cached_property
     def connection(self) -> Connection:
-        """The connection of the transaction, which begins at the first call."""
+        """The connection of the transaction, which begins at the first access."""
         conn = self._begin()
         self.begun = True
         return conn
 
     @contextlib.contextmanager
     def part(self) -> Iterator[Connection]:
-        """What is written through the connection stays if the whole does; if the part fails, the rest need not."""
+        """Open a savepoint: its writes are committed with the whole. If the part fails, the rest can go on."""
         conn = self.connection
         with conn.begin_nested():
             yield conn
 
     def later(self, call: Callable[[], None]) -> None:
-        """The call is made after the commit, or never."""
+        """Make the call after the commit. Without a commit, it is never made."""
         self._afterwards.append(call)
 
     def committed(self) -> None:
-        """What waited for the commit is done."""
+        """Make the calls that waited for the commit."""
         for call in self._afterwards:
             call()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only writer of status columns: one UPDATE whose WHERE names the statuses a verb starts from.
+"""The only writer of status columns: one UPDATE whose WHERE names the statuses from which a verb starts.
 
-No row changed means that somebody else was first, or the row is gone: ``errors.WrongState``.
+If no row changed, another transaction was first or the row is gone: ``errors.WrongState``.
 """
 
 from collections.abc import Iterable
@@ -30,22 +30,22 @@ _INSERTS = {noun: Write(table.insert()) for noun, table in _TABLES.items()}
 
 
 def register(machine: states.Machine, table: sa.Table) -> None:
-    """Rows of ``table``, whose key is ``id``, live as ``machine`` says. For tables that are not of this room: a sibling's."""
+    """Give rows of ``table``, whose key is ``id``, the statuses of ``machine``. For the tables of siblings."""
     _TABLES[machine.noun] = table
     _INSERTS[machine.noun] = Write(table.insert())
 
 
 def create(conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create') -> dict[str, Any]:
-    """The row exists, in the status of the verb that makes it, or that which rows are born in. Returns its values."""
+    """Insert a row in the verb's transient status, or in the machine's initial status. Return its values."""
     values = values | {machine.column: machine.born or machine[verb].during}
     _INSERTS[machine.noun].execute(conn, values)
     return values
 
 
 def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
-    """The verb has begun: the row shows its *during* status, and ``values`` are set with it.
+    """Begin the verb: set the row to its *during* status, together with ``values``.
 
-    :raises errors.WrongState: the row is in none of the statuses that the verb starts from.
+    :raises errors.WrongState: the verb cannot start from the row's status.
     """
     row = machine[verb]
     if not _swap(conn, machine, (row_id,), row.allowed, row.during, values):
@@ -56,14 +56,14 @@ def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **v
 
 
 def begin_many(conn: Connection, machine: states.Machine, verb: str, row_ids: Iterable[str]) -> int:
-    """As ``begin``, for those of the rows that are in a status to start from; says how many were."""
+    """Do as ``begin`` for those of the rows whose status allows it. Return their number."""
     return _swap(conn, machine, tuple(row_ids), machine[verb].allowed, machine[verb].during, {})
 
 
 def finish(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
-    """The verb has worked: the row shows its *ok* status, or is deleted when there is none.
+    """End the verb as done: set the row to its *ok* status, or delete it if there is none.
 
-    A row that left the *during* status meanwhile (an administrator's reset) is let be.
+    A row that left the *during* status meanwhile (by an administrator's reset) is not changed.
     """
     row = machine[verb]
     if row.ok is None:
@@ -73,27 +73,27 @@ def finish(conn: Connection, machine: states.Machine, verb: str, row_id: str, **
 
 
 def fail(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
-    """The verb has failed: the row shows its *fail* status."""
+    """End the verb as failed: set the row to its *fail* status."""
     row = machine[verb]
     _swap(conn, machine, (row_id,), {row.during}, row.fail, values)
 
 
 def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str, to: str,
            **values: Any) -> int:
-    """Rows in a *during* status go to one of its ends ``to``; says how many did. For many rows at once."""
+    """Set rows from a *during* status to its end ``to``. Return how many changed. For many rows at once."""
     return _swap(conn, machine, tuple(row_ids), {during}, to, values)
 
 
 def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
-    """Rows in a *during* status are deleted; says how many were."""
+    """Delete rows in a *during* status. Return how many were deleted."""
     table = _TABLES[machine.noun]
     return conn.execute(table.delete().where(table.c.id.in_(tuple(row_ids)), table.c[machine.column] == during)).rowcount
 
 
 def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> None:
-    """An administrator sets the status by hand.
+    """Set the status by hand, for an administrator.
 
-    :raises errors.Invalid: the value is none that may be set.
+    :raises errors.Invalid: this status may not be set.
     """
     if to not in machine.resettable:
         raise errors.Invalid(f'status: {to!r} is not one of {", ".join(sorted(machine.resettable))}.')
@@ -103,29 +103,29 @@ def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> No
 
 
 def rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
-    """The share instance shows ``status`` for its rules as a whole."""
+    """Set the summary status of the share instance's rules."""
     table = models.share_instances
     conn.execute(table.update().where(table.c.id == instance_id).values(access_rules_status=status.value))
 
 
 def replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:
-    """The share instance shows how near it is to the active one."""
+    """Set the replica state of the share instance."""
     table = models.share_instances
     conn.execute(table.update().where(table.c.id == instance_id).values(replica_state=state.value))
 
 
 def task_state(conn: Connection, share_id: str, value: str | None) -> None:
-    """The share shows ``value`` as its task state."""
+    """Set the share's task state."""
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
 
 
 def server_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
-    """The share server's task state is ``to``, if it was one of ``allowed``; says whether it was."""
+    """Set the share server's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
     return _task(conn, models.share_servers, ident, tuple(allowed), to)
 
 
 def share_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
-    """The share's task state is ``to``, if it was one of ``allowed``; says whether it was."""
+    """Set the share's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
     return _task(conn, models.shares, ident, tuple(allowed), to)
 
 

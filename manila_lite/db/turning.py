@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema by which work takes turns between projects (``db/turns.py``): for the revisions that bring it to a database."""
+"""The schema for turns between projects (``db/turns.py``), for the revisions that add it to a database."""
 
 import sqlalchemy as sa
 from alembic import op
 
 
 def upgrade() -> None:
-    """Operations say whose turn they take, and indexes lead to those that wait, by turns, and to those that are claimed."""
+    """Add the column with the project whose turn an operation takes, and indexes of waiting and of claimed operations."""
     op.add_column('operations', sa.Column('turn_of', sa.String(255), nullable=False, server_default=''))
     rows = sa.table('operations', sa.column('turn_of'), sa.column('project_id'), sa.column('finished_at'))
     op.execute(rows.update().where(rows.c.finished_at.is_(None), rows.c.project_id.is_not(None))

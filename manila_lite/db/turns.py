@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose turn it is: projects that wait in a queue take turns, and who has the least running goes first.
+"""Turns: projects that wait in a queue take turns, and the project with the fewest running operations goes first.
 
-One statement, whose cost grows with the projects that wait and not with what each has waiting: of each lane the projects
-are walked through by ``ix_operations_turns``, and of each project the oldest operation is taken.
+One statement, whose cost grows with the waiting projects and not with the operations of each: in each lane, the
+projects are found one after the other by ``ix_operations_turns``, and the oldest operation of each is taken.
 """
 
 import functools
@@ -25,11 +25,13 @@ _SEEN = ('id', 'resource_id', 'topic', 'host', 'lane', 'serial', 'step', 'attemp
 
 def due(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),
         skip: Collection[str] = (), busy: Collection[str] = ()) -> list[Any]:
-    """Return what to claim next, best first, at most so many: of each lane and project the oldest that is due, if it is
-    none of ``skip`` and of no ``busy`` serial. In ``scarce`` lanes only of projects of which nothing runs there.
+    """Return at most ``most`` operations to claim next, best first: of each lane and project the oldest that is due,
+    and that is not in ``skip`` nor has a serial in ``busy``. In ``scarce`` lanes, only of projects with no running
+    operation there.
 
-    ``running``: how many of its project are claimed in that lane, by whichever process. ``more``: another one of the same
-    project waits behind it. Without data, which are read when it is claimed: what cannot be read stands in nobody's way.
+    ``running``: how many operations of its project are claimed in that lane, by any process. ``more``: another one of
+    the same project waits behind it. Rows come without data, which are read with the claim: unreadable data block no
+    other operation.
     """
     size = 1 << max(len(skip), len(busy), 1).bit_length()       # few different statements for any number
     query = _query(conn.dialect.name, tuple(lanes), tuple(scarce), size)
@@ -38,7 +40,7 @@ def due(conn: Connection, topic: str, host: str, most: int, lanes: Collection[st
 
 
 def _numbered(name: str, values: Collection[str], size: int) -> dict[str, str]:
-    """Return so many parameters; those that are left over have a value that no row has."""
+    """Return ``size`` parameters. Surplus ones have a value that no row has."""
     return {f'{name}_{number}': value for number, value in enumerate([*values, *[''] * (size - len(values))])}
 
 
@@ -67,7 +69,7 @@ def _by_id(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
 
 
 def _beside(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
-    """As ``_by_id``, for PostgreSQL, which would rather read the whole table once than a row by its id for each project."""
+    """Do as ``_by_id`` for PostgreSQL, which would read the whole table instead of one row by its id per project."""
     return _oldest(waiting, size, *_SEEN, 'turn_of', 'next_run_at').lateral('first'), sa.true()
 
 
@@ -76,7 +78,7 @@ def _here(rows: Any) -> sa.ColumnElement[bool]:
 
 
 def _walked(lanes: tuple[str, ...]) -> sa.CTE:
-    """Lanes with the projects that have something open there: the first of each, and from each the next behind it."""
+    """Return lanes with the projects that have open operations there, found one after the other by the index."""
     rows = operations.alias('walked')
     all_lanes = sa.union_all(*(sa.select(sa.cast(sa.literal(lane), sa.String).label('lane')) for lane in lanes))
     all_lanes = all_lanes.subquery('lanes')
@@ -91,8 +93,8 @@ def _walked(lanes: tuple[str, ...]) -> sa.CTE:
 
 
 def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
-    """As ``_walked``, for MariaDB, which does not look up what is behind a value that it has just found. It reads one entry
-    of the index for each group, if there is more than one lane to look for and it knows how many rows there are.
+    """Do as ``_walked`` for MariaDB, which does not look up the next value after one that it has just found. It reads
+    one index entry per group, if it looks for more than one lane and knows how many rows there are.
     """
     group = [operations.c[name] for name in ('topic', 'host', 'state', 'lane', 'turn_of')]
     several = operations.c.lane.in_([sa.literal(lane) for lane in (*lanes, '')])
@@ -101,7 +103,7 @@ def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
 
 
 def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Select:
-    """The project's oldest operation that may be claimed now, or that so many ``behind`` it: its id, or these columns."""
+    """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
     rows = operations.alias(f'behind_{behind}')
     return (sa.select(*(rows.c[name] for name in columns or ('id',)))
             .where(_here(rows), rows.c.lane == waiting.c.lane, rows.c.turn_of == waiting.c.turn_of, free(rows, _now),
@@ -112,7 +114,7 @@ def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Se
 
 
 def _running() -> sa.Subquery:
-    """What is claimed in the queue, counted. Only what is open has an owner; said so, the index for that is of use."""
+    """Count the queue's claimed operations. Only open ones have an owner; that condition makes the index usable."""
     return (sa.select(operations.c.lane, operations.c.turn_of, sa.func.count().label('running'))
             .where(_here(operations), operations.c.owner > '',
                    operations.c.lease_expires_at >= _now)

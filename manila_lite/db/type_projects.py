@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which projects may use the private ones of share types and share group types."""
+"""Projects that may use private share types and private share group types."""
 
 import dataclasses
 from typing import Any
@@ -13,9 +13,9 @@ from manila_lite import errors
 
 @dataclasses.dataclass(frozen=True)
 class Projects:
-    """Those of one noun, whose ``types`` are public or not; ``table`` has a row for each project that may use one.
+    """Access of projects to types of one noun. ``types`` are public or not; ``table`` has a row per project and private type.
 
-    ``code``: the reason why public types refuse them.
+    ``code``: the error code for changing the projects of a public type.
     """
 
     noun: str
@@ -25,7 +25,7 @@ class Projects:
 
     @property
     def name(self) -> str:
-        """What fields and codes begin with."""
+        """The prefix of fields and codes."""
         return self.noun.replace(' ', '_')
 
     @property
@@ -43,9 +43,9 @@ class Projects:
                                  .order_by(self.table.c.project_id)).scalars())
 
     def add(self, conn: Connection, ident: str, project_id: str) -> None:
-        """The project may use the type.
+        """Let the project use the type.
 
-        :raises errors.Exists: it could already.
+        :raises errors.Exists: it may already.
         """
         try:
             conn.execute(self.table.insert().values({f'{self.name}_id': ident, 'project_id': project_id}))
@@ -53,9 +53,9 @@ class Projects:
             raise errors.Exists(f'project: {project_id} has access to {self.noun} {ident} already.') from None
 
     def remove(self, conn: Connection, ident: str, project_id: str) -> None:
-        """The project may no longer use the type.
+        """End the project's use of the type.
 
-        :raises errors.NotFound: it could not.
+        :raises errors.NotFound: it may not use it.
         """
         if not conn.execute(self.table.delete().where(self._type == ident, self.table.c.project_id == project_id)).rowcount:
             raise errors.NotFound(f'Project {project_id} has no access to {self.noun} {ident}.',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share types, their extra specs, and which projects may use the private ones."""
+"""Share types, their extra specs, and the projects that may use private ones."""
 
 import dataclasses
 import datetime
@@ -20,10 +20,10 @@ from manila_lite.db.type_projects import Projects
 _types = models.share_types
 _specs = models.share_type_extra_specs
 
-#: Which projects may use the private ones.
+#: The projects that may use private types.
 PROJECTS = Projects('share type', _types, models.share_type_projects, code='share_type_is_public')
 
-#: The one extra spec that is a list: names with commas between them, without blanks.
+#: The one extra spec that is a list: names separated by commas, without blanks.
 _ZONES = 'availability_zones'
 
 
@@ -54,7 +54,7 @@ def _with_specs(conn: Connection, rows: Sequence[Any]) -> list[ShareType]:
 
 @functools.cache
 def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
-    """Return the query for the types that are called ``wanted``, of all or of those that ``project`` may use."""
+    """Return the query for types called ``wanted``, by ``names``: of all, or of those that ``project`` may use."""
     query = _SELECT.where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
     return Query(query if everybody else query.where(PROJECTS.can_use(sa.bindparam('project'))))
 
@@ -69,7 +69,7 @@ def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str
 
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
                extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
-    """Return the types that the caller may use; two statements however many there are."""
+    """Return the types that the caller may use, in two statements for any number."""
     where = _visible(ctx) + _having(dict(extra_specs or {}))
     if is_public is not None:
         where.append(_types.c.is_public == is_public)
@@ -77,7 +77,7 @@ def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool
 
 
 def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
-    """Types with these extra specs; of a list of zones, every zone that is wanted must be in it."""
+    """Return conditions for types with these extra specs. Every wanted zone must be in a type's list of zones."""
     zones = [name.strip() for name in wanted.pop(_ZONES, '').split(',') if name.strip()]
     listed = sa.literal(',').concat(_specs.c.value).concat(',')
     return pairs.matching(_specs, _types.c.id, wanted) + [
@@ -111,7 +111,7 @@ def named(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType
 
 def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, description: str | None = None,
            is_public: bool = True) -> str:
-    """The type exists. Returns its id.
+    """Create the type. Return its id.
 
     :raises errors.Exists: the name is taken.
     """
@@ -125,7 +125,7 @@ def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, descr
 
 
 def update(conn: Connection, ident: str, values: dict[str, Any]) -> None:
-    """The type has these values (name, description, is_public).
+    """Set these values of the type (name, description, is_public).
 
     :raises errors.Exists: the name is taken.
     """
@@ -138,9 +138,9 @@ def update(conn: Connection, ident: str, values: dict[str, Any]) -> None:
 
 
 def delete(conn: Connection, ident: str) -> None:
-    """The type is gone, with its specs, project list and quotas.
+    """Delete the type, with its specs, project list and quotas.
 
-    :raises errors.Invalid: a share has it.
+    :raises errors.Invalid: a share uses it.
     """
     used = conn.execute(sa.select(models.share_instances.c.id)
                         .where(models.share_instances.c.share_type_id == ident).limit(1)).first()
@@ -149,7 +149,7 @@ def delete(conn: Connection, ident: str) -> None:
     conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == ident))
     try:
         conn.execute(_types.delete().where(_types.c.id == ident))
-    except db_exception.DBReferenceError:  # a share was made meanwhile
+    except db_exception.DBReferenceError:  # a share was created meanwhile
         raise _in_use(ident) from None
 
 

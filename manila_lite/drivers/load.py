@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds drivers by their entry point and makes them from a backend's section of the configuration."""
+"""Loading of drivers by entry point, and their creation from a backend's section of the configuration."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,9 +22,9 @@ def names() -> list[str]:
 
 
 def load_class(name: str) -> type[ShareDriver]:
-    """Return the driver class behind an entry point; nothing of it has run.
+    """Return the driver class behind an entry point. Makes no instance of it.
 
-    :raises errors.BadConfig: there is no such driver, it cannot be imported, or it is no driver.
+    :raises errors.BadConfig: there is no such driver, it cannot be imported, or it is no ShareDriver.
     """
     try:
         cls: Any = stevedore_driver.DriverManager(NAMESPACE, name).driver
@@ -38,11 +38,11 @@ def load_class(name: str) -> type[ShareDriver]:
 
 
 def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_dir: Path) -> ShareDriver:
-    """Return a driver for the backend: its options are registered and read, and the machine has what it needs.
+    """Return a driver for the backend, with its options registered and read and the machine's requirements checked.
 
-    ``setup`` was not called yet.
+    The driver's ``setup`` has not been called yet.
 
-    :raises errors.BadConfig: with one line for each thing that is wrong, and what to do about it.
+    :raises errors.BadConfig: with one line for each problem and a hint how to solve it.
     """
     cls = load_class(name)
     backend_conf.register_backend(conf, backend_name)
@@ -57,7 +57,7 @@ def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_di
 
 
 def _unreadable(options: Iterable[cfg.Opt], backend_name: str, conf: cfg.ConfigOpts) -> list[str]:
-    """Return a line for each option whose value cannot be read; oslo.config would only say so when it is used."""
+    """Return a line for each option whose value cannot be read; oslo.config would report it only at first use."""
     wrong = []
     for option in options:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that no share server can live in, whatever makes it. Pure."""
+"""Checks for networks that no share server can use. Pure."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _ANY_MAC = '02:00:00:00:00:00'
 
 
 def vet(server: kinds.ShareServer) -> None:
-    """The server's networks and addresses make sense together.
+    """Check that the networks and addresses of the server fit together.
 
     :raises errors.Final: they do not; the message says which.
     """
@@ -26,7 +26,7 @@ def vet(server: kinds.ShareServer) -> None:
 
 
 def vet_new(server: kinds.ShareServer, new: kinds.ServerNetwork) -> None:
-    """The server could live in one more subnet too.
+    """Check that the server could be in one more subnet.
 
     :raises errors.Final: it could not; the message says why.
     """

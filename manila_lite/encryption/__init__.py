@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets as they stand in the database: encrypted (Fernet) with the first key of this process, decrypted with any.
+"""Encryption of the secrets in the database: Fernet, with the first key of this process; any of its keys decrypts.
 
-Values of before this was so are read as they are; ``manila-manage secret reencrypt`` leaves none.
+Secrets that were stored before encryption was introduced are read as plain text; ``manila-manage secret reencrypt``
+encrypts them all.
 """
 
 from typing import Any
@@ -26,7 +27,7 @@ class _Process:
 
 
 def use(conf: Any) -> Keys:
-    """The keys of the process are those that the configuration names; nothing is read yet."""
+    """Use the keys that the configuration names in this process. No key is read yet."""
     _Process.keys = Keys(conf)
     return _Process.keys
 
@@ -38,17 +39,17 @@ def _keys() -> Keys:
 
 
 def check(conf: Any) -> None:
-    """Secrets can be encrypted. The database is not asked.
+    """Check that secrets can be encrypted. The database is not asked.
 
-    :raises errors.BadConfig: they cannot; one line says what to do.
+    :raises errors.BadConfig: they cannot be; one line says what to do.
     """
     Keys(conf).need()
 
 
 def prepare(conf: Any, db: Database) -> None:
-    """The host has the key of the database. If the database is new, it is made now, unless it is there.
+    """Check that this host has the key of the database. For a new database make a key, unless the host has one.
 
-    :raises errors.BadConfig: the database has another one, or one that this host does not have.
+    :raises errors.BadConfig: the database has another key, or one that this host does not have.
     """
     keys, made = use(conf), False
     try:
@@ -58,15 +59,15 @@ def prepare(conf: Any, db: Database) -> None:
             keys.vet(conn)
     except BaseException:
         if made:
-            keys.path.unlink(missing_ok=True)       # another host was faster
+            keys.path.unlink(missing_ok=True)       # another host prepared the database first
         raise
     if made:
         LOG.info('%s was made: keep a copy elsewhere, and have the same on every host', keys.where)
 
 
 def encrypt(conn: Connection, text: str | None) -> str | None:
-    """Return a secret as it is to stand in this database: while ``[upgrade_levels]`` says that an older release reads it, as
-    it is.
+    """Return a secret in the form in which this database stores it: encrypted, or plain while ``[upgrade_levels]`` says
+    that an older release reads it.
 
     :raises errors.Unavailable: the key is missing or wrong.
     """
@@ -82,7 +83,7 @@ def encrypt(conn: Connection, text: str | None) -> str | None:
 
 
 def decrypt(value: str | None) -> str | None:
-    """Return a secret of the database as it was meant.
+    """Return the plain text of a secret of the database.
 
     :raises errors.Unavailable: the key is missing or wrong.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file with the keys of secrets: one on a line, for root and the service alone."""
+"""The file with the keys of secrets: one key a line, readable by root and the service only."""
 
 import contextlib
 import os
@@ -12,12 +12,12 @@ from manila_lite import errors
 
 _HEAD = ('# Keys of the secrets in the database of manila_lite: the first encrypts, all decrypt.\n'
          '# Keep a copy elsewhere, and the same file on every host: doc/source/admin/secrets.rst\n')
-#: Others than the owner and his group have nothing to do with it, and nobody but the owner changes it.
+#: Mode bits that the file must not have: all for others; write and execute for the group.
 _TOO_MUCH = 0o037
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """Return what changes with the file; the same if there is none."""
+    """Return a value that changes when the file changes; an empty one if there is no file."""
     with contextlib.suppress(OSError):
         found = path.stat()
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
@@ -27,7 +27,7 @@ def stamp(path: Path) -> tuple[int, ...]:
 def read(path: Path) -> list[bytes]:
     """Return the keys, none if there is no file.
 
-    :raises errors.BadConfig: it cannot be read, has none, or others can read it. Nothing of it is said.
+    :raises errors.BadConfig: the file cannot be read, has no valid key, or is accessible to others. No key is in the message.
     """
     try:
         with path.open(encoding='ascii') as file:
@@ -54,15 +54,16 @@ def read(path: Path) -> list[bytes]:
 
 
 def new() -> str:
-    """Return a new key, as it stands on a line."""
+    """Return a new key, in the form of a line of the key file."""
     return Fernet.generate_key().decode()
 
 
 def make(path: Path) -> bool:
-    """There is a file with a new key. It is whole when it is there, and belongs to whom its folder belongs to. Says whether it
-    was made now.
+    """Make the file with a new key; return whether this call made it.
 
-    :raises errors.BadConfig: it cannot be made.
+    The file appears with its whole content, and has the owner of its folder.
+
+    :raises errors.BadConfig: the file cannot be made.
     """
     draft = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
@@ -83,7 +84,7 @@ def make(path: Path) -> bool:
 
 
 def _put(draft: Path, path: Path) -> bool:
-    """The draft is at its place, unless somebody else has just put one there."""
+    """Link the draft to its final path; return False if another process has just put a file there."""
     try:
         os.link(draft, path)
     except FileExistsError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of a process: from a file, which is read again when it changes, and from the key manager."""
+"""The keys of a process: from the key file, which is read again when it changes, and from the key manager."""
 
 import threading
 from pathlib import Path
@@ -12,7 +12,7 @@ from manila_lite.db import secrets
 from manila_lite.db.engine import Connection
 from manila_lite.encryption import key_file
 
-#: What the check of the database is.
+#: The text whose encrypted form in the database shows whether a key is the right one.
 _WORD = 'manila_lite'
 _WRONG = ('the secrets in the database were encrypted with another key than {where} has: put the right file there, from '
           'another host or from a backup')
@@ -34,13 +34,13 @@ class Keys:
 
     @property
     def where(self) -> str:
-        """Where they are, in words."""
+        """Return the options that the keys come from, for messages."""
         return f'[secrets] key_file {self.path}' if not self._conf.secrets.key_ids else '[secrets] key_ids and key_file'
 
     def load(self) -> list[Fernet]:
-        """Return the keys of now, none if there is no file.
+        """Return the present keys, none if there is no file.
 
-        :raises errors.BadConfig: they cannot be had; one line says why.
+        :raises errors.BadConfig: the keys cannot be read or fetched; one line says why.
         """
         now = key_file.stamp(self.path)
         with self._lock:
@@ -56,7 +56,7 @@ class Keys:
 
     @property
     def are_shared(self) -> bool:
-        """Say whether all processes that read the database know of encryption, as far as this one was told."""
+        """Say whether all processes that use the database can decrypt, according to ``[upgrade_levels] operations``."""
         return self._conf.upgrade_levels.operations == 'auto'
 
     def need(self) -> list[Fernet]:
@@ -67,9 +67,9 @@ class Keys:
         return found
 
     def vet(self, conn: Connection) -> None:
-        """The keys are those of this database, which is told of them if it is new.
+        """Check that the keys are those of this database. A new database is marked with them.
 
-        :raises errors.BadConfig: there are none, or they are others.
+        :raises errors.BadConfig: there are no keys, or the database has others.
         """
         found = self.need()
         if self._is_right:
@@ -82,17 +82,17 @@ class Keys:
         self._is_right = True
 
     def wrong(self) -> errors.BadConfig:
-        """Return what to say where none of the keys decrypts."""
+        """Return the error for the case that none of the keys decrypts."""
         return errors.BadConfig(_WRONG.format(where=self.where))
 
 
 def encrypted(keys: list[Fernet], text: str) -> str:
-    """Return a secret as it stands in the database."""
+    """Return a secret in its encrypted form, as the database stores it."""
     return f'{secrets.PREFIX}{keys[0].encrypt(text.encode()).decode()}'
 
 
 def decrypted(keys: list[Fernet], value: str) -> str | None:
-    """Return a secret as it was meant; nothing if none of the keys decrypts it."""
+    """Return the plain text of a secret; None if none of the keys decrypts it."""
     try:
         return MultiFernet(keys).decrypt(value.removeprefix(secrets.PREFIX).encode()).decode()
     except InvalidToken:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All secrets of a database: with which key they are encrypted, and all of them with the first."""
+"""Renewal of a database's secrets: their number by key, and the encryption of all of them with the first key."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from manila_lite.encryption.keys import Keys, decrypted, encrypted
 
 #: Secrets in one transaction.
 _PORTION = 200
-#: Not encrypted; with the first key; with another of those that are here; with none of them.
+#: States of a secret: not encrypted; encrypted with the first key; with another key of this host; with an unknown key.
 PLAIN, FIRST, ANOTHER, LOST = 'plain', 'first key', 'another key', 'lost'
 
 
 def look(conf: Any, db: Database) -> dict[str, Counter[str]]:
-    """Return how many secrets there are, by what they are and with which key.
+    """Return the number of secrets for each kind of secret and state.
 
     :raises errors.BadConfig: the keys cannot be read.
     """
@@ -47,10 +47,9 @@ def _state(keys: list[Fernet], value: str) -> str:
 
 
 def reencrypt(conf: Any, db: Database) -> Iterator[list[tuple[secrets.Secret, str]]]:
-    """Every secret is encrypted with the first key. Yields portions, each secret with its state of before; those that are lost
-    stay as they are.
+    """Encrypt every secret with the first key. Yield portions: each secret with its former state. Lost secrets are not changed.
 
-    A portion is one short transaction, and what was done is done: whatever ends it, it can be begun again.
+    Each portion is one short transaction, so the work may be interrupted and started again at any time.
 
     :raises errors.BadConfig: there is no key, or it is not the one of this database.
     """
@@ -73,5 +72,5 @@ def _renew(conn: Connection, keys: list[Fernet], secret: secrets.Secret) -> str:
     state = _state(keys, secret.value)
     text = decrypted(keys, secret.value) if state == ANOTHER else secret.value
     if state in (PLAIN, ANOTHER) and text is not None:
-        secrets.replace(conn, secret, encrypted(keys, text))     # unless somebody has just written it anew
+        secrets.replace(conn, secret, encrypted(keys, text))     # unless another transaction has just changed it
     return state

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain frozen values that cross the border between the rooms and the drivers.
+"""Plain frozen values that pass between the packages and the drivers.
 
 Sizes are in GiB unless the name says otherwise.
 """

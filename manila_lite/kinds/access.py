@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a share mounts, and who may reach it."""
+"""Export locations and access rules."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 @dataclasses.dataclass(frozen=True)
 class ExportLocation:
-    """Where a share mounts. ``preferred`` ones are listed first; the order is part of the API."""
+    """A path that clients mount. ``preferred`` ones are listed first; the order is part of the API."""
 
     path: str
     preferred: bool = False
@@ -17,7 +17,7 @@ class ExportLocation:
 
 @dataclasses.dataclass(frozen=True)
 class AccessRule:
-    """One grant: ``type`` is ip, user, cert or cephx; ``to`` an address, CIDR or name; ``level`` rw or ro."""
+    """One access rule: ``type`` is ip, user, cert or cephx; ``to`` an address, CIDR or name; ``level`` rw or ro."""
 
     id: str
     type: str
@@ -27,7 +27,7 @@ class AccessRule:
 
 @dataclasses.dataclass(frozen=True)
 class RuleResult:
-    """What became of one rule: in force, or refused with the reason in ``error``."""
+    """The result for one rule: in force, or refused with the reason in ``error``."""
 
     error: str | None = None
     access_key: str | None = None

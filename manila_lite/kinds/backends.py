@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a backend says of itself: its pools, what its driver can do, and what it lacks."""
+"""Reports of a backend: its pools, the abilities of its driver, and problems found at start-up."""
 
 import dataclasses
 import enum
@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """What one pool can hold and do, as reported to the scheduler. Capacities in GiB.
+    """The capacity and capabilities of one pool, as reported to the scheduler. Capacities in GiB.
 
-    ``capabilities`` are matched against share type extra specs; they must be honest: a true one is
-    kept, a false one is never promised.
+    ``capabilities`` are matched against share type extra specs. They must be honest: a true one is kept, a false one is
+    never promised.
     """
 
     name: str
@@ -26,14 +26,14 @@ class Pool:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something that start-up's self-check found missing, and what to do about it."""
+    """A missing prerequisite that the self-check at start-up found (``what``), and its remedy (``hint``)."""
 
     what: str
     hint: str
 
 
 class Ability(enum.Enum):
-    """What a driver can do beyond create, delete and access; derived from its base classes."""
+    """The abilities of a driver beyond create, delete and access; derived from its base classes."""
 
     RESIZE = 'resize'
     SNAPSHOT = 'snapshot'

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups: where they go, and how far a copy is."""
+"""Backups: their destinations, and the progress of a copy."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class BackupType:
-    """Where backups go: an export of the operator's, and how it is mounted. ``export`` is empty where a driver needs none.
+    """The destination of backups: an export of the operator's, and its mount options.
 
-    ``apparent_ratio``: how many times what a share can hold its files may say that they hold, with holes; 0: any number.
+    ``export`` is empty if a driver needs none. ``apparent_ratio``: limit of the apparent size of files (with holes), as
+    a multiple of the share's capacity; 0: no limit.
     """
 
     name: str
@@ -20,7 +21,7 @@ class BackupType:
 
 @dataclasses.dataclass(frozen=True)
 class Backup:
-    """A copy of what a share held. ``size`` in GiB is that of the share; ``host`` is the backend that made it."""
+    """A copy of a share's data. ``size`` in GiB is that of the share; ``host`` is the backend that made the copy."""
 
     id: str
     size: int
@@ -31,6 +32,6 @@ class Backup:
 
 @dataclasses.dataclass(frozen=True)
 class BackupProgress:
-    """How far a copy to or from a backup is; 100: it is complete."""
+    """The progress of a copy to or from a backup; at 100 it is complete."""
 
     percent: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moves to another backend: a share by itself, or a share server with all that is on it."""
+"""Migrations to another backend: of a share by itself, or of a share server with everything on it."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,12 +12,13 @@ from manila_lite.kinds.snapshots import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class ServerMigration:
-    """A share server that moves to another backend, as the driver there sees it.
+    """The migration of a share server to another backend, as the driver of that backend sees it.
 
-    ``source`` is at ``source_host`` (``host@backend``) and may be in use; ``target`` shall take its place, in the same
-    subnets or in others. A target that takes over the source's addresses has them from the cut-over on only
-    (``keeps_addresses``). ``shares`` (with the source as their server) and ``snapshots`` are all that moves, to ``pool``.
-    ``was_idle``: the driver chose the target among its servers, and has it back, with nothing on it, if it comes to nothing.
+    ``source`` is at ``source_host`` (``host@backend``) and may be in use. ``target`` will replace it, in the same
+    subnets or in others. A target that takes over the source's addresses (``keeps_addresses``) has them only from the
+    cut-over on. ``shares`` (with the source as their server) and ``snapshots`` are all that move, to ``pool``.
+    ``was_idle``: the driver chose the target among its idle servers; if the migration fails, the target becomes such a
+    server again, with nothing on it.
     """
 
     source: ShareServer
@@ -35,18 +36,18 @@ class ServerMigration:
 
     @property
     def id(self) -> str:
-        """What calls are idempotent by: the id of the target."""
+        """The key by which calls are idempotent: the id of the target."""
         return self.target.id
 
 
 @dataclasses.dataclass(frozen=True)
 class ShareMigration:
-    """A share that moves to another backend, or another pool, by itself, as the driver there sees it.
+    """The migration of a single share to another backend or pool, as the driver of the destination sees it.
 
-    ``source`` is at ``source_host`` (``host@backend``), on its server if it has one, and may be in use; ``target`` shall take
-    its place: it has an id, a pool, a server and the extra specs of its own. While a driver is asked whether it can, the
-    target has no server yet. ``snapshots`` are those of the source, and move with it. ``rules`` are those that shall be in
-    force at the target.
+    ``source`` is at ``source_host`` (``host@backend``), on its server if it has one, and may be in use. ``target`` will
+    replace it: it has an id, a pool, a server and extra specs of its own. While a driver is asked whether it can
+    migrate, the target has no server yet. ``snapshots`` are those of the source, and move with it. ``rules`` are the
+    access rules for the target.
     """
 
     source: Share
@@ -60,13 +61,13 @@ class ShareMigration:
 
     @property
     def id(self) -> str:
-        """What calls are idempotent by: the id of the target."""
+        """The key by which calls are idempotent: the id of the target."""
         return self.target.id
 
 
 @dataclasses.dataclass(frozen=True)
 class MigratedShare:
-    """Where a share is after the cut-over, and its snapshots by their ids."""
+    """The export locations of a share after the cut-over, and the provider locations of its snapshots by their ids."""
 
     export_locations: tuple[ExportLocation, ...] = ()
     provider_locations: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
@@ -74,7 +75,7 @@ class MigratedShare:
 
 @dataclasses.dataclass(frozen=True)
 class MigrationSupport:
-    """What a backend can do about a migration. ``reason`` says why it is not ``compatible``."""
+    """The abilities of a backend for a migration. ``reason`` says why it is not ``compatible``."""
 
     compatible: bool
     writable: bool = False
@@ -87,7 +88,7 @@ class MigrationSupport:
 
 @dataclasses.dataclass(frozen=True)
 class MigrationProgress:
-    """How much of a migration's data is there; ``percent`` of all."""
+    """The amount of a migration's data that is copied; ``percent`` of all."""
 
     percent: int
     bytes_done: int | None = None
@@ -96,7 +97,7 @@ class MigrationProgress:
 
 @dataclasses.dataclass(frozen=True)
 class MigratedServer:
-    """Where everything is after the cut-over: export locations and pool by the shares' ids."""
+    """The server after the cut-over: its details, export locations by share id, and provider locations by snapshot id."""
 
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)
     export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a share server is told of a share network: its subnets, addresses in them, and who knows its users."""
+"""The network of a share server: its subnets, its addresses in them, and its security services."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Allocation:
-    """One address that belongs to a share server, with what there is to know about its network.
+    """An address of a share server, with the properties of its network.
 
-    ``cidr`` has the prefix length. ``subnet_id`` is the share network subnet, or nothing on the network of
-    administrators. ``mtu`` in bytes.
+    ``cidr`` has the prefix length. ``subnet_id`` is the share network subnet, or None in the network of administrators.
+    ``mtu`` in bytes.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Allocation:
 
 @dataclasses.dataclass(frozen=True)
 class SecurityService:
-    """Who knows the users of a share network: ``type`` is ldap, kerberos or active_directory."""
+    """A directory service with the users of a share network: ``type`` is ldap, kerberos or active_directory."""
 
     id: str
     type: str
@@ -46,7 +46,7 @@ class SecurityService:
 class ServerNetwork:
     """One subnet of a share network and the addresses in it that belong to one share server.
 
-    Without ``allocations`` it is a subnet that a server might get: what a driver is asked about first.
+    Without ``allocations`` the server is not in the subnet yet: the driver is asked first whether it can add it.
     """
 
     subnet_id: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas, and how they stand."""
+"""Replicas and their state."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -13,10 +13,11 @@ from manila_lite.kinds.snapshots import Snapshot
 class Replica:
     """A replica that is not the active one, as the driver of its backend sees it.
 
-    ``share`` is the replica: calls are idempotent by its id. ``type`` is how the share is replicated: ``readable`` (clients
-    read the replica) or ``dr`` (nobody mounts it before it is promoted); ``state`` is what was last said of it. ``active`` is
-    what it is a replica of, at ``active_host`` (``host@backend``). ``snapshots`` are those of the active one, and ``rules``
-    those in force there. ``left`` are ids of snapshots that the share had once, or has in name only: none of them stays here.
+    ``share`` is the replica: calls are idempotent by its id. ``type`` is the share's replication type: ``readable``
+    (clients read the replica) or ``dr`` (no client mounts it before it is promoted). ``state`` is the state last
+    reported. ``active`` is the active replica, at ``active_host`` (``host@backend``). ``snapshots`` are those of the
+    active one, and ``rules`` those in force there. ``left`` are ids of snapshots that the share had once, or has in
+    name only: the driver keeps none of them.
     """
 
     share: Share
@@ -30,19 +31,20 @@ class Replica:
 
     @property
     def id(self) -> str:
-        """What calls are idempotent by."""
+        """The key by which calls are idempotent: the id of the replica."""
         return self.share.id
 
     @property
     def is_mounted(self) -> bool:
-        """Whether clients may mount it as it is."""
+        """Whether clients may mount the replica without a promotion."""
         return self.type == 'readable'
 
 
 @dataclasses.dataclass(frozen=True)
 class ReplicaResult:
-    """How a replica stands: ``in_sync`` or ``out_of_sync``, where it mounts, and which snapshots it holds, by id with the
-    place where the backend keeps them.
+    """The state of a replica: ``in_sync`` or ``out_of_sync``, its export locations, and the snapshots it holds.
+
+    ``snapshots`` has the provider location of each by its id.
     """
 
     state: str

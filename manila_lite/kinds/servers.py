@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers, and what became of them."""
+"""Share servers, and results of work on them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from manila_lite.kinds.networks import Allocation, SecurityService, ServerNetwor
 class ShareServer:
     """A file server of one share network.
 
-    ``id`` is safe as a file name; all driver calls are idempotent by it. ``networks`` are its subnets in the
-    order they were added, ``admin_allocations`` addresses for administrators. ``details`` are what the driver
-    said that it wants to remember. ``encryption_key_ref`` is the id of the key that all its shares are encrypted with.
+    ``id`` is safe as a file name; all driver calls are idempotent by it. ``networks`` are its subnets in the order they
+    were added, ``admin_allocations`` addresses for administrators. ``details`` are values that the driver asked to
+    store. ``encryption_key_ref`` is the id of the key that all its shares are encrypted with.
     """
 
     id: str
@@ -33,18 +33,18 @@ class ShareServer:
         return (*sorted(users, key=lambda found: found.ip_version), *self.admin_allocations)
 
     def joined(self, network: ServerNetwork) -> 'ShareServer':
-        """Return the server with one more subnet, or with what is new about one that it has."""
+        """Return the server with one more subnet, or with new data of a subnet that it has."""
         networks = {known.subnet_id: known for known in self.networks} | {network.subnet_id: network}
         return dataclasses.replace(self, networks=tuple(networks.values()))
 
 
 @dataclasses.dataclass(frozen=True)
 class ServerUpdate:
-    """What a driver did to a server's network.
+    """The result of a change of a server's network.
 
-    ``export_locations`` has all of them, old and new, for each share by its ``id``;
-    ``snapshot_export_locations`` likewise, for snapshots that can be mounted. ``lost`` names shares that
-    cannot be served any more, with the reason. ``details`` replace those of the server.
+    ``export_locations`` has all of them, old and new, for each share by its ``id``; ``snapshot_export_locations``
+    likewise, for snapshots that can be mounted. ``lost`` names shares that cannot be served any more, with the reason.
+    ``details`` replace those of the server.
     """
 
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -55,9 +55,9 @@ class ServerUpdate:
 
 @dataclasses.dataclass(frozen=True)
 class ServerResult:
-    """What ``ensure_servers`` found out about one server. ``error`` set means that it does not run.
+    """The result of ``ensure_servers`` for one server. ``error`` set means that it does not run.
 
-    ``repaired`` says in words what was amiss and is not any more; it concerns every share on the server.
+    ``repaired`` describes the defects that were repaired; it concerns every share on the server.
     """
 
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)

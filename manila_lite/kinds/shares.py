@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares, and what became of them."""
+"""Shares, and results of work on them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,12 +12,11 @@ from manila_lite.kinds.servers import ShareServer
 class Share:
     """A share as a driver sees it: one instance on one backend.
 
-    ``id`` is the instance id, unique on the backend and safe as a file name; all driver calls are
-    idempotent by it. ``pool`` is the part of the host string behind ``#``. ``export_locations`` are
-    those stored so far. ``server`` is where it is exported, on a backend that makes share servers.
-    ``mount_point_name``: the last part of the paths that it shall be mounted by, if somebody chose one.
-    ``qos``: what it is promised, by the specs of a QoS type. ``encryption_key_ref``: the id of the key that it, or its server,
-    is encrypted with.
+    ``id`` is the instance id, unique on the backend and safe as a file name; all driver calls are idempotent by it.
+    ``pool`` is the part of the host string behind ``#``. ``export_locations`` are those stored so far. ``server``
+    exports the share, on a backend that makes share servers. ``mount_point_name``: the last part of its export paths,
+    if its owner chose one. ``qos``: the specs of its QoS type. ``encryption_key_ref``: the id of the key that it, or
+    its server, is encrypted with.
     """
 
     id: str
@@ -39,7 +38,7 @@ class Share:
 
 @dataclasses.dataclass(frozen=True)
 class ManagedShare:
-    """What became ours of a share that was at the backend already: its size, and where it mounts now."""
+    """The result of managing an existing share: its size, and its export locations now."""
 
     size: int
     export_locations: tuple[ExportLocation, ...]
@@ -47,7 +46,7 @@ class ManagedShare:
 
 @dataclasses.dataclass(frozen=True)
 class EnsureTarget:
-    """A share that the driver must make good again, with the rules that apply to it."""
+    """A share that the driver must check and repair, with the rules that apply to it."""
 
     share: Share
     rules: tuple[AccessRule, ...] = ()
@@ -55,10 +54,11 @@ class EnsureTarget:
 
 @dataclasses.dataclass(frozen=True)
 class EnsureResult:
-    """What ``ensure_shares`` found out about one share. ``error`` set means it is broken, and says why to its owner.
+    """The result of ``ensure_shares`` for one share.
 
-    ``repaired`` says in words what was amiss and is not any more. ``reapply_access_rules``: the rules are still to be
-    told to the backend. ``metadata`` is stored with the share.
+    ``error`` set means that the share is broken, and tells its owner why. ``repaired`` describes the defects that were
+    repaired. ``reapply_access_rules``: the rules must still be sent to the backend. ``metadata`` is stored with the
+    share.
     """
 
     export_locations: tuple[ExportLocation, ...] = ()

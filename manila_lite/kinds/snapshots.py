@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots, and where they mount."""
+"""Snapshots and their export locations."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Snapshot:
 
 @dataclasses.dataclass(frozen=True)
 class ManagedSnapshot:
-    """What became ours of a snapshot that was at the backend already: its size, and where the backend keeps it now."""
+    """The result of managing an existing snapshot: its size, and its provider location now."""
 
     size: int
     provider_location: str | None
@@ -28,7 +28,7 @@ class ManagedSnapshot:
 
 @dataclasses.dataclass(frozen=True)
 class ServedSnapshot:
-    """Where a snapshot mounts, and what became of each rule by its id."""
+    """The export locations of a snapshot, and the result for each access rule by its id."""
 
     export_locations: tuple[ExportLocation, ...] = ()
     rules: Mapping[str, RuleResult] = dataclasses.field(default_factory=dict)

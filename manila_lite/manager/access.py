@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access rules at the backend, on the fast lane: whatever is queued when it runs goes in one driver call.
+"""Access rules at the backend, on the fast lane: all rules that are queued when the operation runs go in one driver call.
 
-A rule queued while the driver is at work raises the operation's ``wanted``, so that it runs once more
-before it ends: no rule waits for a later request, and none is lost when the process dies.
+A rule that is queued while the driver is at work raises the operation's ``wanted``, so that it runs once more before it
+ends: no rule waits for a later request, and none is lost when the process dies.
 """
 
 from collections.abc import Container, Iterable
@@ -22,18 +22,18 @@ LOG = log.getLogger(__name__)
 #: Queued state and the verb that takes a rule from it to the backend.
 _VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_deny': 'deny'}
 
-#: Seconds until a share that is being deleted or let go of, or just changes its backend, is looked at again.
+#: Seconds until another look at a share that is being deleted or unmanaged, or that is about to change its backend.
 DELETED_SOON, MOVED_SOON = 5.0, 0.5
 
 
 def sync(work: Work) -> None:
-    """The backend has exactly the rules that shall be in force; each rule's fate is in ``work.data``.
+    """Bring the backend to exactly the rules that shall be in force, and keep the result of each in ``work.data``.
 
-    :raises errors.Again: the share is just being deleted or let go of (only if that fails do its rules matter), or just moves
+    :raises errors.Again: the share is being deleted or unmanaged (only if that fails do its rules matter), or is moving
         to another backend, which will be told.
     """
     with work.ctx.db.writer() as conn:
-        # In the order in which requests take them, or two would wait for each other.
+        # In the order in which requests take the locks, or two would wait for each other.
         access.lock(conn, work.resource_id)
         work.hold(conn)
         row = share_row(conn, work)
@@ -43,7 +43,7 @@ def sync(work: Work) -> None:
         moving = row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING
         if moving or row.status == states.SHARE['promote'].during:
             raise errors.Again(MOVED_SOON)
-        # What was asked for until now goes into this run, and needs no other.
+        # Requests up to now are part of this run, and need no other.
         work.op = operations.get(conn, work.op.id)
         rules = access.pending(conn, row.id)
         for queued, verb in _VERBS.items():
@@ -62,7 +62,7 @@ def sync(work: Work) -> None:
 
 
 def _encrypt_keys(work: Work) -> None:
-    """Keys that the backend gave stand encrypted in the operation's data."""
+    """Encrypt the keys that the backend gave in the operation's data."""
     with_keys = [result for result in work.data['results'].values() if result[1]]
     if with_keys:
         with work.ctx.db.writer() as conn:
@@ -71,7 +71,7 @@ def _encrypt_keys(work: Work) -> None:
 
 
 def must_tell_of_all(wanted: Iterable[Any], results: Container[str]) -> None:
-    """The backend said what became of each rule.
+    """Check that the backend gave a result for each rule.
 
     :raises errors.ManilaLiteError: it did not.
     """
@@ -81,9 +81,9 @@ def must_tell_of_all(wanted: Iterable[Any], results: Container[str]) -> None:
 
 
 def _told(work: Work, share: Any, wanted: list[Any]) -> Any:
-    """Tell the backend, and return what it said of each rule.
+    """Tell the backend the rules, and return its results.
 
-    :raises errors.Final: as the driver said, but not in its words when somebody may not see to whom a rule is given.
+    :raises errors.Final: with the driver's message, unless some rule hides to whom it is given.
     """
     try:
         return work.service.driver.update_access(share, wanted)
@@ -98,7 +98,7 @@ def _told(work: Work, share: Any, wanted: list[Any]) -> Any:
 
 
 def synced(conn: Connection, work: Work) -> None:
-    """Every rule that this run saw is active, gone, or in error with its reason; the share's state follows."""
+    """Set every rule of this run to active or error, or delete it, and update the share's summary status."""
     access.lock(conn, work.resource_id)
     seen, results = set(work.data['seen']), work.data['results']
     refused = {ident: reason for ident, (reason, _) in results.items() if reason}
@@ -119,10 +119,10 @@ def synced(conn: Connection, work: Work) -> None:
                               f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
     _settle(conn, rules, refused)
     if refused:
-        # The backend no longer grants what it refuses, also when it granted it before.
+        # The backend no longer grants a rule that it refuses, even if it granted it before.
         transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
     if any(key for _, key in results.values()):
-        # A key opens the share: it stands with its rule, and nowhere else.
+        # A key opens the share: it is kept with its rule, and nowhere else.
         operations.move(conn, work.op.id, work.op.owner, data={**work.data, 'results': {}})
     summarise(conn, work)
     snapshot_serving.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
@@ -145,7 +145,7 @@ def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> 
 
 
 def not_synced(conn: Connection, work: Work, error: Exception) -> None:
-    """The backend failed for good: what was queued is in error, and the owner is told why. Rules of no share are gone."""
+    """Set all queued rules to error after the backend failed for good, and tell the owner why, unless the share is gone."""
     access.lock(conn, work.resource_id)
     if share_instance(conn, work) is None:
         return
@@ -160,7 +160,7 @@ def not_synced(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def summarise(conn: Connection, work: Work) -> None:
-    """The share's ``access_rules_status`` is what its rules come to."""
+    """Set the share's ``access_rules_status`` by the states of its rules."""
     found = access.states_of(conn, work.resource_id)
     if found <= {'active'}:
         status = states.Rules.ACTIVE

@@ -16,19 +16,19 @@ LOG = log.getLogger(__name__)
 
 Hold = Callable[[Connection], None]
 
-#: How often others may be quicker.
+#: How often other servers may be faster.
 _TRIES = 20
 _KEPT = ('cidr', 'gateway', 'mtu', 'ip_version', 'network_type', 'segmentation_id')
 
 
 def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, count: int,
              hold: Hold | None = None) -> list[Any]:
-    """The server has ``count`` addresses in a subnet (its row); what it had counts. Returns their rows.
+    """Give the server ``count`` addresses in a subnet (its row), including those it has already. Return their rows.
 
-    ``hold`` comes first in each transaction that writes: it refuses whoever has lost the work to another.
+    ``hold`` comes first in each transaction that writes: it fails if another worker took the operation over.
 
-    :raises errors.Final: the subnet is in no network of the plugin, or has not so many left.
-    :raises errors.Again: others were quicker every time.
+    :raises errors.Final: the subnet is in no network of the plugin, or has not enough addresses left.
+    :raises errors.Again: other servers were faster every time.
     """
     if subnet.neutron_subnet_id is None:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
@@ -51,7 +51,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
 
 
 def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:
-    """Return the project whose addresses they are."""
+    """Return the project that owns the addresses."""
     if subnet.id == allocations.ADMIN:
         project: str | None = subnet.project_id
         return project
@@ -71,11 +71,11 @@ def row_of(server_id: str, subnet: Any, address: Address) -> dict[str, Any]:
 
 def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
          hold: Hold | None = None) -> None:
-    """The server has no addresses (``subnet_id``: in that share network subnet). May be called again."""
+    """Free the server's addresses, or only those in the share network subnet ``subnet_id``. May be called again."""
     with services.db.reader() as conn:
         rows = allocations.of_server(conn, server_id, subnet_id)
         places = serving.subnets_of(conn, (server_id,)).get(server_id, [])
-    # First at the plugin: what is freed there and still in a row is freed once more, and nothing leaks.
+    # The plugin comes first: an address that is freed there and still has a row is freed once more, so none leaks.
     plugin.free(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
     _forget(plugin, server_id, subnet_id, places)
     with services.db.writer() as conn:
@@ -85,7 +85,7 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
 
 
 def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, places: list[Any]) -> None:
-    """Who gave an address may have died before it was stored."""
+    """Free addresses that the plugin gave to a process that died before it stored them."""
     if subnet_id is None:
         plugin.forget(server_id)
     for place in places:
@@ -94,7 +94,7 @@ def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, places
 
 
 def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
-    """Nothing belongs to servers of ours that are gone: a process that stood still may have asked for it afterwards."""
+    """Free everything that the plugin holds for deleted servers: a process that stood still may have asked for it later."""
     # In this order: a server has its row before it has anything else.
     owners = plugin.owners()
     with services.db.reader() as conn:

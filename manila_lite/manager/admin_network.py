@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of share servers in the network of administrators: as many as the driver needs for each, once."""
+"""Addresses of share servers in the administrators' network: as many as the driver needs for each server, in all."""
 
 import dataclasses
 from typing import Any
@@ -20,9 +20,9 @@ class _Place(Subnet):
 
 
 def check(conf: Any, name: str, driver: Any) -> None:
-    """A driver that needs addresses for administrators can be given them. Nobody was asked.
+    """Check that a driver that needs addresses in the administrators' network can get them. No network service is asked.
 
-    :raises errors.BadConfig: an option is missing, or the plugin cannot work; one line says which.
+    :raises errors.BadConfig: an option is missing, or the plugin cannot work; the message is one line.
     """
     section = conf[name]
     if not driver.ADMIN_ALLOCATIONS:
@@ -39,9 +39,9 @@ def _plugin(work: Work) -> NetworkPlugin:
 
 
 def allocate(work: Work) -> None:
-    """The server has the addresses that its driver needs in the network of administrators.
+    """Give the server the addresses that its driver needs in the administrators' network.
 
-    :raises errors.Final: it is not there, or has not so many left.
+    :raises errors.Final: the network does not exist, or has not enough addresses left.
     """
     count = work.service.driver.ADMIN_ALLOCATIONS
     if not count:
@@ -56,7 +56,7 @@ def allocate(work: Work) -> None:
 
 
 def free(work: Work) -> None:
-    """The server has no address in the network of administrators, whatever the configuration says now."""
+    """Free the server's addresses in the administrators' network, whatever the configuration is now."""
     subnet_id = work.service.section.admin_subnet_id
     plugin = _plugin(work)
     addresses.free(work.ctx.services, plugin, work.resource_id, allocations.ADMIN, work.hold)
@@ -65,7 +65,7 @@ def free(work: Work) -> None:
 
 
 def free_leftovers(manager: Any) -> None:
-    """A network plugin of its own for administrators keeps nothing for servers that are gone."""
+    """Free everything that the administrators' own network plugin, if there is one, holds for deleted servers."""
     group = manager.section.admin_network_config_group
     if group:
         addresses.free_leftovers(manager.services, load.make(manager.services.conf, group))

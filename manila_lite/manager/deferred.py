@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deferred deletion: what its owner deleted, and sees no more, goes at the backend. What fails is tried again now and then;
-only administrators see it, so nobody else is told."""
+"""Deferred deletion at the backend, of shares and snapshots that their owner no longer sees. Failures are tried again
+from time to time; only administrators see them, so no user is told.
+"""
 
 from typing import Any
 
@@ -32,7 +33,7 @@ def _share_left(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def _snapshot_gone(conn: Connection, work: Work) -> None:
-    snapshot_plans.deleted(conn, work, work.resource_id)        # as long as its row says which share's replicas have it
+    snapshot_plans.deleted(conn, work, work.resource_id)        # while its row still names the share whose replicas have it
     transitions.finish(conn, states.SNAPSHOT, 'defer', work.resource_id)
 
 
@@ -46,10 +47,10 @@ PLANS = [
 ]
 
 
-# Trying again -----------------------------------------------------------------------------------
+# New tries --------------------------------------------------------------------------------------
 
 def try_again(services: context.Services, host: str) -> None:
-    """What could not be deleted at the backend is being deleted once more: snapshots before their shares."""
+    """Try once more to delete what could not be deleted at the backend: snapshots before their shares."""
     with services.db.reader() as conn:
         left = [*(('snapshot', row) for row in share_bin.snapshots_left(conn, host, _SNAPSHOT.fail)),
                 *(('share', row) for row in share_bin.shares_left(conn, host, _SHARE.fail))]

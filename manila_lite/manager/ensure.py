@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All shares of a backend are as they should be: checked, repaired and told anew, batch by batch.
+"""Ensuring of all shares of a backend: they are checked, repaired and given their rules again, batch by batch.
 
-One operation per backend goes over its shares by instance id, whoever wants it: an administrator, a start, a changed
-configuration, the clock. Its data keep how far it is, so that another process goes on there. Only a run that was asked
-for over the API touches statuses: a share shows ``ensuring`` while its batch is at the backend. What the backend fails
-for is looked at again in ever smaller batches, so that one share keeps none from being ensured.
+One operation per backend goes over its shares by instance id, whatever began it: an administrator, a start, a changed
+configuration, the clock. Its data keep its position, so that another process can go on there. Only a run that was asked
+for over the API changes statuses: a share is ``ensuring`` while its batch is at the backend. Shares for which the
+backend fails are tried again in ever smaller batches, so that one share keeps none from being ensured.
 """
 
 import dataclasses
@@ -23,12 +23,12 @@ from manila_lite.rpc import notices
 
 LOG = log.getLogger(__name__)
 
-#: Shares in one call of the driver at most; and what part of those for which it failed is in one of the next.
+#: Shares in one call of the driver at most; and into how many calls those for which it failed are split.
 BATCH, _PART = 250, 8
-#: Who asked: an administrator, a start of the service, a change of the backend's fingerprint, the clock.
+#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock.
 API, START, CHANGED, INTERVAL = 'api', 'start', 'changed', 'interval'
 
-#: What no backend is asked about: it may not have it yet, or not any more, or is known not to serve it.
+#: Statuses of shares that are never checked: the backend may not hold them yet, or any more, or cannot serve them.
 _NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
                          'manage_starting', 'manage_error', 'unmanage_starting', 'deferred_deleting',
                          'error_deferred_deleting', 'replication_change'})
@@ -38,7 +38,7 @@ _MARK = states.SHARE['ensure']
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Some shares, as drivers see them; ``marked`` show that they are being ensured. ``last`` is where the next begins."""
+    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins."""
 
     targets: Sequence[kinds.EnsureTarget]
     marked: frozenset[str]
@@ -47,10 +47,10 @@ class Batch:
 
 
 def ensure(work: Work) -> None:
-    """Every share of the backend was asked about, and what the backend said is stored.
+    """Ask the backend about all its shares, and store the results.
 
-    :raises errors.Again: later: the process stops, or the backend failed for some.
-    :raises errors.Final: it failed for some too often.
+    :raises errors.Again: the process stops, or the backend failed for some shares.
+    :raises errors.Final: it failed for some shares too often.
     """
     manager = work.service
     _begin(work)
@@ -70,9 +70,9 @@ def _touches(work: Work) -> bool:
 
 
 def _passed_over(work: Work) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the statuses that are not looked at, and those that are only counted.
+    """Return the statuses of shares that are not checked, and of those that are only counted.
 
-    After a start also what is busy must be mounted and exported: its own work goes on with that.
+    After a start, busy shares must be mounted and exported too: their own operations rely on it.
     """
     if work.data['why'] == START:
         return _NOT_SERVED, frozenset()
@@ -80,14 +80,14 @@ def _passed_over(work: Work) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _begin(work: Work) -> None:
-    """What a process that is gone left is put back, and a new round has begun if one is wanted."""
+    """Reset the marks that a dead process left, and begin a new round if one is wanted."""
     data, host = work.data, work.op.host
     first = 'progress' not in data
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         transitions.settle(conn, states.SHARE, ensuring.marked(conn, host), _MARK.during, _MARK.ok)
         if data.get('round') != work.op.wanted:
-            # What comes behind this place was not looked at yet: the round goes on there, and ends here.
+            # The shares after this position were not checked yet: the round goes on there, and ends here.
             only = data.get('only') if first else None
             data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
                         broken=[], repairs={}, passes=1, began=time.time(), visited=False,
@@ -103,7 +103,7 @@ def _begin(work: Work) -> None:
 
 
 def fingerprint(manager: Any) -> str | None:
-    """Return what stands for the backend's configuration, or nothing if it does not say or cannot."""
+    """Return a digest of the backend's configuration, or None if the driver gives none or fails."""
     try:
         return ensured.digest(manager.driver.fingerprint())
     except Exception:
@@ -112,9 +112,9 @@ def fingerprint(manager: Any) -> str | None:
 
 
 def _take(work: Work) -> Batch | None:
-    """The next shares show that they are being ensured, if they are to. Return them, or nothing when all had their turn.
+    """Mark the next shares as being ensured, if the run changes statuses. Return them, or None after the last.
 
-    :raises errors.Again: the process stops; the next one goes on here.
+    :raises errors.Again: the process stops; the next process goes on here.
     """
     if not work.service.worker.runner.may_claim():
         raise errors.Again(0.0)
@@ -149,7 +149,7 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
 
 
 def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, kinds.EnsureResult], str]:
-    """Return what the backend says of the batch, by instance id, and why it says nothing of some."""
+    """Return the backend's results for the batch, by instance id, and the reason why some have none."""
     ready = [target for target in batch.targets if not (target.share.server and target.share.server.id in down)]
     why = 'Its share server does not run.' if len(ready) < len(batch.targets) else 'The backend said nothing of it.'
     if not ready:
@@ -164,17 +164,17 @@ def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, kinds
 
 def _with_servers(batch: Batch, results: Mapping[str, kinds.EnsureResult],
                   mended: Mapping[str, tuple[str, ...]]) -> Mapping[str, kinds.EnsureResult]:
-    """Return the results with what was repaired of a share server told of each share on it."""
+    """Return the results, with the repairs of a share server added to those of each share on it."""
     words = {target.share.id: mended.get(target.share.server.id, ()) for target in batch.targets if target.share.server}
     return {ident: dataclasses.replace(result, repaired=(*words[ident], *result.repaired)) if words.get(ident) else result
             for ident, result in results.items()}
 
 
 def _look_again(work: Work, down: set[str]) -> None:
-    """Nothing is left over.
+    """Begin another pass if shares or servers are left over.
 
-    :raises errors.Again: something is, and is tried once more.
-    :raises errors.Final: something is, and was tried often enough.
+    :raises errors.Again: some are, and are tried once more.
+    :raises errors.Final: some are, and were tried often enough.
     """
     data, conf = work.data, work.ctx.conf.operations
     data['visited'] = True
@@ -188,20 +188,20 @@ def _look_again(work: Work, down: set[str]) -> None:
     raise errors.Final(f'{" and ".join(what)} could not be ensured. {data.get("last_error", "")}'.strip())
 
 
-# Its end ------------------------------------------------------------------------------------------
+# End of a run -------------------------------------------------------------------------------------
 
 def done(conn: Connection, work: Work) -> None:
-    """The service shows that it is done, and remembers with which configuration."""
+    """End the service's mark of a run, and store with which configuration its shares were ensured."""
     data = work.data
     services.set_ensuring(conn, work.op.host, False, ensured_at=ensured.now(), ensured_as=data['fingerprint'])
-    data['after'] = ''          # if it was asked for meanwhile, everything has its turn once more
+    data['after'] = ''          # if it was asked for meanwhile, all shares are checked once more
     work.save(conn)
     LOG.info('%s: all shares were ensured: %s', work.op.host, data['progress'])
     _say(work, 'end')
 
 
 def failed(conn: Connection, work: Work, error: Exception) -> None:
-    """Every share that the backend failed for is as it was, its owner is told, and the service shows no run."""
+    """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
     services.set_ensuring(conn, work.op.host, False)
     idents = ensuring.marked(conn, work.op.host)
     transitions.settle(conn, states.SHARE, idents, _MARK.during, _MARK.fail)

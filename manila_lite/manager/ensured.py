@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a backend is told of a batch of shares, and what it says of them: read and written in so many statements for any
-number of shares, and only where something changed.
+"""Ensuring one batch of shares: the driver's input and its results, read and written in a fixed number of statements
+for any number of shares, and only where something changed.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from manila_lite.operations import Work, granting, snapshot_serving
 
 LOG = log.getLogger(__name__)
 
-#: Of so many shares the words for what was repaired are kept; the log has all.
+#: Number of shares whose repairs are kept as text; the log has all.
 _REPAIRS = 100
 #: Ids in one statement; databases limit them.
 _AT_ONCE = 500
@@ -31,7 +31,7 @@ now = timeutils.utcnow
 
 
 def digest(found: Mapping[str, str]) -> str | None:
-    """Return what is the same as long as all of it is; nothing for nothing."""
+    """Return a digest of the values, the same as long as all of them are; None for no values."""
     return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest() if found else None
 
 
@@ -51,24 +51,24 @@ def targets(db: Any, found: Sequence[Any]) -> list[kinds.EnsureTarget]:
 
 
 def store(work: Work, batch: Any, results: Mapping[str, kinds.EnsureResult], why: str, *, touches: bool, again: bool) -> None:
-    """What the backend says of the batch is stored, and its shares are in the status that they had, or in error.
+    """Store the backend's results for the batch, and put its shares back to their status, or to error.
 
-    What left its status meanwhile (deleted, reset) is let be. ``why``: the reason where there is no result. ``again``:
-    also the owners of shares are told that were told before.
+    Shares that left the status meanwhile (deleted, reset) are not changed. ``why``: the reason where there is no
+    result. ``again``: also tell owners who were told before.
     """
     said = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
     broken = {ident: target for ident, (target, result) in said.items() if result and result.error}
     good = {ident: found for ident, found in said.items() if found[1] and ident not in broken}
     with work.ctx.db.writer() as conn:
         there = ensuring.lock(conn, said)
-        # What is gone, or in other hands at this moment, is looked at once more, if it is still there then.
+        # Shares that are gone, or held by other work at this moment, are checked once more, if they still exist then.
         silent = [ident for ident, (_, result) in said.items() if result is None or ident not in there]
         good = {ident: found for ident, found in good.items() if ident in there}
         updated = _locations(conn, good)
         pairs.merge_many(conn, share_metadata, {target.share.share_id: result.metadata for target, result in good.values()})
         stale = _rules(conn, work, good)
         mended = [target.share.share_id for target, result in good.values() if result.repaired]
-        if mended:      # what was lost for the share, was lost for its snapshots
+        if mended:      # the mounts of the snapshots are lost with those of the share
             snapshot_serving.begin_all(conn, work.ctx, mended, work.op.host)
         lost = [ident for ident in broken if touches and there.get(ident) == _BROKEN.during]
         _settle(conn, batch, lost)
@@ -93,7 +93,7 @@ def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
 
 
 def _locations(conn: Connection, good: Mapping[str, tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> int:
-    """Export locations are what the backend says; say of how many shares they were not."""
+    """Store the export locations that the backend reported. Return for how many shares they differ."""
     changed = {ident: result.export_locations for ident, (target, result) in good.items()
                if result.export_locations and _shown(result.export_locations) != _shown(target.share.export_locations)}
     if changed:
@@ -106,7 +106,7 @@ def _shown(locations: Iterable[kinds.ExportLocation]) -> list[tuple[str, bool, b
 
 
 def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[kinds.EnsureTarget, kinds.EnsureResult]]) -> bool:
-    """Rules that changed while the backend was at work, or that it did not take, are told to it once more; say if any are."""
+    """Have rules that changed meanwhile, or that the backend did not take, told to it again. Say whether there are any."""
     current = access.in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
     stale = [target.share.share_id for target, result in good.values()
              if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
@@ -117,7 +117,7 @@ def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[kinds.EnsureTa
 
 
 def _tell(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
-    """The owners of these shares, by id with project and text, can read it; ``again``: also those who can already."""
+    """Tell the owners of these shares, by id with project and text. ``again``: also owners who were told before."""
     known = set() if again or not texts else messages.told(conn, texts, Action.ENSURE)
     messages.create_each(conn, work.ctx, 'SHARE', {ident: text for ident, text in texts.items() if ident not in known},
                          Action.ENSURE, detail)
@@ -147,7 +147,7 @@ def _log(batch: Any, results: Mapping[str, kinds.EnsureResult], why: str) -> Non
 
 
 def tell_of_failure(conn: Connection, work: Work, idents: Iterable[str], *, again: bool) -> None:
-    """The owners of these shares can read that the backend failed to check them, and why if it said so."""
+    """Tell the owners of these shares that the backend failed to check them, and why if it said so."""
     wanted, why = sorted(idents), work.data.get('last_error', '')
     for start in range(0, len(wanted), _AT_ONCE):
         named = ensuring.named(conn, work.op.host, wanted[start:start + _AT_ONCE], ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses that share servers have before they are ours, and keep when they are not ours any more."""
+"""Addresses that share servers have before they are managed, and keep after they are unmanaged."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 
 def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, found: Iterable[str], least: int,
          hold: addresses.Hold | None = None) -> None:
-    """The addresses that a server uses already are its own, all of them in one subnet (its row). May be called again.
+    """Register the addresses that a server uses already as its own, all in one subnet (its row). May be called again.
 
-    :raises errors.Final: they are fewer than ``least``, one is not in the subnet, or another server's.
+    :raises errors.Final: they are fewer than ``least``, or one is not in the subnet, or belongs to another server.
     """
     texts = _inside(subnet, found)
     if len(texts) < least:
@@ -36,9 +36,9 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
 
 
 def _inside(subnet: Any, found: Iterable[str]) -> list[str]:
-    """Return the addresses as they are written here.
+    """Return the addresses in canonical form.
 
-    :raises errors.Final: the subnet is in no network, or one of them is not in it.
+    :raises errors.Final: the subnet is in no network, or an address is not in it.
     """
     if not subnet.cidr:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so no share server can be in it.')
@@ -51,7 +51,7 @@ def _inside(subnet: Any, found: Iterable[str]) -> list[str]:
 
 
 def forget(services: context.Services, plugin: NetworkPlugin, server_id: str, hold: addresses.Hold | None = None) -> None:
-    """The server's addresses are nobody's here; it goes on using them. May be called again."""
+    """Remove the server's addresses from the records; the server goes on using them. May be called again."""
     with services.db.reader() as conn:
         rows = allocations.of_server(conn, server_id)
     plugin.disown(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)

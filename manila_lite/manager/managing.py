@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers that the backend had already and that become ours, and those that we let go of."""
+"""Managing and unmanaging of share servers that exist at the backend."""
 
 from typing import Any
 
@@ -20,7 +20,10 @@ LOG = log.getLogger(__name__)
 
 
 def _driver(work: Work) -> Any:
-    """:raises errors.Final: the driver can do none of this."""
+    """Return the backend's driver.
+
+    :raises errors.Final: it can neither manage nor unmanage share servers.
+    """
     driver = work.service.driver
     if kinds.Ability.MANAGE_SERVERS not in abilities_of(driver):
         raise errors.Final(f'Backend {work.service.host} can neither take over share servers nor let go of them.')
@@ -32,10 +35,10 @@ def _server(work: Work) -> kinds.ShareServer:
         return servers.found(conn, work)
 
 
-# Taking one over ----------------------------------------------------------------------------------
+# Managing -----------------------------------------------------------------------------------------
 
 def keep_addresses(work: Work) -> None:
-    """The addresses that the server has are known to be in use by it."""
+    """Register the addresses that the server has as used by it."""
     found = _driver(work).find_server(_server(work), work.data['identifier'], work.data['options'])
     with work.ctx.db.reader() as conn:
         [subnet] = serving.subnets_of(conn, (work.resource_id,))[work.resource_id]
@@ -44,25 +47,25 @@ def keep_addresses(work: Work) -> None:
 
 
 def forget_addresses(work: Work) -> None:
-    """The server's addresses are not known any more; it has them as before."""
+    """Remove the server's addresses from the records; the server keeps them."""
     kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, work.hold)
 
 
 def take_over(work: Work) -> None:
-    """The server at the backend is ours."""
+    """Take the server over at the backend."""
     with servers.alone(work.resource_id):
         work.data['details'] = dict(_driver(work).manage_server(
             _server(work), work.data['identifier'], work.data['options']))
 
 
 def give_back(work: Work) -> None:
-    """The server at the backend is not ours."""
+    """Let go of the server at the backend."""
     with servers.alone(work.resource_id):
         _driver(work).unmanage_server(_server(work))
 
 
 def managed(conn: Connection, work: Work) -> None:
-    """The server is active, with what its driver wants to find again and what its backend can do."""
+    """Set the server to active, and store its driver's details and the backend's abilities."""
     can = capabilities_of(work.service.driver)
     pairs.replace(conn, share_server_details, work.resource_id, work.data['details'])
     transitions.finish(conn, states.SHARE_SERVER, 'manage', work.resource_id,
@@ -70,15 +73,15 @@ def managed(conn: Connection, work: Work) -> None:
 
 
 def not_managed(conn: Connection, work: Work, error: Exception) -> None:
-    """The server is in ``manage_error``, and who asked is told why."""
+    """Set the server to ``manage_error``, and tell the user why."""
     transitions.fail(conn, states.SHARE_SERVER, 'manage', work.resource_id)
     tell(conn, work, 'SHARE_SERVER', Action.MANAGE_SERVER, Detail.SERVER_NOT_MANAGED, error)
 
 
-# Letting go of one --------------------------------------------------------------------------------
+# Unmanaging ---------------------------------------------------------------------------------------
 
 def let_go(work: Work) -> None:
-    """The server at the backend is not ours any more; by force it is so even if the backend does not agree."""
+    """Let go of the server at the backend; with force, go on even if the backend fails."""
     try:
         give_back(work)
     except Exception as bad:
@@ -88,17 +91,17 @@ def let_go(work: Work) -> None:
 
 
 def unmanaged(conn: Connection, work: Work) -> None:
-    """The server's row is gone."""
+    """Delete the server's row."""
     servers.removed(conn, work, 'unmanage')
 
 
 def not_unmanaged(conn: Connection, work: Work, error: Exception) -> None:
-    """The server is in ``unmanage_error``, and who asked is told why."""
+    """Set the server to ``unmanage_error``, and tell the user why."""
     transitions.fail(conn, states.SHARE_SERVER, 'unmanage', work.resource_id)
     tell(conn, work, 'SHARE_SERVER', Action.UNMANAGE_SERVER, Detail.SERVER_NOT_UNMANAGED, error)
 
 
-# Those that nobody knows of -----------------------------------------------------------------------
+# Unknown servers ----------------------------------------------------------------------------------
 
 def strays(manager: Any) -> dict[str, list[str]]:
     """Return the servers that the backend holds and that have no row, as a capability of its pools: the doctor reads it."""
@@ -108,7 +111,7 @@ def strays(manager: Any) -> dict[str, list[str]]:
     with manager.services.db.reader() as conn:
         held -= {row.id for row in serving.by_ids(conn, held)}
     if held:
-        held &= set(manager.driver.held_servers())      # one may have gone in between, row and all
+        held &= set(manager.driver.held_servers())      # one may have been deleted in between, with its row
     return {doctor_servers.STRAYS: sorted(held)} if held else {}
 
 

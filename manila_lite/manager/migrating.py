@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the migrations of a share server and of a share have in common at the backend that they go to."""
+"""Common parts of the migrations of share servers and of shares, at the target backend."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,14 +10,14 @@ from manila_lite.operations import Work
 from manila_lite.operations.migrating import Cancelled
 from manila_lite.states import Migration
 
-#: Seconds after which a migration that waits for its operator looks by itself.
+#: Seconds after which a migration that waits for its operator is run without a wake-up.
 PARKED = 3600.0
-#: Seconds until it is seen again whether the backend that is left did its part.
+#: Seconds between looks whether the source backend has done its part.
 SOON = 0.5
-#: Swaps the task state of a resource: (its id, from one of these, to that); says whether it was one of these.
+#: Swaps the task state of a resource: (its id, from one of these, to that). Says whether it was one of these.
 Swap = Callable[[Connection, str, Iterable[str | None], str | None], bool]
 
-#: The task states from which a step may enter its own; the one it enters is among them, since it may come again.
+#: The task states from which a step may enter its own state, including that state, since a step may run again.
 _FROM = {
     Migration.IN_PROGRESS: (Migration.STARTING, Migration.IN_PROGRESS),
     Migration.DRIVER_STARTING: (Migration.IN_PROGRESS, Migration.DRIVER_STARTING),
@@ -27,9 +27,9 @@ _FROM = {
 
 
 def is_near(answer: object) -> bool:
-    """Return what a driver says of a copy.
+    """Return the driver's answer whether the copy is near to the source.
 
-    :raises errors.ManilaLiteError: it says neither that it is near nor that it is not.
+    :raises errors.ManilaLiteError: it is not a bool.
     """
     if not isinstance(answer, bool):
         raise errors.ManilaLiteError(f'The backend was asked whether the copy is near, and said {answer!r}.')
@@ -38,9 +38,9 @@ def is_near(answer: object) -> bool:
 
 def enter(work: Work, swap: Swap, read: Callable[[Connection, Work], str | None], state: Migration,
           unless: Migration | None = None) -> bool:
-    """What moves shows ``state``; or says no, if it shows ``unless``. ``read`` reads its task state.
+    """Set the task state to ``state``; return False if it is ``unless``. ``read`` returns the present task state.
 
-    :raises Cancelled: the migration was called off.
+    :raises Cancelled: the migration was cancelled.
     :raises errors.Final: an administrator set another state by hand.
     """
     with work.ctx.db.writer() as conn:
@@ -57,10 +57,10 @@ def enter(work: Work, swap: Swap, read: Callable[[Connection, Work], str | None]
 
 
 def answered(work: Work, ident: str, refusal: str) -> None:
-    """Another operation, which this one began and waits for, is done.
+    """Wait for another operation, which this one began.
 
-    :raises errors.Again: not yet.
-    :raises errors.Final: it failed; ``refusal`` says what that means.
+    :raises errors.Again: it has not ended yet.
+    :raises errors.Final: it failed; ``refusal`` is the message.
     """
     with work.ctx.db.reader() as conn:
         told = rows.get(conn, ident)
@@ -71,11 +71,11 @@ def answered(work: Work, ident: str, refusal: str) -> None:
 
 
 def checked(conn: Connection, work: Work) -> None:
-    """The answer can be read."""
+    """Store the answer."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data)
 
 
 def not_checked(conn: Connection, work: Work, error: Exception) -> None:
-    """That it failed is the answer; what was said on purpose can be read."""
+    """Store the failure as the answer, with the reason if it is for users."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data | {
         'support': {'compatible': False, 'reason': errors.told(error)}})

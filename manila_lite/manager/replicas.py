@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas at their backend: they are made, follow the active one, take its place, and go.
+"""Replicas at their backend: create, update, promote and delete.
 
-What happens to one replica is one operation after the other; the active one's backend has no part in it, and may be dead.
+The operations on one replica run one after the other. The active replica's backend takes no part in them, and may be down.
 """
 
 import dataclasses
@@ -25,18 +25,18 @@ from manila_lite.operations.granting import tell_rules
 LOG = log.getLogger(__name__)
 
 _SHARE = states.SHARE
-#: Seconds between looks whether a replica that is to be promoted has caught up.
+#: Seconds between looks whether a replica that is to be promoted is in sync.
 _LOOK = 1.0
-#: The statuses of snapshots that the active one holds for certain.
+#: The statuses of snapshots that the active replica holds for certain.
 _HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
 
 
-# What drivers are told ------------------------------------------------------------------------------
+# Values for drivers ---------------------------------------------------------------------------------
 
 def _row(conn: Connection, work: Work) -> Any:
-    """Return the share with the replica in the place of its instance.
+    """Return the share's row with the replica as its instance.
 
-    :raises errors.Final: there is none, or it is the active one by now.
+    :raises errors.Final: there is none, or it is the active one now.
     """
     row = replicas.as_share(conn, work.resource_id)
     if row is None:
@@ -73,17 +73,17 @@ def _keep(work: Work, result: kinds.ReplicaResult) -> None:
 
 
 def _stands(conn: Connection, work: Work, ident: str) -> None:
-    """The replica is as the backend said."""
+    """Store the backend's result on the replica."""
     result = work.data['result']
     shares.set_exports(conn, ident, [kinds.ExportLocation(**place) for place in result['exports']])
     transitions.replica_state(conn, ident, states.Replica(result['state']))
     replicas.hold_snapshots(conn, ident, result['snapshots'])
 
 
-# Making one -----------------------------------------------------------------------------------------
+# Creating -------------------------------------------------------------------------------------------
 
 def provide(work: Work) -> None:
-    """The replica has a share server, if it is to be in a share network."""
+    """Give the replica a share server, if it is to be in a share network."""
     with work.ctx.db.reader() as conn:
         network_id = _row(conn, work).share_network_id
     if network_id:
@@ -91,17 +91,17 @@ def provide(work: Work) -> None:
 
 
 def make(work: Work) -> None:
-    """The replica is there, and its rules with it."""
+    """Create the replica at the backend, with its rules."""
     _keep(work, _driver(work).create_replica(_load(work)))
 
 
 def unmake(work: Work) -> None:
-    """Nothing of the replica is left here. If that fails, to delete the replica is to delete that."""
+    """Delete the replica at the backend. If that fails, deleting the replica deletes the rest."""
     work.service.driver.delete_replica(_load(work))
 
 
 def made(conn: Connection, work: Work) -> None:
-    """The replica is available, and is brought up to date."""
+    """Set the replica to available, and have it brought up to date."""
     access.lock(conn, work.data['share_id'])
     if replicas.as_share(conn, work.resource_id) is None:
         return
@@ -112,19 +112,19 @@ def made(conn: Connection, work: Work) -> None:
 
 
 def not_made(conn: Connection, work: Work, error: Exception) -> None:
-    """The replica is in error, and its owner is told why."""
+    """Set the replica to error, and tell its owner why."""
     replicating.not_made(conn, work, error)
     work.service.report_soon()
 
 
-# Following ------------------------------------------------------------------------------------------
+# Updating -------------------------------------------------------------------------------------------
 
 def update(work: Work) -> None:
-    """The replica holds what the active one holds, as far as that can be reached."""
+    """Bring the replica up to date with the active one, as far as that can be reached."""
     work.data.pop('result', None)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        # What was asked for until now goes into this run, and needs no other.
+        # Requests up to now are part of this run, and need no other.
         work.op = rows.get(conn, work.op.id)
         row = replicas.as_share(conn, work.resource_id)
     if row is not None and row.status in replicating.FOLLOWING:
@@ -132,7 +132,7 @@ def update(work: Work) -> None:
 
 
 def updated(conn: Connection, work: Work) -> None:
-    """The replica shows how near it is to the active one; one that was in error is available again."""
+    """Store the replica's state. A replica that was in error is available again."""
     if 'result' not in work.data or not _follows(conn, work):
         return
     _stands(conn, work, work.resource_id)
@@ -147,7 +147,7 @@ def _follows(conn: Connection, work: Work) -> bool:
 
 
 def not_updated(conn: Connection, work: Work, error: Exception) -> None:
-    """The replica is in error, and its owner is told why, once."""
+    """Set the replica to error, and tell its owner why, once."""
     if not _follows(conn, work):
         return
     transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
@@ -156,7 +156,7 @@ def not_updated(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def told(work: Work) -> None:
-    """The replica's backend has the rules that the share has, all of them read-only."""
+    """Tell the replica's backend all rules of the share, as read-only."""
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data['share_id'])
         work.hold(conn)
@@ -170,12 +170,12 @@ def told(work: Work) -> None:
 
 
 def rules_told(conn: Connection, work: Work) -> None:
-    """The replica shows that its rules are in force."""
+    """Mark the replica's rules as active."""
     _show_rules(conn, work, states.Rules.ACTIVE)
 
 
 def rules_not_told(conn: Connection, work: Work, error: Exception) -> None:
-    """The replica shows that they are not, and the owner is told why; the share is none the worse for it."""
+    """Mark the replica's rules as failed, and tell the owner why. The share is not affected."""
     if _show_rules(conn, work, states.Rules.ERROR):
         replicating.tell(conn, work, Action.UPDATE_ACCESS_RULES, error)
 
@@ -188,7 +188,7 @@ def _show_rules(conn: Connection, work: Work, status: states.Rules) -> bool:
 
 
 def update_all(services: context.Services, host: str) -> None:
-    """All replicas at the backend will be brought up to date."""
+    """Have all replicas at the backend brought up to date."""
     ctx = context.admin(services)
     with ctx.db.reader() as conn:
         waiting = replicas.waiting(conn, host, replicating.FOLLOWING)
@@ -200,12 +200,12 @@ def update_all(services: context.Services, host: str) -> None:
         wake.send(ctx)
 
 
-# Taking the place of the active one -----------------------------------------------------------------
+# Promoting ------------------------------------------------------------------------------------------
 
 def quiesce(work: Work) -> None:
-    """The replica is in sync, or was waited for as long as was wanted.
+    """Wait until the replica is in sync, at most as long as the request says.
 
-    :raises errors.Again: neither.
+    :raises errors.Again: it is not in sync yet, and there is time left.
     """
     until = work.data.setdefault('until', time.time() + work.data['quiesce']) if work.data['quiesce'] else 0.0
     if time.time() < until and _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
@@ -213,9 +213,9 @@ def quiesce(work: Work) -> None:
 
 
 def promote(work: Work) -> None:
-    """Clients find the share here, and nothing where it was, if that can be reached.
+    """Make the share accessible to clients here, and no longer where it was, if that backend can be reached.
 
-    :raises errors.Again: who opens the share where it was is not done with that.
+    :raises errors.Again: the old backend is still giving clients access to the share.
     """
     with work.ctx.db.reader() as conn:
         _must_go_on(conn, work)
@@ -230,7 +230,10 @@ def promote(work: Work) -> None:
 
 
 def _must_go_on(conn: Connection, work: Work) -> Any:
-    """Neither the replica nor the share was given another status by hand. Returns the row of the share."""
+    """Check that neither the replica nor the share was given another status by hand. Return the row of the share.
+
+    :raises errors.Final: one of them was.
+    """
     active = shares.get(conn, work.ctx.elevated(), work.data['share_id'])
     for what, status in (('replica', _row(conn, work).status), ('share', active.status)):
         if status != _SHARE['promote'].during:
@@ -239,8 +242,8 @@ def _must_go_on(conn: Connection, work: Work) -> Any:
 
 
 def _must_be_alone(conn: Connection, work: Work) -> None:
-    """The backend where the share is does not open it to clients any more: nothing new of that begins now, and what goes on
-    has ended, or hangs so long that it is no use to wait.
+    """Wait until the share's present backend gives clients no more access: operations that do so begin no more, and
+    open ones have ended, or hang so long that waiting is useless.
     """
     share_id = work.data['share_id']
     home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
@@ -252,7 +255,7 @@ def _must_be_alone(conn: Connection, work: Work) -> None:
 
 
 def _put_back_if_stopped(work: Work) -> None:
-    """What was stopped while the backend was at it is put back once more: it may have gone on after that."""
+    """Put the promotion back once more if it was stopped during the driver call: the backend may have gone on."""
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data['share_id'])
         row = replicas.as_share(conn, work.resource_id)
@@ -264,11 +267,11 @@ def _put_back_if_stopped(work: Work) -> None:
 
 
 def promoted(conn: Connection, work: Work) -> None:
-    """The replica is the share; the one that was is a replica like the others, and all follow."""
+    """Make the replica the share's instance, and the former active one a replica like the others. All follow it."""
     share_id = work.data['share_id']
     access.lock(conn, share_id)
     active, mounted = _must_go_on(conn, work), work.data['mounted']
-    # Who works where the share was tells nobody of rules any more; the new backend is told of all of them once more, below.
+    # Workers of the old backend tell no rules any more; the new backend is told all rules once more, below.
     rows.drop_of(conn, share_id, (access.SYNC,))
     transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
@@ -287,10 +290,10 @@ def promoted(conn: Connection, work: Work) -> None:
     work.service.report_soon()
 
 
-# Going ----------------------------------------------------------------------------------------------
+# Deleting -------------------------------------------------------------------------------------------
 
 def delete(work: Work) -> None:
-    """Nothing of the replica is left here."""
+    """Delete the replica at the backend."""
     with work.ctx.db.reader() as conn:
         if replicas.as_share(conn, work.resource_id) is None:
             return
@@ -298,7 +301,7 @@ def delete(work: Work) -> None:
 
 
 def deleted(conn: Connection, work: Work) -> None:
-    """The replica's row is gone, unless an administrator gave it another status meanwhile."""
+    """Delete the replica's row, unless an administrator gave it another status meanwhile."""
     access.lock(conn, work.data['share_id'])
     row = replicas.as_share(conn, work.resource_id)
     if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
@@ -309,7 +312,7 @@ def deleted(conn: Connection, work: Work) -> None:
 
 
 def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
-    """The replica is in error and can be deleted again; by force it is gone all the same."""
+    """Set the replica to error, so that it can be deleted again. With force, delete its row all the same."""
     if work.data.get('force'):
         LOG.warning('%s: its backend could not delete it; it was to go by force', work.resource_id)
         deleted(conn, work)

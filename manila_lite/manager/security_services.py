@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another security service for share servers in use: each knows its users by it from then on."""
+"""Another security service for share servers in use: from then on they know their users by it."""
 
 from manila_lite import errors, kinds
 from manila_lite.db import security_services
@@ -10,7 +10,7 @@ from manila_lite.operations import Step, Work
 
 
 def _services(conn: Connection, work: Work) -> tuple[kinds.SecurityService, kinds.SecurityService | None]:
-    """Return the new service, and the one that gives place to it, if any.
+    """Return the new security service, and the one that it replaces, if any.
 
     :raises errors.Final: one is gone.
     """

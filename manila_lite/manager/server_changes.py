@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers in use change: what is the same whatever changes. First every backend is asked, then each server follows."""
+"""Common parts of changes of share servers in use. First every backend is asked, then each server is changed."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,9 +20,9 @@ Ask = Callable[[Work, kinds.ShareServer, list[kinds.EnsureTarget]], None]
 
 
 def question(kind: str, ability: kinds.Ability, cannot: str, ask: Ask, action: Action, detail: Detail) -> Plan:
-    """Return the plan of a question to a backend about some of its servers: done means yes, failed means no.
+    """Return the plan that asks a backend about some of its servers: done means yes, failed means no.
 
-    ``cannot``: what a backend without the ability cannot do.
+    ``cannot``: the end of the message for a backend without the ability.
     """
     def check(work: Work) -> None:
         if ability not in abilities_of(work.service.driver):
@@ -40,7 +40,7 @@ def question(kind: str, ability: kinds.Ability, cannot: str, ask: Ask, action: A
 
 
 def answered(conn: Connection, work: Work) -> None:
-    """That the operation is done is the answer: yes."""
+    """Do nothing: the end of the operation as done is the answer."""
 
 
 def targets(conn: Connection, server: kinds.ShareServer) -> list[kinds.EnsureTarget]:
@@ -56,7 +56,7 @@ def as_share(row: Any, server: kinds.ShareServer, exports: Iterable[Any]) -> kin
 
 
 def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -> Plan:
-    """Return the plan of a change of one server; its last step calls ``keep`` with what the driver did."""
+    """Return the plan that changes one server. Its last step calls ``keep`` with the driver's result."""
     def failed(conn: Connection, work: Work, error: Exception) -> None:
         share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
         transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
@@ -69,7 +69,7 @@ def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -
 
 
 def alone(do: Callable[[Work], None]) -> Callable[[Work], None]:
-    """Return ``do`` as a step that runs while no other driver call for the server does."""
+    """Return ``do`` as a step that runs while no other driver call for the server runs."""
     def step(work: Work) -> None:
         with servers.alone(work.resource_id):
             do(work)
@@ -77,7 +77,7 @@ def alone(do: Callable[[Work], None]) -> Callable[[Work], None]:
 
 
 def keep(work: Work, result: kinds.ServerUpdate) -> None:
-    """What the driver did to the server will be stored when the operation ends."""
+    """Keep the driver's result, to be stored when the operation ends."""
     work.data['details'] = dict(result.details)
     work.data['lost'] = dict(result.lost)
     work.data['exports'] = {ident: [plain(location) for location in locations]
@@ -85,7 +85,7 @@ def keep(work: Work, result: kinds.ServerUpdate) -> None:
 
 
 def changed(conn: Connection, work: Work) -> None:
-    """The server is active, its shares have their new export locations; the network is active if this was the last one."""
+    """Set the server to active, and store its shares' export locations. The network is active after its last server."""
     share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
     on_it = {row.instance_id for row in serving.shares_on(conn, work.resource_id)}
     shares.set_exports_of(conn, {ident: [kinds.ExportLocation(**location) for location in locations]
@@ -100,6 +100,8 @@ def changed(conn: Connection, work: Work) -> None:
 
 
 def _settle(conn: Connection, work: Work) -> None:
-    """Behind the hold on the network, so that of two servers that end together the later one sees the other."""
+    """End the network's change if no server changes any more. The caller holds the network, so that the later one of
+    two servers that end together sees the other.
+    """
     if not serving.changing(conn, work.data['network_id']):
         transitions.finish(conn, states.SHARE_NETWORK, 'change', work.data['network_id'])

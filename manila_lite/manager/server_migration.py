@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server moves to this backend: its data while clients work, then, when an operator says so, its clients.
+"""Migration of a share server to this backend: first its data, while clients work; at an operator's word, its clients.
 
-The steps are the documentation. Up to ``wait`` all can be undone and the source serves as before; behind it comes the
-cut-over, which is only ever repeated. How far it is stands in the source's ``task_state``; an operator's word (complete,
-cancel) is a compare-and-swap of it that the next step, or the next look, finds.
+The steps are the documentation. Up to ``wait`` every step can be undone and the source serves as before; after it comes
+the cut-over, which can only be repeated. The source's ``task_state`` shows the progress. An operator's request
+(complete, cancel) is a compare-and-swap of it, which the next step, or the next look, finds.
 """
 
 import dataclasses
@@ -23,10 +23,10 @@ from manila_lite.operations import Plan, Step, Work, migrating, snapshot_serving
 from manila_lite.operations.migrating import given_up, settle
 from manila_lite.states import Migration
 
-# What drivers are told ------------------------------------------------------------------------------
+# Values for drivers ---------------------------------------------------------------------------------
 
 def _migration(work: Work) -> kinds.ServerMigration:
-    """Return the migration as it stands."""
+    """Return the migration as it is now."""
     data = work.data
     with work.ctx.db.reader() as conn:
         loaded = load(conn, (work.resource_id, data['target']))
@@ -51,10 +51,10 @@ def _migration(work: Work) -> kinds.ServerMigration:
         bool(data.get('was_idle')), **data['options'])
 
 
-# May it come? ---------------------------------------------------------------------------------------
+# Check ----------------------------------------------------------------------------------------------
 
 def check(work: Work) -> None:
-    """What the backend says is in ``data['support']``."""
+    """Store the backend's answer in ``data['support']``."""
     if kinds.Ability.MIGRATE_SERVER not in abilities_of(work.service.driver):
         support = kinds.MigrationSupport(False, reason='The driver of the backend does not take share servers in.')
     else:
@@ -65,7 +65,7 @@ def check(work: Work) -> None:
 
 
 def _chosen(work: Work) -> str | None:
-    """Return the id of the idle server that the backend wants to take the shares in with, if any.
+    """Return the id of the idle server that the backend chose as the target, if any.
 
     :raises errors.ManilaLiteError: it chose one that is not idle.
     """
@@ -79,7 +79,7 @@ def _chosen(work: Work) -> str | None:
     return chosen
 
 
-# Phase one: as often as needed, and back again ------------------------------------------------------
+# Phase one: can be repeated and undone --------------------------------------------------------------
 
 def _enter(work: Work, state: Migration, unless: Migration | None = None) -> bool:
     return steps.enter(work, transitions.server_task, _task_state, state, unless)
@@ -91,7 +91,7 @@ def _task_state(conn: Connection, work: Work) -> str | None:
 
 
 def reserve(work: Work) -> None:
-    """The target has addresses, unless it takes over those of the source."""
+    """Give the target addresses, unless it takes over those of the source."""
     _enter(work, Migration.IN_PROGRESS)
     if work.data['keeps_addresses']:
         return
@@ -104,13 +104,13 @@ def reserve(work: Work) -> None:
 
 
 def release(work: Work) -> None:
-    """The target has no addresses, unless it had them before."""
+    """Free the target's addresses, unless it had them before."""
     if not work.data.get('cut') and not work.data.get('was_idle'):
         addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
 
 
 def freeze(work: Work) -> None:
-    """Nobody writes to the source, where this backend cannot copy otherwise.
+    """Make the source's access rules read-only, where this backend cannot copy otherwise.
 
     :raises errors.Again: the source's backend was told, and has not done it yet.
     """
@@ -128,7 +128,7 @@ def freeze(work: Work) -> None:
 
 
 def thaw(work: Work) -> None:
-    """The source's backend will be told that whoever could write may write again; the migration does not wait for that."""
+    """Have the source's backend make the access rules writable again. The migration does not wait for that."""
     if work.data.get('cut') or not work.data.get('freeze'):
         return
     with work.ctx.db.writer() as conn:
@@ -139,14 +139,14 @@ def thaw(work: Work) -> None:
 
 
 def start(work: Work) -> None:
-    """The backend has begun to copy."""
+    """Have the backend begin to copy."""
     _enter(work, Migration.DRIVER_STARTING)
     with servers.alone(work.data['target']):
         work.service.driver.share_server_migration_start(_migration(work))
 
 
 def cancel(work: Work) -> None:
-    """Nothing of the copy is left at the backend."""
+    """Delete the copy at the backend."""
     if work.data.get('cut'):
         return
     work.data['left'] = True
@@ -156,9 +156,9 @@ def cancel(work: Work) -> None:
 
 
 def copy(work: Work) -> None:
-    """The copy is as near to the source as it gets.
+    """Continue the copy until it is as near to the source as possible.
 
-    :raises errors.Again: not yet; ``data['progress']`` says how far it is.
+    :raises errors.Again: it is not yet; ``data['progress']`` has the progress.
     """
     _enter(work, Migration.COPYING)
     migration = _migration(work)
@@ -171,9 +171,9 @@ def copy(work: Work) -> None:
 
 
 def wait(work: Work) -> None:
-    """The operator wants the cut-over.
+    """Wait until the operator asks for the cut-over.
 
-    :raises errors.Again: nobody said a word yet.
+    :raises errors.Again: the operator has not decided yet.
     """
     parked = _enter(work, Migration.COPIED, unless=Migration.COMPLETING)
     if not work.data.get('copied'):
@@ -187,7 +187,7 @@ def wait(work: Work) -> None:
 # Phase two: forward only ----------------------------------------------------------------------------
 
 def cut_over(work: Work) -> None:
-    """Clients find everything at the target, and nothing at the source."""
+    """Move the clients' access from the source to the target."""
     migration = _migration(work)
     with servers.alone(work.data['target']):
         moved = work.service.driver.share_server_migration_complete(migration)
@@ -200,7 +200,7 @@ def cut_over(work: Work) -> None:
 
 
 def moved_over(conn: Connection, work: Work) -> None:
-    """Shares, snapshots and addresses are the target's; the source is going."""
+    """Move shares, snapshots and addresses to the target, and begin to delete the source."""
     source, target, data = work.resource_id, work.data['target'], work.data
     share_networks.hold(conn, data['network_id'], states.SHARE_NETWORK.statuses)
     left = _what_is_left(conn, source)
@@ -224,7 +224,7 @@ def moved_over(conn: Connection, work: Work) -> None:
 
 
 def _what_is_left(conn: Connection, source: str) -> dict[str, Any]:
-    """Return what the source's backend may throw away once nobody needs it."""
+    """Return what the source's backend may delete once it is no longer needed."""
     found = server_migrations.shares_of(conn, source)
     instances = {row.id: row.instance_id for row in found}
     return {
@@ -243,16 +243,16 @@ def _begin_release(conn: Connection, work: Work, left: dict[str, Any]) -> None:
 
 
 def ended_badly(conn: Connection, work: Work, error: Exception) -> None:
-    """Before the cut-over all is as it was. In it, everything that moves is in error, and kept for another try."""
+    """Restore everything if the cut-over has not begun. Else set all that moves to error, and keep it for another try."""
     (migrating.cut_failed if work.data.get('cut') else given_up)(conn, work, error)
 
 
-# At the backend that it left ------------------------------------------------------------------------
+# At the source backend ------------------------------------------------------------------------------
 
 def apply_rules(work: Work) -> None:
-    """Every share of the server has exactly the rules that it shall have just now.
+    """Bring every share of the server to exactly the rules that it shall have now.
 
-    :raises errors.Again: the rules of one are just being told as they were before.
+    :raises errors.Again: the former rules of one share are being told just now.
     """
     with work.ctx.db.reader() as conn:
         if server_migrations.rules_are_told(conn, work.resource_id):
@@ -270,11 +270,11 @@ def apply_rules(work: Work) -> None:
 
 
 def applied(conn: Connection, work: Work) -> None:
-    """Nothing else changes: what the rules are did not."""
+    """Do nothing: the rules themselves did not change."""
 
 
 def not_applied(conn: Connection, work: Work, error: Exception) -> None:
-    """Owners of shares whose rules are not what they should be can read it; a migration that waited for it fails."""
+    """Tell owners whose shares have not the rules that they should have. A migration that waits for the rules fails."""
     rows = server_migrations.thawed(conn, work.resource_id)
     for row in rows:
         transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
@@ -283,7 +283,7 @@ def not_applied(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def throw_away(work: Work) -> None:
-    """Nothing of the shares that have moved is left here."""
+    """Delete the shares that have moved, and their snapshots, at this backend."""
     with work.ctx.db.reader() as conn:
         server = servers.found(conn, work)
     moved = {about['id']: kinds.Share(**about, server=server) for about in work.data['shares']}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers: each share in a share network gets one; they are made, and go when nobody uses them."""
+"""Share servers: each share in a share network has one. They are created on demand, and deleted when unused."""
 
 import concurrent.futures
 import contextlib
@@ -26,21 +26,21 @@ from manila_lite.operations.removal import remove_server
 
 LOG = log.getLogger(__name__)
 
-#: Seconds until a share looks again whether its server is there, or its network has settled.
+#: Seconds between looks whether a share's server is ready, or its network has settled.
 _SOON = 0.5
-#: Seconds until a network plugin is asked again that could not be.
+#: Seconds until a network plugin that could not be reached is asked again.
 _PLUGIN_AWAY = 5.0
-#: How many servers are brought back at a time.
+#: How many servers are restored at the same time.
 _HANDS = 4
-#: Abilities that a server keeps from the day it was made, as pools call them.
+#: Abilities that a server keeps from its creation, by their names in pools.
 _KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')
 
 
-# A share's way to its server ----------------------------------------------------------------------
+# Finding a server for a share ---------------------------------------------------------------------
 
 @dataclasses.dataclass(frozen=True)
 class Seat:
-    """What needs a server, by its row: the id of its zone, its size in GiB, and how its server is remembered."""
+    """A resource that needs a server, as functions of its row: its zone id, its size in GiB, and how to store it."""
 
     zone: Callable[[Connection, Any], str | None]
     size: Callable[[Any], int]
@@ -55,13 +55,13 @@ _SHARE = Seat(lambda conn, row: serving.zone_of(conn, row.instance_id), lambda r
 
 
 def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row, seat: Seat = _SHARE) -> kinds.ShareServer:
-    """The share has a running share server of its network. Returns the server. ``read`` reads its row.
+    """Give the share a running share server of its network. Return the server. ``read`` returns the share's row.
 
     Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
-    ``max_share_server_size`` allow. No lock is held while the backend makes it: the share looks again later.
+    ``max_share_server_size`` allow. No lock is held while the backend creates it: the share looks again later.
 
-    :raises errors.Again: the server is being made, or the network changes.
-    :raises errors.Final: the network has no subnet here, or its server could not be made.
+    :raises errors.Again: the server is being created, or the network is changing.
+    :raises errors.Final: the network has no subnet here, or its server could not be created.
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -112,10 +112,10 @@ def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
                                    data={'share_id': work.resource_id})
 
 
-# Making one ---------------------------------------------------------------------------------------
+# Creating -----------------------------------------------------------------------------------------
 
 def allocate(work: Work) -> None:
-    """The server has the addresses that it needs in each of its subnets."""
+    """Give the server the addresses that it needs in each of its subnets."""
     with work.ctx.db.reader() as conn:
         places = serving.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
     plugin = plugins.make(work.ctx.conf)
@@ -126,14 +126,14 @@ def allocate(work: Work) -> None:
 
 
 def allocate_all(work: Work) -> None:
-    """The server has the addresses that it needs in each of its subnets and, once, in the network of administrators."""
+    """Give the server the addresses that it needs in each of its subnets, and in the administrators' network."""
     allocate(work)
     with _patience(work):
         admin_network.allocate(work)
 
 
 def free(work: Work, subnet_id: str | None = None) -> None:
-    """The server has no address any more, or none in that subnet."""
+    """Free all addresses of the server, or only those in that subnet."""
     with _patience(work):
         if subnet_id is None:
             admin_network.free(work)
@@ -142,7 +142,7 @@ def free(work: Work, subnet_id: str | None = None) -> None:
 
 @contextlib.contextmanager
 def _patience(work: Work) -> Iterator[None]:
-    """What the network plugin cannot be asked now is asked later, as long as ``[network] patience`` says."""
+    """Try again later if the network plugin is unavailable, as long as ``[network] patience`` allows."""
     try:
         yield
     except errors.Unavailable as away:
@@ -153,7 +153,7 @@ def _patience(work: Work) -> Iterator[None]:
 
 
 def found(conn: Connection, work: Work) -> kinds.ShareServer:
-    """Return the server that the operation is about.
+    """Return the share server of the operation.
 
     :raises errors.Final: it is gone.
     """
@@ -169,38 +169,38 @@ def _server(work: Work) -> kinds.ShareServer:
 
 
 def alone(ident: str) -> Any:
-    """As a context: no other driver call for that server runs in this process, the only one that works at its backend."""
+    """Return a lock for driver calls on that server. Only this process works at the server's backend."""
     return lockutils.lock(f'share-server-{ident}')
 
 
 def configure(work: Work) -> None:
-    """The server runs at the backend."""
+    """Set the server up at the backend."""
     with alone(work.resource_id):
         work.data['details'] = dict(work.service.driver.setup_server(_server(work)))
 
 
 def teardown(work: Work) -> None:
-    """Nothing of the server is left at the backend."""
+    """Remove the server at the backend."""
     with alone(work.resource_id):
         work.service.driver.teardown_server(_server(work))
 
 
 def made(conn: Connection, work: Work) -> None:
-    """The server is active, and what its driver wants to find again is stored."""
+    """Set the server to active, and store the driver's details of it."""
     pairs.replace(conn, share_server_details, work.resource_id, work.data['details'])
     transitions.finish(conn, states.SHARE_SERVER, 'create', work.resource_id)
 
 
 def not_made(conn: Connection, work: Work, error: Exception) -> None:
-    """The server is in error. The shares that wait for it find out, and tell their owners; here is why."""
+    """Set the server to error, and tell the owner of the share why. Shares that wait for the server fail themselves."""
     transitions.fail(conn, states.SHARE_SERVER, 'create', work.resource_id)
     tell(conn, work, 'SHARE', Action.CREATE, Detail.NO_SHARE_SERVER, error, resource_id=work.data.get('share_id'))
 
 
-# Taking one away ----------------------------------------------------------------------------------
+# Deleting -----------------------------------------------------------------------------------------
 
 def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
-    """The server's row is gone, unless an administrator gave it another status meanwhile; a deleted network's with it."""
+    """Delete the server's row, unless an administrator set another status; and its network, if that is deleted."""
     rows = serving.by_ids(conn, (work.resource_id,))
     transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
     for row in rows:
@@ -208,13 +208,13 @@ def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
 
 
 def not_removed(conn: Connection, work: Work, error: Exception) -> None:
-    """The server is in error, and who asked is told why."""
+    """Set the server to error, and tell the user why."""
     transitions.fail(conn, states.SHARE_SERVER, 'delete', work.resource_id)
     tell(conn, work, 'SHARE_SERVER', Action.DELETE, Detail.UNKNOWN_ERROR, error)
 
 
 def remove_unused(manager: Any) -> None:
-    """Servers of the backend that nobody has used for a while are being taken away."""
+    """Begin to delete the backend's servers that have been unused for a while."""
     conf = manager.services.conf
     if not conf.automatic_share_server_cleanup:
         return
@@ -235,7 +235,7 @@ def _remove(ctx: context.RequestContext, server: Any) -> None:
 
 
 def free_leftovers(manager: Any) -> None:
-    """The network plugin keeps nothing for servers that are gone."""
+    """Free everything that the network plugins hold for deleted servers."""
     addresses.free_leftovers(manager.services, plugins.make(manager.services.conf))
     admin_network.free_leftovers(manager)
 
@@ -243,9 +243,9 @@ def free_leftovers(manager: Any) -> None:
 # After a restart ----------------------------------------------------------------------------------
 
 def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> set[str]:
-    """The servers of the backend run again; return the ids of those that do not.
+    """Bring the backend's servers up again. Return the ids of those that do not run.
 
-    In ``mended`` is then what the backend says it repaired of the others, by their ids.
+    ``mended`` receives the repairs that the backend reports of the others, by server id.
     """
     told = {} if mended is None else mended
     if kinds.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
@@ -259,7 +259,7 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> s
 
 def _restore_one(manager: Any, ident: str, mended: dict[str, tuple[str, ...]]) -> bool:
     with alone(ident):
-        # Read only now: since it was listed the server may have been given a subnet, or taken away.
+        # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
             server = load(conn, [ident]).get(ident) if serving.runs(conn, ident) else None
         if server is None:

@@ -47,20 +47,20 @@ PLANS = [*shares.PLANS, *deferred.PLANS, *access.PLANS, *snapshots.PLANS, *serve
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
-#: Seconds within which a stop is noticed, and for which wishes for a report are collected.
+#: Seconds within which a stop is noticed, and within which requests for a report are collected.
 _WATCH, _SETTLE = 1.0, 0.2
-#: Seconds between looks for share servers that nobody uses.
+#: Seconds between looks for unused share servers.
 _CLEAN_EVERY = 60.0
-#: Seconds between looks for what the network plugin keeps for servers that are gone.
+#: Seconds between looks for resources that the network plugin holds for deleted servers.
 _LEFTOVERS_EVERY = 600.0
-#: Seconds between looks for what copies to or from backups have left.
+#: Seconds between looks for remains of copies to or from backups.
 _BACKUPS_EVERY = 30.0
 
 
 def check(conf: Any) -> None:
-    """Every enabled backend can be started as configured. Nothing has started.
+    """Check that every enabled backend can be started as configured. Start nothing.
 
-    :raises errors.BadConfig: one cannot; one line says why.
+    :raises errors.BadConfig: one cannot; the message is one line.
     """
     if not conf.enabled_share_backends:
         raise errors.BadConfig('enabled_share_backends: names no backend')
@@ -84,9 +84,9 @@ def _driver(conf: Any, name: str) -> Any:
 
 
 class ShareManager:
-    """Everything that happens at one backend.
+    """The share manager of one backend.
 
-    :raises errors.BadConfig: the backend's section cannot work; one line says why.
+    :raises errors.BadConfig: the backend's section cannot work; the message is one line.
     """
 
     def __init__(self, services: context.Services, name: str):
@@ -96,7 +96,8 @@ class ShareManager:
         self.host = f'{conf.host}@{name}'
         self.driver = trace.calls(_driver(conf, name), 'driver', conf)
         self.section = conf[name]
-        #: Of shares that still let in who copied them: when to try again, and the pause after that, in seconds.
+        #: For shares that still admit the client of an ended copy: the time of the next try, and the pause after it, in
+        #: seconds.
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
         self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
@@ -109,14 +110,14 @@ class ShareManager:
         self.worker.every(_BACKUPS_EVERY, self._clean_backups)
         self.tenure = Tenure(services, self.host, self.worker.binary)
         self.worker.runner.may_claim = self._may_work
-        self._ready_until: threading.Event | None = None    # the end of the tenure for which the backend is ready
+        self._ready_until: threading.Event | None = None    # ends with the tenure for which the backend is ready
         self._stopping = threading.Event()
         self._reporting = threading.Lock()
         self._report_wanted = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """The service is known; in the background the backend becomes ready, unless another process works there."""
+        """Register the service, and make the backend ready in the background, unless another process works there."""
         self.worker.start(listen=False)
         self.tenure.start()
         if self.tenure.held():
@@ -127,7 +128,7 @@ class ShareManager:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """What was being worked on is done; shares stay served."""
+        """Finish the work under way and stop. Shares stay served."""
         self._stopping.set()
         self.tenure.finish()
         self.worker.stop(last=not self.tenure.elsewhere())
@@ -142,7 +143,7 @@ class ShareManager:
         return end is not None and not end.is_set() and self.tenure.held()
 
     def _serve(self) -> None:
-        """As long as this process is the one for the backend, the backend works; then it is another's."""
+        """Work at the backend whenever this process holds its lease."""
         while end := self.tenure.wait():
             self.worker.listen()
             self._make_ready(end)
@@ -171,12 +172,12 @@ class ShareManager:
         startup.keep(self, end, first)
 
     def _let_copies(self, *, run: bool) -> None:
-        """Copies to and from backups may begin here, or none runs: another process works at the backend."""
+        """Allow copies to and from backups here, or halt them, since another process works at the backend."""
         if copies := share_backups.copies_of(self):
             copies.resume() if run else copies.halt()
 
     def report_soon(self) -> None:
-        """The scheduler learns shortly, once the present transaction is committed, how much room there is now."""
+        """Have the capacity reported shortly, once the present transaction is committed, for the scheduler."""
         self._report_wanted.set()
 
     def _report_when_wanted(self) -> None:

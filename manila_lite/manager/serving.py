@@ -54,7 +54,7 @@ def _allocation(address: Any, subnet: Any) -> kinds.Allocation:
 def service(row: Any) -> kinds.SecurityService:
     """Return a security service's row as drivers see it.
 
-    :raises errors.Unavailable: the key of its password is not here.
+    :raises errors.Unavailable: the key of its password is not configured here.
     """
     known = {name: getattr(row, name) for name in _OF_SERVICE}
     return kinds.SecurityService(password=encryption.decrypt(row.password), **known)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of backups: what a share holds is copied to a backup, what a backup holds to a share, and a backup goes.
+"""Plans of backups: create a backup of a share, restore a backup to a share, delete a backup.
 
-A copy goes on in the driver, between looks at how far it is; so it takes none of the hands that other work needs.
+A copy runs in the driver, between looks at its progress; so it occupies no thread that other work needs.
 """
 
 import time
@@ -26,9 +26,9 @@ LOG = log.getLogger(__name__)
 
 _BACKUP = states.SHARE_BACKUP
 _ALL = 100
-#: Seconds until it is seen again whether the backend was told to let a copier in.
+#: Seconds between looks whether the backend was told to admit a copying client.
 _TOLD_SOON = 0.2
-#: Seconds from one try to shut a copier out to the next; doubled up to the last.
+#: Seconds between tries to withdraw such access; doubled up to the last.
 _SHUT_OUT_EVERY, _SHUT_OUT_AT_LEAST = 30.0, 3600.0
 
 
@@ -45,7 +45,7 @@ def _row(conn: Connection, work: Work, verb: str) -> Any:
 
 
 def _type(work: Work, name: str) -> kinds.BackupType:
-    """Return the type of backup as it is configured here."""
+    """Return the backup type as it is configured here."""
     if name not in work.ctx.conf.enabled_backup_types:
         raise errors.Final(f'There is no type of backup {name} here any more.')
     section = _section(work, name)
@@ -73,14 +73,14 @@ def _load(work: Work, verb: str) -> tuple[kinds.Share, kinds.Backup]:
 
 
 def copier(driver: Any, section: Any, state: Path) -> BacksUp:
-    """Return who backs up the shares of a backend: its driver, or whoever mounts them as a client does."""
+    """Return the object that backs up the shares of a backend: its driver, or one that mounts them as a client does."""
     if kinds.Ability.BACK_UP in abilities_of(driver) and not section.backup_over_nfs:
         return cast(BacksUp, driver)
     return NfsBackups(state, section)
 
 
 def _let_in(work: Work, verb: str, share: kinds.Share, backup: kinds.Backup) -> None:
-    """Whoever copies as a client can mount the share.
+    """Make sure that a copier that works as a client can mount the share.
 
     :raises errors.Again: the backend is still to be told.
     """
@@ -92,7 +92,7 @@ def _let_in(work: Work, verb: str, share: kinds.Share, backup: kinds.Backup) -> 
         access.lock(conn, share.share_id)
         work.hold(conn)
         row = _row(conn, work, verb)
-        # Of another machine's, when this one goes on with what that one began.
+        # The address of another machine, when this one goes on with an operation of that one.
         if row.copier != address or work.data.get('let_in') != address:
             backing_up.let_in(conn, work.ctx, row.id, share.share_id, work.op.host, address)
         telling = rows.is_open(conn, access.open_key(share.share_id))
@@ -102,12 +102,12 @@ def _let_in(work: Work, verb: str, share: kinds.Share, backup: kinds.Backup) -> 
 
 
 def copies_of(service: Any) -> Copies | None:
-    """Return the copies that are made on this host, or nothing where the driver makes backups elsewhere."""
+    """Return the copies that are made on this host, or None where the driver makes backups elsewhere."""
     return service.backups.copies if isinstance(service.backups, BacksUpByCopies) else None
 
 
 def clean(service: Any) -> None:
-    """Nothing is left on this host of copies that nobody works on any more, and the backend is told who is not to be let in."""
+    """Delete remains of copies on this host that no operation works on, and have left-over access of clients withdrawn."""
     ctx = context.admin(service.services)
     _shut_out(service, ctx)
     if copies := copies_of(service):
@@ -118,7 +118,7 @@ def clean(service: Any) -> None:
             _clear_away(ident, copies.clear)
     driver = service.driver
     if isinstance(driver, BacksUpByCopies) and driver is not service.backups:
-        # Its way was left for another (``backup_over_nfs``): nobody goes on with what it kept.
+        # Backups are made in another way now (``backup_over_nfs``): the driver's kept copies are not continued.
         for ident in sorted(driver.copies.kept()):
             _clear_away(ident, driver.copies.let_go)
 
@@ -132,7 +132,7 @@ def _clear_away(ident: str, clear: Callable[[str], None]) -> None:
 
 
 def _shut_out(service: Any, ctx: context.RequestContext) -> None:
-    """The backend is told once more whom not to let in, of each share less and less often."""
+    """Have the backend withdraw left-over access once more, for each share at ever longer intervals."""
     with ctx.db.reader() as conn:
         lingering = share_backups.lingering(conn, service.host)
     now, tries = time.monotonic(), service.shut_out_tries
@@ -149,9 +149,9 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
 
 
 def _look(work: Work, verb: str, column: str, look: Callable[[kinds.Share, kinds.Backup], Any]) -> None:
-    """The copy is complete.
+    """Wait until the copy is complete, and store its progress.
 
-    :raises errors.Again: not yet; how far it is can be seen.
+    :raises errors.Again: it is not complete yet.
     """
     share, backup = _load(work, verb)
     _let_in(work, verb, share, backup)
@@ -169,17 +169,17 @@ def _percent(answer: object) -> int:
     return max(0, min(answer.percent, _ALL))
 
 
-# Making one -----------------------------------------------------------------------------------------
+# Creating -------------------------------------------------------------------------------------------
 
 def start(work: Work) -> None:
-    """The backend copies the share."""
+    """Have the backend copy the share."""
     share, backup = _load(work, 'create')
     _let_in(work, 'create', share, backup)
     work.service.backups.create_backup(share, backup)
 
 
 def forget(work: Work) -> None:
-    """Nothing of the backup is left."""
+    """Delete the backup at the backend."""
     with work.ctx.db.reader() as conn:
         row = share_backups.by_id(conn, work.resource_id)
     if row is not None:
@@ -187,17 +187,17 @@ def forget(work: Work) -> None:
 
 
 def copy(work: Work) -> None:
-    """The backup holds what the share held."""
+    """Wait until the backup is complete."""
     _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
 
 
 def created(conn: Connection, work: Work) -> None:
-    """The backup is available, and so is its share."""
+    """Set the backup and its share to available."""
     _ended(conn, work, 'create')
 
 
 def not_created(conn: Connection, work: Work, error: Exception) -> None:
-    """The backup is in error; the share is as it was."""
+    """Set the backup to error, put the share back to its status, and tell the owner why."""
     _ended(conn, work, 'create', error)
     backing_up.tell(conn, work, Action.CREATE, error)
 
@@ -211,37 +211,37 @@ def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = No
     backing_up.announce(work.ctx, row, f'{verb}.{"error" if error else "end"}', work.op.host, error)
 
 
-# The way back ---------------------------------------------------------------------------------------
+# Restoring ------------------------------------------------------------------------------------------
 
 def start_back(work: Work) -> None:
-    """The backend copies the backup to the share."""
+    """Have the backend copy the backup to the share."""
     share, backup = _load(work, 'restore')
     _let_in(work, 'restore', share, backup)
     work.service.backups.restore_backup(share, backup)
 
 
 def copy_back(work: Work) -> None:
-    """The share holds what the backup holds."""
+    """Wait until the share is restored."""
     _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
 
 def restored(conn: Connection, work: Work) -> None:
-    """The share is available, and says what it holds."""
+    """Set the share to available, and store which backup it was restored from."""
     shares.update(conn, work.data['share_id'], source_backup_id=work.resource_id)
     _ended(conn, work, 'restore')
     work.service.report_soon()
 
 
 def not_restored(conn: Connection, work: Work, error: Exception) -> None:
-    """The share may hold something of both, and says so; the backup is as good as before."""
+    """End the restore as failed: the share may hold data of both, the backup is as good as before. Tell the owner why."""
     _ended(conn, work, 'restore', error)
     backing_up.tell(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data['share_id'])
 
 
-# Going ----------------------------------------------------------------------------------------------
+# Deleting -------------------------------------------------------------------------------------------
 
 def deleted(conn: Connection, work: Work) -> None:
-    """Nothing of the backup is left, unless an administrator gave it another status meanwhile."""
+    """Delete the backup's row, unless an administrator gave it another status meanwhile."""
     row = share_backups.by_id(conn, work.resource_id)
     if row is not None:
         backing_up.withdraw(conn, work.ctx, row)
@@ -251,7 +251,7 @@ def deleted(conn: Connection, work: Work) -> None:
 
 
 def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
-    """The backup can be deleted again; its owner is told why."""
+    """Let the backup be deleted again, and tell its owner why it is not deleted."""
     _ended(conn, work, 'delete', error)
     backing_up.tell(conn, work, Action.DELETE, error)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of share groups at their backend: at one moment where it can, else one share after another."""
+"""Snapshots of share groups at their backend: consistent where it supports that, else one share after another."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from manila_lite.manager.task import as_member, tell
 from manila_lite.operations import Plan, Step, Work
 from manila_lite.rpc import notices
 
-#: Seconds between looks whether other work on the shares is over.
+#: Seconds between looks whether other work on the shares has ended.
 _LOOK_AGAIN = 0.5
 
 
@@ -22,9 +22,9 @@ def _members(work: Work) -> list[kinds.Snapshot]:
 
 
 def quiet(work: Work) -> None:
-    """No other work on the shares is open; none begins while the group snapshot is under way.
+    """Wait until no other operation on the shares is open. None begins while the group snapshot is under way.
 
-    :raises errors.Again: some is.
+    :raises errors.Again: some operation is open.
     """
     with work.ctx.db.reader() as conn:
         found = share_group_snapshots.with_shares(conn, work.resource_id)
@@ -34,7 +34,7 @@ def quiet(work: Work) -> None:
 
 
 def take(work: Work) -> None:
-    """Every share of the group has its snapshot."""
+    """Take a snapshot of every share of the group."""
     driver, members = work.service.driver, _members(work)
     with work.ctx.db.reader() as conn:
         snapshot = share_group_snapshots.by_id(conn, work.resource_id)
@@ -47,34 +47,34 @@ def take(work: Work) -> None:
 
 
 def throw_away(work: Work) -> None:
-    """No share has its snapshot."""
+    """Delete the snapshot of every share of the group."""
     for member in _members(work):
         work.service.driver.delete_snapshot(member)
 
 
 def taken(conn: Connection, work: Work) -> None:
-    """The group snapshot is available."""
+    """Set the group snapshot to available, and store its locations at the backend."""
     share_group_snapshots.set_locations(conn, work.data['locations'])
     transitions.finish(conn, states.SHARE_GROUP_SNAPSHOT, 'create', work.resource_id)
     _emit(work, 'create.end')
 
 
 def not_taken(conn: Connection, work: Work, error: Exception) -> None:
-    """The group snapshot is in error, and its owner is told why."""
+    """Set the group snapshot to error, and tell its owner why."""
     transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'create', work.resource_id)
     tell(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.CREATE, Detail.UNKNOWN_ERROR, error)
     _emit(work, 'create.error', error=errors.told(error))
 
 
 def thrown_away(conn: Connection, work: Work) -> None:
-    """The group snapshot's row is gone, and the room it took is reported."""
+    """Delete the group snapshot's row, and have the freed capacity reported."""
     transitions.finish(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
     work.service.report_soon()
     _emit(work, 'delete.end')
 
 
 def not_thrown_away(conn: Connection, work: Work, error: Exception) -> None:
-    """The group snapshot is there and can be deleted again. Its owner is told why."""
+    """Keep the group snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
     tell(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.DELETE, Detail.UNKNOWN_ERROR, error)
     _emit(work, 'delete.error', error=errors.told(error))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups at the backend that they were placed on: a share server, and the shares that a group begins with."""
+"""Share groups at the backend that they were placed on: their share server, and the shares that they begin with."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from manila_lite.manager.task import tell
 from manila_lite.operations import Plan, Step, Work
 from manila_lite.rpc import notices
 
-#: Seconds between looks at shares that are being made.
+#: Seconds between looks at shares that are being created.
 _LOOK_AGAIN = 0.5
 
 
 def row(conn: Connection, work: Work) -> Any:
-    """Return the group that the operation is about.
+    """Return the row of the operation's group.
 
     :raises errors.Final: it is gone.
     """
@@ -39,7 +39,7 @@ _SEAT = servers.Seat(_zone, lambda group: 0, _put)
 
 
 def provide(work: Work) -> None:
-    """The group has a share server, if its shares are to be in a share network: all of them will be there."""
+    """Give the group a share server, if it is in a share network. All its shares will be on that server."""
     with work.ctx.db.reader() as conn:
         group = row(conn, work)
     if group.share_network_id:
@@ -47,10 +47,10 @@ def provide(work: Work) -> None:
 
 
 def fill(work: Work) -> None:
-    """The shares that the group begins with, of a snapshot of another, are available.
+    """Wait until the shares that the group begins with, from a snapshot of another group, are available.
 
-    :raises errors.Again: some are being made.
-    :raises errors.Final: one could not be made.
+    :raises errors.Again: some are being created.
+    :raises errors.Final: one could not be created.
     """
     with work.ctx.db.reader() as conn:
         found = share_groups.shares_of(conn, work.resource_id)
@@ -61,13 +61,13 @@ def fill(work: Work) -> None:
 
 
 def created(conn: Connection, work: Work) -> None:
-    """The group is available."""
+    """Set the group to available."""
     transitions.finish(conn, states.SHARE_GROUP, 'create', work.resource_id)
     notices.emit(work.ctx, 'share_group.create.end', {'share_group_id': work.resource_id}, work.op.host)
 
 
 def not_created(conn: Connection, work: Work, error: Exception) -> None:
-    """The group is in error, and its owner is told why."""
+    """Set the group to error, and tell its owner why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     tell(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
     notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.told(error)},

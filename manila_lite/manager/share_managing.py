@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares and snapshots that the backend had already and that become ours, and those that we let go of."""
+"""Managing and unmanaging of shares and snapshots that exist at the backend."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,10 @@ LOG = log.getLogger(__name__)
 
 
 def _driver(work: Work, ability: kinds.Ability, what: str) -> Any:
-    """:raises errors.Final: the driver can do none of this."""
+    """Return the backend's driver.
+
+    :raises errors.Final: it does not have the ability.
+    """
     driver = work.service.driver
     if ability not in abilities_of(driver):
         raise errors.Final(f'Backend {work.service.host} can neither take over {what} nor let go of them.')
@@ -36,7 +39,7 @@ def _size(found: Any) -> int:
 
 
 def _without_share(ability: kinds.Ability, let_go: Callable[[Work], None]) -> Callable[[Work], None]:
-    """As ``let_go``, where there is nothing to let go of if the driver could not take anything, or the row is gone."""
+    """Return ``let_go`` as an undo that does nothing if the driver lacks the ability."""
     def undo(work: Work) -> None:
         if ability in abilities_of(work.service.driver):
             let_go(work)
@@ -46,14 +49,14 @@ def _without_share(ability: kinds.Ability, let_go: Callable[[Work], None]) -> Ca
 # Shares -------------------------------------------------------------------------------------------
 
 def manage(work: Work) -> None:
-    """The share at the backend is ours; its size and its exports are known."""
+    """Take the share over at the backend, and keep its size and export locations."""
     driver = _driver(work, kinds.Ability.MANAGE_SHARES, 'shares')
     found = driver.manage_share(load_share(work), work.data['export_path'], work.data['options'])
     work.data.update(size=_size(found), exports=[plain(export) for export in found.export_locations])
 
 
 def managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
-    """The share has the size and the export locations that were found. Over quota is no reason to refuse it any more."""
+    """Store the share's size and export locations. Being over quota is only logged now."""
     row = shares.by_instance(conn, ident)
     shares.update(conn, work.resource_id, size=work.data['size'])
     shares.set_exports(conn, ident, [kinds.ExportLocation(**export) for export in work.data['exports']])
@@ -73,17 +76,17 @@ def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | Non
 
 
 def not_managed(conn: Connection, work: Work, ident: str) -> None:
-    """The world hears that the share was not taken over."""
+    """Emit the notification that the share could not be managed."""
     _say(work, 'manage.error')
 
 
 def unmanage(work: Work) -> None:
-    """The share at the backend is not ours any more, and nobody is let in."""
+    """Let go of the share at the backend, with no access rule in force."""
     _driver(work, kinds.Ability.MANAGE_SHARES, 'shares').unmanage_share(load_share(work))
 
 
 def unmanaged(conn: Connection, work: Work, ident: str) -> None:
-    """The share's row is gone, with its rules, unless an administrator gave it another status meanwhile."""
+    """Delete the share's row with its rules, unless an administrator gave it another status meanwhile."""
     row = shares.by_instance(conn, ident)
     if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['unmanage'].during):
         shares.delete(conn, work.resource_id)
@@ -94,7 +97,7 @@ def unmanaged(conn: Connection, work: Work, ident: str) -> None:
 
 
 def not_unmanaged(conn: Connection, work: Work, ident: str) -> None:
-    """The world hears that the share is still ours."""
+    """Emit the notification that the share could not be unmanaged."""
     _say(work, 'unmanage.error')
 
 
@@ -113,7 +116,7 @@ def _snapshot_row(conn: Connection, work: Work) -> str | None:
 
 
 def manage_snapshot(work: Work) -> None:
-    """The snapshot at the backend is ours; its size and its place are known."""
+    """Take the snapshot over at the backend, and keep its size and location."""
     driver = _driver(work, kinds.Ability.MANAGE_SNAPSHOTS, 'snapshots')
     found = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
     work.data.update(size=_size(found), location=found.provider_location)
@@ -121,7 +124,7 @@ def manage_snapshot(work: Work) -> None:
 
 
 def snapshot_managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
-    """The snapshot has the size and the place that were found."""
+    """Store the snapshot's size and export locations. Return its location at the backend."""
     row, share = snapshots.with_share(conn, ident) or (None, None)
     snapshots.update(conn, ident, size=work.data['size'])
     snapshot_access.first_done(conn, work)
@@ -131,7 +134,7 @@ def snapshot_managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]
 
 
 def unmanage_snapshot(work: Work) -> None:
-    """The snapshot at the backend is not ours any more."""
+    """Let go of the snapshot at the backend."""
     driver = _driver(work, kinds.Ability.MANAGE_SNAPSHOTS, 'snapshots')
     driver.unmanage_snapshot(load_snapshot(work, work.resource_id))
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share moves to this backend by itself: its data while clients work, then, when an operator says so, its clients.
+"""Migration of a share to this backend: first its data, while clients work; then, at an operator's request, its clients.
 
-As ``server_migration.py``, with a second instance of the share in the place of a second server: up to ``wait`` all can be
-undone; behind it comes the cut-over, which is only ever repeated. At its end the two instances change places, and what the
-source's backend has goes by an operation of its own.
+It works as ``server_migration.py`` does, with a second instance of the share in the place of a second server. Up to
+``wait`` every step can be undone; after it comes the cut-over, which can only be repeated. At the end the two instances
+change places, and an operation of its own deletes the share at the source's backend.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from manila_lite.operations import share_migrating as ends
 from manila_lite.operations.granting import tell_rules
 from manila_lite.states import Migration
 
-# What drivers are told ------------------------------------------------------------------------------
+# Values for drivers ---------------------------------------------------------------------------------
 
 def _target_row(conn: Connection, work: Work) -> Any:
     found = shares.aside(conn, instance_id=work.data['target'])
@@ -37,7 +37,7 @@ def _target_row(conn: Connection, work: Work) -> Any:
 
 
 def _migration(work: Work, *, planned: bool = False) -> kinds.ShareMigration:
-    """Return the migration as it stands; ``planned``: nothing of it is there yet."""
+    """Return the migration as it is now. ``planned``: there is no second instance yet."""
     with work.ctx.db.reader() as conn:
         row = share_row(conn, work)
         source = as_share(conn, row)
@@ -57,10 +57,10 @@ def _planned(conn: Connection, work: Work, source: kinds.Share) -> kinds.Share:
         extra_specs=pairs.of(conn, share_type_extra_specs, data['type_id']))
 
 
-# May it come? ---------------------------------------------------------------------------------------
+# Check ----------------------------------------------------------------------------------------------
 
 def check(work: Work) -> None:
-    """What the backend says is in ``data['support']``."""
+    """Store the backend's answer in ``data['support']``."""
     if kinds.Ability.MIGRATE_SHARE not in abilities_of(work.service.driver):
         support = kinds.MigrationSupport(False, reason='The driver of the backend does not take single shares in.')
     else:
@@ -68,7 +68,7 @@ def check(work: Work) -> None:
     work.data['support'] = dataclasses.asdict(support)
 
 
-# Phase one: as often as needed, and back again ------------------------------------------------------
+# Phase one: can be repeated and undone --------------------------------------------------------------
 
 def _task_state(conn: Connection, work: Work) -> str | None:
     state: str | None = share_row(conn, work).task_state
@@ -80,16 +80,16 @@ def _enter(work: Work, state: Migration, unless: Migration | None = None) -> boo
 
 
 def provide(work: Work) -> None:
-    """The target has a share server, if it is to be in a share network."""
+    """Give the target a share server, if it is to be in a share network."""
     _enter(work, Migration.IN_PROGRESS)
     if work.data['network_id']:
         servers.serve(work, _target_row)
 
 
 def freeze(work: Work) -> None:
-    """Nobody writes to the source, where the backend cannot copy otherwise.
+    """Make the source's access rules read-only, where the backend cannot copy otherwise.
 
-    :raises errors.Again: its own backend was told, and has not done it yet.
+    :raises errors.Again: the source's backend was told, and has not done it yet.
     """
     _enter(work, Migration.IN_PROGRESS)
     if not work.data['freeze']:
@@ -105,13 +105,13 @@ def freeze(work: Work) -> None:
 
 
 def start(work: Work) -> None:
-    """The backend has begun to copy."""
+    """Have the backend begin to copy."""
     _enter(work, Migration.DRIVER_STARTING)
     work.service.driver.share_migration_start(_migration(work))
 
 
 def cancel(work: Work) -> None:
-    """Nothing of the copy is left at the backend."""
+    """Delete the copy at the backend."""
     if work.data.get('cut'):
         return
     work.data['left'] = True
@@ -120,9 +120,9 @@ def cancel(work: Work) -> None:
 
 
 def copy(work: Work) -> None:
-    """The copy is as near to the source as it gets.
+    """Continue the copy until it is as near to the source as possible.
 
-    :raises errors.Again: not yet; ``data['progress']`` says how far it is.
+    :raises errors.Again: it is not yet; ``data['progress']`` has the progress.
     """
     _enter(work, Migration.COPYING)
     migration = _migration(work)
@@ -133,9 +133,9 @@ def copy(work: Work) -> None:
 
 
 def wait(work: Work) -> None:
-    """The operator wants the cut-over, and said so at the beginning or says so now.
+    """Wait until the operator asks for the cut-over, unless it was asked for at the beginning.
 
-    :raises errors.Again: nobody said a word yet.
+    :raises errors.Again: the operator has not decided yet.
     """
     parked = _enter(work, Migration.COPIED, unless=Migration.COMPLETING)
     if not work.data.get('copied'):
@@ -147,7 +147,7 @@ def wait(work: Work) -> None:
 
 
 def _goes_on(work: Work) -> bool:
-    """Say whether the cut-over is wanted now: if it was not called off just before."""
+    """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         wanted = transitions.share_task(conn, work.resource_id, (Migration.COPIED,), Migration.COMPLETING)
@@ -159,7 +159,7 @@ def _goes_on(work: Work) -> bool:
 # Phase two: forward only ----------------------------------------------------------------------------
 
 def cut_over(work: Work) -> None:
-    """Clients find the share at the target, and nothing at the source."""
+    """Move the clients' access from the source to the target."""
     with work.ctx.db.reader() as conn:
         status = share_row(conn, work).status
     if status != states.SHARE['migrate'].during:
@@ -172,10 +172,10 @@ def cut_over(work: Work) -> None:
 
 
 def moved_over(conn: Connection, work: Work) -> None:
-    """The share is where its second instance was; what the source's backend has is going."""
+    """Make the second instance the share's instance, and begin to delete the other at the source's backend."""
     share_id, data = work.resource_id, work.data
     access.lock(conn, share_id)
-    # Who works at the source tells nobody of rules any more; the target is told of all of them once more, below.
+    # Workers of the source backend tell no rules any more; the target is told all rules once more, below.
     rows.drop_of(conn, share_id, (access.SYNC,))
     source, target = share_row(conn, work), _target_row(conn, work)
     left = ends.what_is_left(source, target.host, share_migrations.snapshots_of(conn, share_id))
@@ -199,14 +199,14 @@ def moved_over(conn: Connection, work: Work) -> None:
 
 
 def ended_badly(conn: Connection, work: Work, error: Exception) -> None:
-    """Before the cut-over all is as it was. In it, share and snapshots are in error, and kept for another try."""
+    """Restore everything if the cut-over has not begun. Else set share and snapshots to error, for another try."""
     (ends.cut_failed if work.data.get('cut') else ends.given_up)(conn, work, error)
 
 
-# At the backend that it left ------------------------------------------------------------------------
+# At the source backend ------------------------------------------------------------------------------
 
 def throw_away(work: Work) -> None:
-    """Nothing of the share that has moved is left here, nor of the snapshots that moved with it."""
+    """Delete the share that has moved, and the snapshots that moved with it, at this backend."""
     data = work.data
     with work.ctx.db.reader() as conn:
         server = load(conn, (data['server'],)).get(data['server']) if data['server'] else None
@@ -218,7 +218,7 @@ def throw_away(work: Work) -> None:
 
 
 def thrown_away(conn: Connection, work: Work) -> None:
-    """The second instance is gone; the next report counts its room no more."""
+    """Delete the second instance. The next report no longer counts its capacity."""
     transitions.remove(conn, states.SHARE, (work.data['instance'],), states.SHARE['delete'].during)
     if work.data['server']:
         serving.update(conn, work.data['server'])
@@ -226,7 +226,7 @@ def thrown_away(conn: Connection, work: Work) -> None:
 
 
 def not_thrown_away(conn: Connection, work: Work, error: Exception) -> None:
-    """The second instance is in error and can be deleted again; the share is none the worse for it."""
+    """Set the second instance to error, so that it can be deleted again. The share is not affected."""
     transitions.fail(conn, states.SHARE, 'delete', work.data['instance'])
     tell_owner(conn, work, 'SHARE', Action.MIGRATE_SHARE, Detail.UNKNOWN_ERROR, error)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of a share's life at its backend."""
+"""Plans of shares at their backend: create, delete, resize, revert."""
 
 import dataclasses
 from typing import Any
@@ -19,7 +19,7 @@ LOG = log.getLogger(__name__)
 
 
 def create(work: Work) -> None:
-    """The share exists at the backend and its exports are known."""
+    """Create the share at the backend, and keep its export locations."""
     share = load_share(work)
     if share.share_network_id:
         share = dataclasses.replace(share, server=servers.serve(work))
@@ -31,23 +31,23 @@ def create(work: Work) -> None:
 
 
 def _source(work: Work, share: kinds.Share) -> kinds.Snapshot | None:
-    """Return the snapshot that the share is made from, a share's or a member of a group's."""
+    """Return the snapshot that the share is made from: of a share, or a member of a group snapshot."""
     if work.data.get('member'):
         return load_member(work, work.data['member'])
     return load_snapshot(work, share.snapshot_id) if share.snapshot_id else None
 
 
 def try_elsewhere(work: Work) -> None:
-    """Nothing of the share is left here, and the scheduler looks for another pool.
+    """Delete the share at this backend, and have the scheduler choose another pool.
 
-    If what is left cannot be deleted this goes no further: the share fails here, and to delete it is to delete that.
+    If that fails, the operation goes no further: the share is in error here, and deleting it deletes the rest.
     """
     share = load_share(work)
     work.service.driver.delete_share(share)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = shares.by_instance(conn, share.id)
-        if row is not None and row.host:        # not so when a process died between this and passing it on
+        if row is not None and row.host:        # not so if a process died between this and passing it on
             services.give_back(conn, row.host, share.size)
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
             work.data.setdefault('excluded', {})[row.host] = errors.told(work.error) or 'the backend failed'
@@ -55,15 +55,15 @@ def try_elsewhere(work: Work) -> None:
 
 
 def created(conn: Connection, work: Work, ident: str) -> dict:
-    """The exports are stored and the share counts as launched."""
+    """Store the export locations, and the time of launch."""
     shares.set_exports(conn, ident, [kinds.ExportLocation(**export) for export in work.data['exports']])
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
 def delete(work: Work) -> None:
-    """The share is gone at the backend.
+    """Delete the share at the backend.
 
-    :raises errors.Final: snapshots of it, which their owner sees no more, are still there.
+    :raises errors.Final: snapshots of it, which their owner no longer sees, are still there.
     """
     try:
         share = load_share(work)
@@ -77,12 +77,12 @@ def delete(work: Work) -> None:
 
 
 def deleted(conn: Connection, work: Work, ident: str) -> None:
-    """The share's row is gone, unless an administrator gave it another status meanwhile."""
+    """Delete the share's row, unless an administrator gave it another status meanwhile."""
     gone(conn, work, ident, states.SHARE['delete'].during)
 
 
 def gone(conn: Connection, work: Work, ident: str, during: str) -> None:
-    """As ``deleted``, of a share that shows ``during``."""
+    """Delete the row of a share in the status ``during``, as ``deleted`` does."""
     row = shares.by_instance(conn, ident)
     if transitions.remove(conn, states.SHARE, (ident,), during):
         shares.delete(conn, work.resource_id)
@@ -93,52 +93,52 @@ def gone(conn: Connection, work: Work, ident: str, during: str) -> None:
 
 
 def extend(work: Work) -> None:
-    """The share has its new size at the backend."""
+    """Extend the share at the backend to its new size."""
     work.service.driver.extend_share(load_share(work), work.data['new_size'])
 
 
 def shrink(work: Work) -> None:
-    """The share has its new size at the backend."""
+    """Shrink the share at the backend to its new size."""
     work.service.driver.shrink_share(load_share(work), work.data['new_size'])
 
 
 def revert(work: Work) -> None:
-    """The share holds what the snapshot holds."""
+    """Revert the share at the backend to the snapshot."""
     work.service.driver.revert_to_snapshot(
         load_snapshot(work, work.data['snapshot_id'], size=work.data['new_size']))
 
 
 def resized(conn: Connection, work: Work, ident: str) -> None:
-    """The new size is the size, also of replicas."""
+    """Store the new size as the size, and have replicas follow."""
     shares.update(conn, work.resource_id, size=work.data['new_size'], target_size=None)
     follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
 
 
 def follow(conn: Connection, work: Work, share: Any) -> None:
-    """Replicas of the share (a row), if it can have any, will be as it is now."""
+    """Have the share's replicas, if it can have any, brought up to date with the share (its row)."""
     if share.replication_type:
         replicating.resync_all(conn, work.ctx, share.id)
 
 
 def not_resized(conn: Connection, work: Work, ident: str) -> None:
-    """The old size holds; quota no longer counts the growth."""
+    """Keep the old size. Quota no longer counts the growth."""
     shares.update(conn, work.resource_id, target_size=None)
 
 
 def reverted(conn: Connection, work: Work, ident: str) -> None:
-    """The share has the snapshot's size, and the snapshot is available again."""
+    """Store the snapshot's size as the share's, and set the snapshot to available again."""
     resized(conn, work, ident)
     transitions.finish(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
 
 
 def not_reverted(conn: Connection, work: Work, ident: str) -> None:
-    """The snapshot is available again."""
+    """Set the snapshot to available again."""
     not_resized(conn, work, ident)
     transitions.fail(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
 
 
 def _shrink_ends(plan: Plan) -> Plan:
-    """A backend that refuses to shrink has changed nothing: the share is available as before."""
+    """Return the plan with another end: a share that the backend refuses to shrink stays available as before."""
     def failed(conn: Connection, work: Work, error: Exception) -> None:
         if not isinstance(error, errors.RefusedShrink):
             plan.failed(conn, work, error)

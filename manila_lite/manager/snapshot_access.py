@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots that clients mount: exported at the backend to whom their rules name, on the fast lane."""
+"""Snapshots that clients mount: exported at the backend by their access rules, on the fast lane."""
 
 from collections.abc import Container
 from typing import Any
@@ -26,12 +26,12 @@ _NOT_HERE = 'Snapshots of this share are not exported: its type does not say mou
 
 
 def is_served(snapshot: kinds.Snapshot, share: Any, driver: Any) -> bool:
-    """Say whether the snapshot can be mounted: its share may, and the backend can."""
+    """Say whether the snapshot can be mounted: both its share and the driver must support that."""
     return bool(share.mount_snapshot_support) and hasattr(driver, 'serve_snapshot')
 
 
 def first(work: Work) -> None:
-    """A snapshot that was just made mounts at the backend, if it can be mounted; where is in ``work.data``."""
+    """Export a new snapshot at the backend, if it can be mounted, and keep its export locations in ``work.data``."""
     with work.ctx.db.reader() as conn:
         found = snapshots.with_share(conn, work.resource_id)
         rules = _wanted(conn, *found) if found else []
@@ -42,7 +42,7 @@ def first(work: Work) -> None:
 
 
 def first_done(conn: Connection, work: Work) -> None:
-    """Where it mounts is stored."""
+    """Store the snapshot's export locations."""
     snapshot_access.set_exports(conn, work.resource_id,
                                 [kinds.ExportLocation(**place) for place in work.data.get('exports', ())])
 
@@ -52,9 +52,9 @@ def _wanted(conn: Connection, row: Any, share: Any) -> list[kinds.AccessRule]:
 
 
 def serve(work: Work) -> None:
-    """Exactly those who shall may mount the snapshot; each rule's fate, and where it mounts, is in ``work.data``.
+    """Bring the backend to exactly the snapshot's rules, and keep their results and the export locations in ``work.data``.
 
-    :raises errors.Again: it is not there yet, is just going, or moves to another backend, which will be told.
+    :raises errors.Again: it does not exist yet, is being deleted, or moves to another backend, which will be told.
     :raises errors.Final: it is gone.
     """
     with work.ctx.db.writer() as conn:
@@ -63,7 +63,7 @@ def serve(work: Work) -> None:
         work.hold(conn)
         row, share = _found(conn, work)
         _must_stand(row, share)
-        work.op = operations.get(conn, work.op.id)      # what was asked for until now goes into this run
+        work.op = operations.get(conn, work.op.id)      # requests up to now are part of this run
         rules = snapshot_access.pending(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]
@@ -97,7 +97,7 @@ def _must_stand(row: Any, share: Any) -> None:
 
 
 def served(conn: Connection, work: Work) -> None:
-    """Every rule that this run saw is active, gone, or in error with its reason; where it mounts is stored."""
+    """Set every rule of this run to active or error, or delete it, and store the export locations."""
     found = snapshots.with_share(conn, work.resource_id)
     if found is None:
         return
@@ -128,7 +128,7 @@ def _settle(conn: Connection, rules: list[Any], refused: Container[str]) -> None
 
 
 def not_served(conn: Connection, work: Work, error: Exception) -> None:
-    """The backend failed for good: what was queued is in error, and the owner is told why."""
+    """Set all queued rules to error after the backend failed for good, and tell the owner why."""
     found = snapshots.with_share(conn, work.resource_id)
     if found is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of a snapshot's life at its share's backend."""
+"""Plans of snapshots at their share's backend: create, delete."""
 
 from manila_lite import errors, states
 from manila_lite.db import snapshots
@@ -15,13 +15,13 @@ def _row(conn: Connection, work: Work) -> str | None:
 
 
 def create(work: Work) -> None:
-    """The snapshot exists at the backend."""
+    """Create the snapshot at the backend."""
     work.data['location'] = work.service.driver.create_snapshot(load_snapshot(work, work.resource_id))
     snapshot_access.first(work)
 
 
 def created(conn: Connection, work: Work, ident: str) -> dict:
-    """Where the backend keeps it, and where it mounts, is remembered."""
+    """Store the snapshot's export locations. Return its location at the backend."""
     snapshot_access.first_done(conn, work)
     _follow(conn, work)
     return {'provider_location': work.data['location'], 'progress': '100%'}
@@ -34,7 +34,7 @@ def _follow(conn: Connection, work: Work) -> None:
 
 
 def delete(work: Work) -> None:
-    """The snapshot is gone at the backend."""
+    """Delete the snapshot at the backend."""
     try:
         snapshot = load_snapshot(work, work.resource_id)
     except errors.Final:
@@ -43,7 +43,7 @@ def delete(work: Work) -> None:
 
 
 def deleted(conn: Connection, work: Work, ident: str) -> None:
-    """The room it took is reported, and replicas of the share let go of it too."""
+    """Have the freed capacity reported, and have replicas of the share delete the snapshot too."""
     _follow(conn, work)
     work.service.report_soon()
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a restart or a reboot every share is mounted, exported and has its rules again; and as long as the backend runs
-it stays so: when what its shares depend on changed, and now and then if that is wanted, all are ensured once more.
+"""Ensuring of all shares after a start or reboot; and again while the backend runs, whenever the configuration that
+they depend on changed, and at intervals if that is configured.
 
-Work that was under way needs nothing here: its operation is claimed again by the runner. This only begins runs
-(``manager/ensure.py``), in the background, and sees to it that what failed is tried again, less and less often, until it
-works or the backend stops.
+Operations that were under way need nothing here: the runner claims them again. This module only begins runs
+(``manager/ensure.py``), in the background, and repeats those that failed at ever longer intervals, until one succeeds
+or the backend stops.
 """
 
 import dataclasses
@@ -22,22 +22,22 @@ from manila_lite.operations import ensuring
 
 LOG = log.getLogger(__name__)
 
-#: Seconds before what failed is tried once more; doubled up to the last.
+#: Seconds before a failed run is repeated; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 300.0
-#: Seconds between looks at a run, at first and at last, and between looks at what may call for one.
+#: Seconds between looks at a run, first and longest, and between looks for a reason for another run.
 _LOOK, _LOOK_LEAST, _WATCH = 0.1, 5.0, 5.0
 
 
 @dataclasses.dataclass(frozen=True)
 class _Rest:
-    """What a run left over: these instances, or everything. ``complete``: nothing."""
+    """The rest of a run: these instances, or all. ``complete``: there is no rest."""
 
     complete: bool = False
     only: list[str] | None = None
 
 
 def ask(manager: Any, why: str = ensure.START, only: list[str] | None = None) -> str | None:
-    """A run over all shares of the backend, or over these instances, is asked for. Return its operation, if that worked."""
+    """Begin a run over all shares of the backend, or over these instances. Return its operation's id, or None."""
     ctx = context.admin(manager.services)
     try:
         with ctx.db.writer() as conn:
@@ -50,8 +50,8 @@ def ask(manager: Any, why: str = ensure.START, only: list[str] | None = None) ->
 
 
 def keep(manager: Any, stopping: threading.Event, first: str | None) -> None:
-    """Until the backend stops, every share that should be served is served, or will be tried again. ``first`` was asked
-    for when it became ready.
+    """Repeat runs until all shares that should be served are served, and begin new ones for a reason, until the backend
+    stops. ``first`` is the run that was begun when the backend became ready.
     """
     why: str | None = ensure.START
     while why is not None:
@@ -76,7 +76,7 @@ def _until_well(manager: Any, stopping: threading.Event, why: str, ident: str | 
 
 
 def _wait(manager: Any, stopping: threading.Event, ident: str, before: _Rest) -> _Rest:
-    """The run has ended, or the backend stops. Return what it left over, of what there was ``before``."""
+    """Wait until the run has ended, or the backend stops. Return the rest, out of the rest ``before``."""
     pause = _LOOK
     while not stopping.wait(pause):
         with manager.services.db.reader() as conn:
@@ -91,14 +91,14 @@ def _wait(manager: Any, stopping: threading.Event, ident: str, before: _Rest) ->
 
 
 def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
-    """Wait until there is a reason to ensure all shares once more, and return it; nothing when the backend stops."""
+    """Wait for a reason to ensure all shares once more, and return it. Return None when the backend stops."""
     since, seen = time.monotonic(), _ensured_as(manager)
     while not stopping.wait(min(_WATCH, manager.section.ensure_interval or _WATCH)):
         if 0 < manager.section.ensure_interval <= time.monotonic() - since:
             return ensure.INTERVAL
         now = ensure.fingerprint(manager)
         if now not in (None, seen):
-            seen = _ensured_as(manager)         # whoever asked meanwhile may have seen to it
+            seen = _ensured_as(manager)         # a run begun meanwhile may have covered it
         if now not in (None, seen):
             LOG.info('[%s] what its shares depend on changed', manager.name)
             return ensure.CHANGED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of a subnet changed: each share server in it acts by what it means to its driver."""
+"""Changes of a subnet's metadata: the driver of each share server in it is told."""
 
 from manila_lite import errors, kinds
 from manila_lite.db.engine import Connection
@@ -12,14 +12,14 @@ from manila_lite.operations import Plan, Step, Work
 
 
 def push(work: Work) -> None:
-    """The server acts by what its subnet has now of the keys that are for drivers.
+    """Tell the driver the present metadata of the server's subnet, as far as their keys are for drivers.
 
-    :raises errors.Final: the backend cannot; the server acts as before.
+    :raises errors.Final: the backend cannot act by it; the server stays as it was.
     """
     if kinds.Ability.SUBNET_METADATA not in abilities_of(work.service.driver):
         raise errors.Final(f'Backend {work.service.host} does not act by the metadata of subnets.')
     with servers.alone(work.resource_id):
-        # Read only now: whoever changes it later asks once more.
+        # Read only now: a later change of the metadata is pushed once more.
         with work.ctx.db.reader() as conn:
             server = load(conn, (work.resource_id,)).get(work.resource_id)
         for network in server.networks if server else ():
@@ -30,11 +30,11 @@ def push(work: Work) -> None:
 
 
 def pushed(conn: Connection, work: Work) -> None:
-    """Nothing is to be written: the metadata was there before."""
+    """Do nothing: the metadata are stored already."""
 
 
 def not_pushed(conn: Connection, work: Work, error: Exception) -> None:
-    """Who changed the metadata can read why the server does not act by it. The server goes on as it was."""
+    """Tell the user who changed the metadata why the server does not act by it. The server stays as it was."""
     tell(conn, work, 'SHARE_NETWORK_SUBNET', Action.UPDATE_METADATA, Detail.METADATA_NOT_PUSHED, error,
          resource_id=work.data['subnet_id'])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One more subnet for share servers in use: each gets its addresses in it, and serves there too."""
+"""One more subnet for share servers in use: each gets addresses in it, and serves there too."""
 
 from manila_lite import kinds
 from manila_lite.db import serving, shares
@@ -14,7 +14,7 @@ def _ask(work: Work, server: kinds.ShareServer, targets: list[kinds.EnsureTarget
 
 
 def give_back(work: Work) -> None:
-    """The server has no address in the subnet, and is not in it."""
+    """Free the server's addresses in the subnet, and take the server out of the subnet."""
     servers.free(work, work.data['subnet_id'])
     with work.ctx.db.writer() as conn:
         work.hold(conn)

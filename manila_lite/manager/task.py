@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heart of the share manager: how an operation becomes a driver call and its result a status.
+"""Building blocks of the share manager: plans that turn an operation into a driver call, and its result into a status.
 
-``verb_plan`` makes the plan of a verb of ``states.py``: one idempotent step, and a status and perhaps a
-user message written in the transaction that ends the operation.
+``verb_plan`` makes the plan of a verb of ``states.py``: one idempotent step; the status, and perhaps a user message,
+are written in the transaction that ends the operation.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,10 +15,10 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.manager import serving
 from manila_lite.operations import Plan, Step, Work
 
-#: What user messages call the resources of machines.
+#: The resource types in user messages, by noun.
 _RESOURCES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
 
-#: Writes what changes with the end of an operation on the row of this id; may return values to set with its status.
+#: Writes further changes at the end of an operation on the row of this id; may return values to set with its status.
 Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
 
 
@@ -28,7 +28,7 @@ def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work]
               undo: Callable[[Work], None] | None = None) -> Plan:
     """Return the plan of one verb: ``do`` at the backend, then the verb's *ok* or *fail* status.
 
-    ``on_done`` and ``on_failed`` write what else changes; ``detail`` is the message's when the error names none.
+    ``on_done`` and ``on_failed`` write further changes; ``detail`` is for the message if the error names none.
     """
     def done(conn: Connection, work: Work) -> None:
         ident = row_id(conn, work)
@@ -50,13 +50,13 @@ def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work]
 
 def tell(conn: Connection, work: Work, resource_type: str, action: messages.Action, detail: messages.Detail,
          error: Exception, resource_id: str | None = None) -> None:
-    """The owner of the operation's resource, or of the one named, can read why it failed."""
+    """Tell the owner of the operation's resource, or of the named resource, why it failed."""
     messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
                     messages.Detail.of(error, detail), errors.told(error))
 
 
 def share_row(conn: Connection, work: Work) -> Any:
-    """Return the row of the share that the operation is about.
+    """Return the row of the operation's share.
 
     :raises errors.Final: it is gone.
     """
@@ -67,7 +67,7 @@ def share_row(conn: Connection, work: Work) -> Any:
 
 
 def share_instance(conn: Connection, work: Work) -> str | None:
-    """Return the instance id of the operation's share, or nothing when it is gone."""
+    """Return the instance id of the operation's share, or None if the share is gone."""
     try:
         return shares.get(conn, work.ctx, work.resource_id).instance_id
     except errors.NotFound:
@@ -84,7 +84,7 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> kinds.Sh
 
 def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None,
             server: kinds.ShareServer | None = None, qos: Mapping[str, str] | None = None) -> kinds.Share:
-    """Return a share row, its specs, export rows, share server and what it is promised as one value."""
+    """Return a share row, its specs, export rows, share server and QoS specs as one value."""
     return kinds.Share(
         id=row.instance_id, share_id=row.id, project_id=row.project_id, size=size or row.size, proto=row.share_proto,
         pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
@@ -121,13 +121,13 @@ def load_snapshot(work: Work, ident: str, *, size: int | None = None) -> kinds.S
 
 
 def as_member(conn: Connection, member: Any, share: Any) -> kinds.Snapshot:
-    """Return what a group snapshot has of a share (rows) as drivers see it: a snapshot like any other."""
+    """Return the snapshot of one share of a group snapshot (rows) as drivers see it: a snapshot like any other."""
     return kinds.Snapshot(id=member.id, share=as_share(conn, share), size=member.size,
                           provider_location=member.provider_location)
 
 
 def load_member(work: Work, ident: str) -> kinds.Snapshot:
-    """Return what a group snapshot has of a share, as drivers see it.
+    """Return the snapshot of one share of a group snapshot, as drivers see it.
 
     :raises errors.Final: it is gone.
     """

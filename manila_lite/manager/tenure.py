@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of several processes that are configured for one backend, one works; another takes over when it dies.
+"""The backend lease: of several processes configured for one backend, one works; another takes over when it dies.
 
-The one that works renews a lease; the others try to take it. One that could not renew it in time claims nothing any
-more before the lease is over, even if it slept meanwhile, and stands back if another was faster.
+The process that works renews the lease; the others try to take it. A process that could not renew it in time claims
+nothing any more before the lease is over, even if it slept meanwhile, and stands back if another took the lease.
 """
 
 import threading
@@ -16,9 +16,9 @@ from manila_lite.operations import owners
 
 LOG = log.getLogger(__name__)
 
-#: Of the lease: how often it is renewed or tried for, and how long this process counts on it.
+#: Fractions of the lease: how often it is renewed or tried for, and how long this process relies on it.
 _TRY, _COUNT_ON = 1 / 3, 0.8
-#: Seconds after the end of another's lease when it is tried for, and the least between two tries.
+#: Seconds after the end of another process's lease until the next try; also the least time between two tries.
 _AFTER = 0.1
 
 
@@ -27,7 +27,7 @@ def _now() -> float:
 
 
 class Tenure:
-    """The right to work at one backend. ``start`` once the service's row is there."""
+    """The right to work at one backend. ``start`` is called once the service's row exists."""
 
     def __init__(self, services: context.Services, host: str, binary: str):
         self._services = services
@@ -44,7 +44,7 @@ class Tenure:
         self._thread: threading.Thread | None = None
 
     def held(self) -> bool:
-        """Say whether this process may begin something at the backend at this moment."""
+        """Say whether this process may begin work at the backend now."""
         return _now() < self._until
 
     def elsewhere(self) -> bool:
@@ -52,19 +52,19 @@ class Tenure:
         return self._waits_for is not None
 
     def start(self) -> None:
-        """The lease was tried for once, and is from now on kept, or tried for."""
+        """Try for the lease once, and keep it, or try for it, in a thread from then on."""
         self._try()
         self._thread = threading.Thread(target=self._run, name=f'{self._key[0]}-tenure', daemon=True)
         self._thread.start()
 
     def wait(self) -> threading.Event | None:
-        """Return when this process may work: what is set when it may no longer. Nothing after ``finish``."""
+        """Wait until this process may work. Return an event that is set when it may no longer, or None after ``finish``."""
         with self._changed:
             self._changed.wait_for(lambda: self._finishing or self._end)
             return None if self._finishing else self._end
 
     def finish(self) -> None:
-        """Nothing new is begun by those who ``wait``; the lease is kept until ``stop``."""
+        """End the tenure for the threads in ``wait``. The lease is kept until ``stop``."""
         with self._changed:
             self._finishing = True
             if self._end:
@@ -72,7 +72,7 @@ class Tenure:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Another process may have the backend."""
+        """Give the lease up, so that another process may have the backend."""
         self.finish()
         self._stopped.set()
         if self._thread is None:
@@ -108,14 +108,14 @@ class Tenure:
                 self._waits_for = other
 
     def _renew_or_take(self) -> tuple[bool, str | None]:
-        """Return whether the lease is ours without anybody else's having been at work, and whose it is if not."""
+        """Return whether this process has the lease, with no other in between; and the holder if it has not."""
         with self._services.db.writer() as conn:
             if leases.renew(conn, *self._key, self._owner, self._lease):
                 return True, None
             other, left = leases.holder(conn, *self._key)
             self._pause = min(self._pause, max(left, 0.0) + _AFTER)
             if self._end is not None:
-                return False, other         # it was another's: first all stands back, then it is tried for
+                return False, other         # another process had it: this one stands back first, then tries for it
             dead = other if other and owners.is_dead(other) else None
             return leases.take(conn, *self._key, self._owner, self._lease, dead), other
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where share servers get their addresses: plugins by entry point."""
+"""Network plugins, loaded by entry point: they give share servers their addresses."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network plugin promises. The ids of its networks and subnets are those that clients choose by."""
+"""The interface of network plugins. Clients choose networks and subnets by the ids that the plugin knows."""
 
 import abc
 import dataclasses
@@ -12,7 +12,7 @@ from typing import Any
 class Subnet:
     """One subnet as the plugin describes it. ``cidr`` has the prefix length; ``mtu`` in bytes.
 
-    ``project_id``: for whom it was described; addresses given in it are that project's.
+    ``project_id``: the project for which it was described; addresses allocated in it belong to that project.
     """
 
     neutron_net_id: str
@@ -28,7 +28,7 @@ class Subnet:
 
 @dataclasses.dataclass(frozen=True)
 class Address:
-    """One address in a subnet. ``port_id`` names the plugin's own record of it, if it keeps one."""
+    """One address in a subnet. ``port_id``: the id of the plugin's own record of the address, if it keeps one."""
 
     ip_address: str
     mac_address: str | None = None
@@ -36,20 +36,20 @@ class Address:
 
 
 class NetworkPlugin(abc.ABC):
-    """Knows networks, and gives and takes addresses. Safe to call from several threads and processes at once.
+    """A plugin that knows networks, and allocates addresses. Safe to call from several threads and processes at once.
 
-    Which addresses are in use is kept in the database by the caller, under a unique constraint. Two callers may be
-    given the same address; the one that cannot store it frees it and asks again.
+    The caller keeps the addresses in use in the database, under a unique constraint. Two callers may be given the same
+    address; the caller that cannot store it frees it and asks again.
     """
 
-    #: Whether somebody else has to be asked, who may take long to answer.
+    #: Whether a call asks another service, which may take long to answer.
     REMOTE = True
 
     @abc.abstractmethod
     def __init__(self, conf: Any):
-        """Read the configuration; nothing is changed anywhere.
+        """Read the configuration; change nothing.
 
-        :raises errors.BadConfig: it cannot work; one line that names the option.
+        :raises errors.BadConfig: the plugin cannot work; one line that names the option.
         """
 
     @abc.abstractmethod
@@ -58,53 +58,54 @@ class NetworkPlugin(abc.ABC):
 
         :raises errors.Invalid: the network or the subnet is not known, not the project's, or they do not belong
             together; the message names the id.
-        :raises errors.Unavailable: whoever knows cannot be reached.
+        :raises errors.Unavailable: the network service cannot be reached.
         """
 
     @abc.abstractmethod
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
-        """``count`` addresses of the subnet belong to ``owner`` (a share server's id).
+        """Allocate ``count`` addresses of the subnet to ``owner`` (a share server's id).
 
-        Called again for the same owner it may give the same ones: the caller's transaction may have failed.
+        A second call for the same owner may return the same addresses: the caller's transaction may have failed.
         ``taken``: addresses that are in use already.
 
-        :raises errors.Final: the subnet has not so many left (``detail`` SUBNET_FULL).
-        :raises errors.Unavailable: whoever gives them cannot be reached.
+        :raises errors.Final: the subnet has too few free addresses (``detail`` SUBNET_FULL).
+        :raises errors.Unavailable: the network service cannot be reached.
         """
 
     @abc.abstractmethod
     def free(self, addresses: Iterable[Address]) -> None:
-        """The addresses belong to nobody; those that did not belong to anybody are let be.
+        """Free the addresses; those that are not allocated are left as they are.
 
-        :raises errors.Unavailable: whoever takes them back cannot be reached.
+        :raises errors.Unavailable: the network service cannot be reached.
         """
 
     def adopt(self, subnet: Subnet, addresses: Iterable[str], *, owner: str) -> list[Address]:
-        """These addresses of the subnet belong to ``owner``, who uses them already. May be called again.
+        """Record the addresses as allocated to ``owner``, which uses them already. May be called again.
 
-        :raises errors.Final: one of them is known to be another's.
-        :raises errors.Unavailable: whoever gives them cannot be reached.
+        :raises errors.Final: one of them is known to belong to another owner.
+        :raises errors.Unavailable: the network service cannot be reached.
         """
         return [Address(address) for address in addresses]
 
     def disown(self, addresses: Iterable[Address]) -> None:
-        """The addresses belong to nobody that we know of, who goes on using them. May be called again.
+        """Remove the owner from the records of the addresses, which stay in use. May be called again.
 
-        :raises errors.Unavailable: whoever keeps the records cannot be reached.
+        :raises errors.Unavailable: the network service cannot be reached.
         """
 
     # For plugins that keep records of their own -----------------------------------------------------
 
     def forget(self, owner: str, subnet_id: str | None = None) -> None:
-        """Nothing belongs to ``owner`` (``subnet_id``: in that subnet of the plugin), also what the caller never heard of.
+        """Free all addresses of ``owner``, also those that the caller does not know (``subnet_id``: only in that subnet).
 
-        :raises errors.Unavailable: whoever keeps the records cannot be reached.
+        :raises errors.Unavailable: the network service cannot be reached.
         """
 
     def owners(self) -> set[str]:
-        """Return to whom something belongs; others than the caller may use the same records.
+        """Return the owners of all addresses; some may be unknown to the caller, because other programs may use the
+        same records.
 
-        :raises errors.Unavailable: whoever keeps the records cannot be reached.
+        :raises errors.Unavailable: the network service cannot be reached.
         """
         return set()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the network plugin by its entry point."""
+"""Loader of the network plugin, by its entry point."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 
 class _Instead:
-    """A configuration in which one section says what otherwise those of the network plugin do."""
+    """A configuration in which one section replaces those of the network plugin."""
 
     def __init__(self, conf: Any, group: str):
         network.register_instead(conf, group)
@@ -37,9 +37,9 @@ class _Instead:
 
 
 def make(conf: Any, group: str | None = None) -> NetworkPlugin:
-    """Return the plugin that ``[network] plugin`` names, or the section ``group``, which then describes it too.
+    """Return the plugin that ``[network] plugin`` names, or, with ``group``, the plugin that this section names and configures.
 
-    :raises errors.BadConfig: there is no such plugin, it cannot be imported, is none, or cannot work.
+    :raises errors.BadConfig: there is no such plugin, it cannot be imported, is not a NetworkPlugin, or cannot work.
     """
     section = group or 'network'
     if group:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of Neutron. An address of a share server is a port there, of the project of the share network.
+"""Network plugin for Neutron. Each address of a share server is a port of the project of the share network.
 
-A port says whose it is by ``device_id`` (the share server) and ``name`` (the server and the subnet), so that a process
-that died between making and storing it finds it again.
+A port names its owner in ``device_id`` (the share server) and ``name`` (the server and the subnet). A process that died
+after it made a port, before the port was stored, finds the port again.
 """
 
 import uuid
@@ -15,14 +15,14 @@ from manila_lite import errors
 from manila_lite.network import neutron_ports, neutron_session
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 
-#: In how many ports more than needed an address may be that another server has, as far as the caller knows.
+#: Ports with an address that the caller knows to be in use: with more of them, the allocation fails.
 _CLASHES = 5
-#: Rules of Neutron's RBAC that let a project use a network.
+#: The action of Neutron's RBAC rules that let a project use a network.
 _SHARED = 'access_as_shared'
 
 
 class Neutron(NetworkPlugin):
-    """The networks of the Neutron of ``[neutron]``, asked as a user who may see all of them."""
+    """The networks of the Neutron of ``[neutron]``, with the login of a user that sees all of them."""
 
     def __init__(self, conf: Any):
         self._physical_network = conf.neutron.physical_network
@@ -31,7 +31,7 @@ class Neutron(NetworkPlugin):
     # Looking up -----------------------------------------------------------------------------------
 
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
-        """Return a subnet of Neutron that is the project's or shared with it."""
+        """Return a subnet of Neutron that belongs to the project or is shared with it."""
         with self._session.asked() as neutron:
             net = _found(neutron.get_network, net_id)
             if net is None or not self._may_use(neutron, net, project_id):
@@ -46,14 +46,17 @@ class Neutron(NetworkPlugin):
 
     @staticmethod
     def _may_use(neutron: Any, net: Any, project_id: str | None) -> bool:
-        """What Neutron calls shared is so for whom we ask as; what is so for the project, only its rules say."""
+        """Say whether a project may use a network: it owns it, or an RBAC rule shares it.
+
+        Neutron's ``shared`` attribute describes the user that asks, not the project.
+        """
         if net.project_id == project_id:
             return True
         rules = neutron.rbac_policies(object_type='network', object_id=net.id, action=_SHARED)
         return any(rule.target_project_id in ('*', project_id) for rule in rules)
 
     def _segment(self, neutron: Any, net: Any, subnet: Any) -> tuple[str | None, int | None]:
-        """Return type and id of the segment that the subnet is in, or else of the one where the file servers are."""
+        """Return type and id of the subnet's segment or, without one, of the network's segment on ``physical_network``."""
         if subnet.segment_id:
             own = neutron.get_segment(subnet.segment_id)
             return own.network_type, own.segmentation_id
@@ -67,10 +70,10 @@ class Neutron(NetworkPlugin):
         raise errors.Invalid(f'neutron_net_id: network {net.id} has no segment where the file servers are.',
                              code='network_not_reachable')
 
-    # Giving ---------------------------------------------------------------------------------------
+    # Allocating -----------------------------------------------------------------------------------
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
-        """Make ports with an address in the subnet, after those that the owner has there and the caller does not know of."""
+        """Return addresses of the owner's ports in the subnet: first ports unknown to the caller, then new ones."""
         with self._session.asked() as neutron:
             found = [address for address in neutron_ports.given(neutron, owner, subnet)
                      if address.ip_address not in taken][:count]
@@ -86,43 +89,43 @@ class Neutron(NetworkPlugin):
             finally:
                 neutron_ports.delete(neutron, (address.port_id for address in useless))
         if len(found) + len(made) < count:
-            # A port was deleted behind our back, and Neutron gives its address away again.
+            # The port of an address in use was deleted in Neutron, which now gives the address away again.
             raise errors.Unavailable(f'Neutron gives addresses of subnet {subnet.neutron_subnet_id} that are in use.')
         return found + made
 
-    # Taking back ----------------------------------------------------------------------------------
+    # Freeing --------------------------------------------------------------------------------------
 
     def free(self, addresses: Iterable[Address]) -> None:
-        """The ports are gone."""
+        """Delete the ports."""
         with self._session.asked() as neutron:
             neutron_ports.delete(neutron, (address.port_id for address in addresses))
 
     def forget(self, owner: str, subnet_id: str | None = None) -> None:
-        """The owner has no port, also none that nobody had heard of."""
+        """Delete all ports of the owner, also those that the caller does not know."""
         with self._session.asked() as neutron:
             neutron_ports.delete(neutron, [port.id for port in neutron_ports.of(neutron, owner, subnet_id)])
 
     def owners(self) -> set[str]:
-        """Return for whom there are ports that were made here; others may use this Neutron in the same way."""
+        """Return the owners of ports that this plugin made. Other deployments may use the same Neutron in the same way."""
         with self._session.asked() as neutron:
             return neutron_ports.owners(neutron)
 
-    # What is in use already -----------------------------------------------------------------------
+    # Addresses that are in use already ------------------------------------------------------------
 
     def adopt(self, subnet: Subnet, addresses: Iterable[str], *, owner: str) -> list[Address]:
-        """The addresses have ports that name the owner: those that there are and that name nobody, or new ones."""
+        """Let ports with these addresses name the owner: existing ports that name no owner, or new ones."""
         with self._session.asked() as neutron:
             return neutron_ports.adopt(neutron, subnet, list(addresses), owner)
 
     def disown(self, addresses: Iterable[Address]) -> None:
-        """The ports name nobody, so that Neutron gives the addresses to nobody else."""
+        """Remove the owner from the ports, which keep their addresses in use in Neutron."""
         with self._session.asked() as neutron:
             for address in addresses:
                 neutron_ports.disown(neutron, address.port_id)
 
 
 def _found(get: Any, ident: str) -> Any:
-    """Return a thing of Neutron's by its id, or nothing. What is no id of Neutron's is not asked for: it would be a path."""
+    """Return an object of Neutron by its id, or None. An id that is no UUID is not sent: it would become part of the path."""
     try:
         known = str(uuid.UUID(ident)) == ident
     except ValueError:

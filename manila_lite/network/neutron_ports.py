@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports of share servers in Neutron. ``neutron`` is openstacksdk's, as ``neutron_session`` yields it."""
+"""Ports of share servers in Neutron. ``neutron`` is the openstacksdk client that ``neutron_session`` yields."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,9 +14,9 @@ from manila_lite.network.neutron_session import kind_of, must_be_neutrons
 
 LOG = log.getLogger(__name__)
 
-#: What Neutron and other services know ports of share servers by.
+#: The ``device_owner`` of share servers' ports, known to Neutron and other services.
 OWNER = 'manila:share'
-#: How the names begin of ports that were made for a server, and of those that it had before it was ours.
+#: Prefixes of the names of ports that were made for a server, and of adopted ports, which a managed server had before.
 _MADE, _ADOPTED = 'share-server', 'adopted-share-server'
 
 
@@ -39,7 +39,7 @@ def given(neutron: Any, owner: str, subnet: Subnet) -> list[Address]:
 
 
 def owners(neutron: Any) -> set[str]:
-    """Return for whom ports were made."""
+    """Return the share servers that ports were made for."""
     ports = neutron.ports(device_owner=OWNER, fields=['id', 'name', 'device_id'])
     return {port.device_id for port in ports if port.device_id and (port.name or '').startswith(_name(port.device_id, ''))}
 
@@ -55,9 +55,9 @@ def _address(port: Any, subnet: Subnet) -> Address | None:
 # Making -----------------------------------------------------------------------------------------
 
 def make(neutron: Any, subnet: Subnet, owner: str) -> Address:
-    """The owner has one more port in the subnet.
+    """Make one more port for the owner in the subnet.
 
-    :raises errors.Final: Neutron will not make it.
+    :raises errors.Final: Neutron refuses to make it.
     """
     return _make(neutron, subnet, owner, _MADE, {})
 
@@ -82,7 +82,7 @@ def _make(neutron: Any, subnet: Subnet, owner: str, kind: str, address: dict[str
     return found
 
 
-#: What Neutron's errors mean that do not go by themselves: message, and the user message's detail.
+#: Errors of Neutron that do not go away by themselves: message, and the user message's detail.
 _FINAL = {
     'IpAddressGenerationFailure': ('Subnet {0.neutron_subnet_id} ({0.cidr}) has no address left.', 'SUBNET_FULL'),
     'IpAddressInUse': ('An address of subnet {0.neutron_subnet_id} is in use.', None),
@@ -99,12 +99,12 @@ def _final(refused: openstack.exceptions.HttpException, subnet: Subnet) -> error
     return errors.Final(text.format(subnet), detail=detail) if text else None
 
 
-# Ports that were there before -------------------------------------------------------------------
+# Existing ports ---------------------------------------------------------------------------------
 
 def adopt(neutron: Any, subnet: Subnet, addresses: list[str], owner: str) -> list[Address]:
-    """The owner has a port for each address; one that names nobody is taken, and where there is none it is made.
+    """Let a port with each address name the owner: an existing port that names no owner, or a new one.
 
-    :raises errors.Final: one names somebody else; all are as before.
+    :raises errors.Final: a port names another owner; nothing was changed.
     """
     there = {address: _at(neutron, subnet, address) for address in addresses}
     for address, port in there.items():
@@ -127,7 +127,7 @@ def _adopt_one(neutron: Any, subnet: Subnet, address: str, port: Any, owner: str
 
 
 def disown(neutron: Any, port_id: str | None) -> None:
-    """The port, if it is there, names nobody."""
+    """Remove the owner from the port, if the port exists."""
     if not port_id:
         return
     try:
@@ -139,7 +139,7 @@ def disown(neutron: Any, port_id: str | None) -> None:
 # Removing ---------------------------------------------------------------------------------------
 
 def delete(neutron: Any, port_ids: Iterable[str | None]) -> None:
-    """The ports are gone, whether or not they were there. Each is tried, whatever becomes of the others."""
+    """Delete the ports that exist. An error at one port does not stop the others; the first error is raised at the end."""
     problem: Exception | None = None
     for ident in filter(None, port_ids):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Neutron is reached: the login of ``[neutron]``, one connection per process, and what its errors mean to us."""
+"""Connection to Neutron: the login of ``[neutron]``, one connection per process, and the translation of its errors."""
 
 import contextlib
 import re
@@ -21,20 +21,20 @@ LOG = log.getLogger(__name__)
 _WHERE = ('endpoint_override', 'endpoint')
 _WHO = ('username', 'user_id')
 _FOR = ('project_name', 'project_id', 'system_scope', 'trust_id')
-#: Of each tuple one option must be given; keystoneauth would find out only when it asks.
+#: Of each tuple one option must be given; keystoneauth would notice a missing one only at the first request.
 _NEEDS = {
     'none': (_WHERE,), 'http_basic': (_WHERE, ('username',), ('password',)),
     'password': (('auth_url',), _WHO, ('password',), _FOR), 'v3password': (('auth_url',), _WHO, ('password',), _FOR),
 }
-#: Neutron's root tells its versions; below this there is nothing to discover.
+#: Version suffix of an endpoint. It is removed: only Neutron's root lists the versions, which discovery needs.
 _VERSION = re.compile(r'/v2(\.0)?/*$')
 
-#: What the last connection was made of, and the connection: a process has one configuration.
+#: The options that the last connection was made of, and the connection: a process has one configuration.
 _present: tuple[Any, 'Session'] | None = None
 
 
 class Session:
-    """A connection to Neutron; may be used by several threads at once. It is made when it is first needed."""
+    """A connection to Neutron, safe for several threads at once. It is opened at the first request."""
 
     def __init__(self, conf: Any, auth: Any):
         self._connection = openstack.connection.Connection(
@@ -46,9 +46,9 @@ class Session:
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[Any]:
-        """Yield the calls of Neutron, as openstacksdk has them.
+        """Yield Neutron's calls, as openstacksdk has them.
 
-        :raises errors.Unavailable: one was not answered, or not as it should be; the log says how.
+        :raises errors.Unavailable: a call was not answered, or not as expected; the log says how.
         """
         try:
             yield self._connection.network
@@ -60,9 +60,9 @@ class Session:
 
 
 def connect(conf: Any) -> Session:
-    """Return the connection that ``[neutron]`` describes. Nobody is asked anything yet.
+    """Return the connection that ``[neutron]`` describes. No request is sent yet.
 
-    :raises errors.BadConfig: it does not describe one; one line that names the option.
+    :raises errors.BadConfig: the section describes no connection; one line that names the option.
     """
     global _present     # noqa: PLW0603 - one connection per process
     auth = _login(conf)
@@ -89,7 +89,7 @@ def _login(conf: Any) -> Any:
 
 
 def _value(conf: Any, name: str) -> Any:
-    """Return an option that may be in the section of the login, if that is another."""
+    """Return the value of an option, from ``[neutron]`` or the section that holds its login (``auth_section``)."""
     return next((conf[group][name] for group in _groups(conf) if name in conf[group] and conf[group][name]), None)
 
 
@@ -98,9 +98,9 @@ def _groups(conf: Any) -> tuple[str, ...]:
 
 
 def kind_of(refused: openstack.exceptions.HttpException) -> str:
-    """Return what Neutron calls an error, or nothing where that was not Neutron's."""
+    """Return Neutron's type of an error; an empty text if the error does not come from Neutron."""
     try:
-        # A response that says no is itself false.
+        # A response with an error status is false in a condition.
         document: Any = None if refused.response is None else refused.response.json()
         return str(document['NeutronError']['type'])
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -108,9 +108,9 @@ def kind_of(refused: openstack.exceptions.HttpException) -> str:
 
 
 def must_be_neutrons(gone: openstack.exceptions.NotFoundException) -> None:
-    """It was Neutron who does not know something; what is at a wrong address knows nothing either.
+    """Check that a 404 comes from Neutron: another server at a wrong address answers 404, too.
 
-    :raises openstack.exceptions.NotFoundException: it was somebody else.
+    :raises openstack.exceptions.NotFoundException: it comes from another server.
     """
     if not kind_of(gone):
         raise gone

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks described in a YAML file: no Neutron is needed, and users still choose subnets by id.
+"""Network plugin with networks from a YAML file: without Neutron, and users still choose subnets by id.
 
-The file is read anew whenever the plugin is made, so that a network added to it can be used at once.
+The file is read each time a plugin is made, so that a network added to it can be used at once.
 """
 
 import dataclasses
@@ -36,14 +36,14 @@ _CHECK = fastjsonschema.compile({
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """A subnet of the file. ``ranges``: first and last address to give away. ``projects`` None: for everybody."""
+    """A subnet of the file. ``ranges``: first and last address to allocate. ``projects`` None: for all projects."""
 
     subnet: Subnet
     ranges: tuple[tuple[Any, Any], ...]
     projects: frozenset[str] | None
 
     def free_addresses(self, taken: Collection[str]) -> Iterator[str]:
-        """Yield what can be given away, in order."""
+        """Yield the addresses that can be allocated, in order."""
         for first, last in self.ranges:
             for number in range(int(first), int(last) + 1):
                 text = str(type(first)(number))
@@ -52,7 +52,7 @@ class _Place:
 
 
 class Standalone(NetworkPlugin):
-    """The networks of ``[standalone_network] file``; without a file there are none."""
+    """The networks of ``[standalone_network] file``; none without a file."""
 
     REMOTE = False
 
@@ -88,7 +88,7 @@ class Standalone(NetworkPlugin):
         raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known')
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
-        """Give the first addresses that nobody has."""
+        """Return the first free addresses."""
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is not among the networks any more.')
@@ -99,13 +99,13 @@ class Standalone(NetworkPlugin):
         return found
 
     def free(self, addresses: Iterable[Address]) -> None:
-        """Nothing is to be done: what the caller forgets is free."""
+        """Do nothing: an address is free when the caller forgets it."""
 
 
 def _places(networks: list[dict[str, Any]]) -> list[_Place]:
     """Return the subnets of all networks.
 
-    :raises ValueError: with the id of what cannot be.
+    :raises ValueError: an id is given twice, subnets overlap, or a subnet is wrong; with the id.
     """
     _no_doubles('network', [network['id'] for network in networks])
     found = [_place(network, subnet) for network in networks for subnet in network['subnets']]
@@ -131,7 +131,7 @@ def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
         ranges = [(_inside(cidr, first), _inside(cidr, last)) for first, last in subnet.get('ranges', ())]
         if any(first > last for first, last in ranges):
             raise ValueError('ranges: each must begin with its smaller address')
-        # The first address of a subnet means the subnet (IPv6: any router); the last one of IPv4 means all hosts.
+        # The first address of a subnet is reserved (IPv6: any router); the last one of IPv4 is the broadcast address.
         every = (cidr[1 if hosts else 0], cidr[-2 if hosts and cidr.version == 4 else -1])
     except ValueError as bad:
         raise ValueError(f'subnet {subnet["id"]}: {bad}') from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How work on backups ends, wherever it was by then."""
+"""Ends of work on backups, at any step."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from manila_lite.operations.granting import tell_rules
 from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
 
-#: In the data of an operation that tells of rules: no owner asked for it.
+#: Set in the data of an operation that applies access rules: no user asked for it.
 QUIET = 'quiet'
-#: What user messages call backups.
+#: The resource type of backups in user messages.
 RESOURCE = 'SHARE_BACKUP'
-#: The verb of the share while this one of its backup runs.
+#: The share's verb while the backup's verb of this name runs.
 OF_SHARE = {'create': 'back_up', 'restore': 'take_back'}
 _KINDS = (share_backups.CREATE, share_backups.RESTORE)
 
 
 def abandon(conn: Connection, ctx: RequestContext, share_id: str) -> None:
-    """No copy of the share to a backup, or from one to it, is worked on any more, and the backup shows that."""
+    """End all copying between the share and its backups, and set these backups to the failed status."""
     for backup in share_backups.at_work(conn, share_id):
         rows.drop_of(conn, backup.id, _KINDS)
         for verb in OF_SHARE:
@@ -31,7 +31,7 @@ def abandon(conn: Connection, ctx: RequestContext, share_id: str) -> None:
 
 
 def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: bool = False) -> None:
-    """The share of whatever is under way with a backup (its row) shows how that ended, failed unless it ``worked``."""
+    """End the share's status for the work that is under way with a backup (its row): as failed unless it ``worked``."""
     verb = next((verb for verb in OF_SHARE if states.SHARE_BACKUP[verb].during == backup.status), None)
     if verb is None:
         return
@@ -44,7 +44,7 @@ def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: b
 
 
 def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str, host: str, address: str) -> None:
-    """The backend ``host`` will let the address in, and no other, as long as the copy to or from the backup runs.
+    """Have the backend ``host`` admit the address, and no other, as long as the copy to or from the backup runs.
 
     The share's rules are locked (``access.lock``).
     """
@@ -53,13 +53,13 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
 
 
 def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str) -> None:
-    """The backend ``host`` will let nobody in any more whose copy of the share has ended: ``access.in_force`` has no rule."""
+    """Have the backend ``host`` withdraw the access of a copy that has ended, which ``access.in_force`` lists no more."""
     access.lock(conn, share_id)
     tell_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
 
 
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
-    """Whoever copied to or from a backup (its row) as a client will be shut out, if that is still to be done."""
+    """Have the access of the client that copied to or from a backup (its row) withdrawn, if it still has access."""
     share_id = backup.target_share_id or backup.share_id
     instance = share_backups.instance_of(conn, share_id) if backup.copier else None
     if instance is not None and instance.host:
@@ -68,12 +68,12 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
 
 def tell(conn: Connection, work: Work, action: messages.Action, error: Exception, resource: str = RESOURCE,
          ident: str | None = None) -> None:
-    """The owner can read why the work on a backup failed."""
+    """Tell the owner why the work on a backup failed."""
     messages.create(conn, work.ctx, resource, ident or work.resource_id, action, messages.Detail.of(error), errors.told(error))
 
 
 def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None) -> None:
-    """The world hears of a backup (its row)."""
+    """Emit a notification about a backup (its row)."""
     payload = {'backup_id': backup.id, 'share_id': backup.share_id, 'target_share_id': backup.target_share_id,
                'size': backup.size, 'backup_type': backup.backup_type, 'owner': backup.project_id}
     if error is not None:

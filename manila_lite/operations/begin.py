@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an operation comes to be, and how its worker hears of it."""
+"""Beginning of operations, and the wake-up of their workers."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ from manila_lite.operations.plans import WORK
 
 @dataclasses.dataclass(frozen=True)
 class Wake:
-    """Where a new operation waits."""
+    """The queue in which a new operation waits."""
 
     topic: str
     host: str
@@ -29,7 +29,7 @@ class Wake:
 def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
           topic: str, host: str = '', data: dict[str, Any] | None = None, serial: str | None = None,
           open_key: str | None = None, lane: str = WORK) -> Wake:
-    """The operation is part of the caller's transaction. Returns the wake-up to send after the commit."""
+    """Insert the operation in the caller's transaction. Return the wake-up to send after the commit."""
     ctx.resource_uuid = ctx.resource_uuid or resource_id
     ident = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type, resource_id=resource_id,
                                      topic=topic, serial=serial, open_key=open_key, lane=lane))
@@ -38,7 +38,7 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
 
 def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
                topic: str, host: str, open_key: str, lane: str = WORK, **more: Any) -> Wake:
-    """The operation with this key is open and will look once more before it ends; it begins if it was not open."""
+    """Have the open operation with this key run once more before it ends, or begin it if none is open."""
     ident = rows.ask_again(conn, open_key)
     if ident is not None:
         return Wake(topic, backend_of(host), ident, lane)
@@ -48,7 +48,7 @@ def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resourc
 
 def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str,
                     resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
-    """As ``begin_once`` for each of these ids, by its key, which is its serial too; in so many statements for any number."""
+    """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
     known = rows.ask_all_again(conn, resources)
     rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=ident, topic=topic,
                                  serial=key, open_key=key, lane=lane)
@@ -61,5 +61,5 @@ def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None,
 
 
 def backend_of(host: str) -> str:
-    """``host@backend#pool`` without the pool."""
+    """Return ``host@backend#pool`` without the pool."""
     return host.partition('#')[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run over all shares of a backend begins: one at a time for each, whoever wants it."""
+"""Beginning of runs that ensure all shares of a backend: one at a time for each backend, whoever asked for it."""
 
 from typing import Any
 
@@ -11,15 +11,16 @@ from manila_lite.operations.plans import CALM
 
 
 def ask(conn: Connection, ctx: context.RequestContext, service: Any, why: str) -> Wake:
-    """A run that did not begin before now is asked for. ``service`` is the row of the backend's service, which was held
-    (``db.services.set_ensuring``) first of all. Returns the wake-up to send after the commit.
+    """Begin a run that ensures all shares of a backend, and return the wake-up to send after the commit.
+
+    ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """
     return begin(conn, ctx, ensuring.KIND, 'service', str(service.id), topic='share', host=service.host, lane=CALM,
                  open_key=ensuring.key(service.host), data={'why': why})
 
 
 def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None) -> Wake:
-    """As ``ask``; one that is open begins anew. ``only``: of a new one, the ids of the instances that it is about."""
+    """Begin a run as ``ask`` does, or have the open one run again. ``only``: the ids of instances for a new run."""
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
     return begin_once(conn, ctx, ensuring.KIND, 'service', str(service.id), topic='share', host=host, lane=CALM,

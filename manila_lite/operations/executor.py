@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a claimed operation through its plan, forwards or backwards, and saves where it is."""
+"""The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,12 +15,12 @@ from manila_lite.operations.plans import Plan, Work
 
 LOG = log.getLogger(__name__)
 
-#: Tries, as a multiple of ``max_attempts``, after which it is given up to write the end of what was undone.
+#: Tries, as a multiple of ``max_attempts``, after which an operation that cannot write its end is parked.
 _ALL_TRIES = 2
 
 
 class Executor:
-    """Carries operations out for one owner. ``service`` is what the plans need."""
+    """Executor of operations for one owner. ``service`` is what the plans need."""
 
     def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan], service: Any):
         self.services = services
@@ -30,9 +30,9 @@ class Executor:
         self.conf = services.conf.operations
 
     def run(self, op: Any) -> float | None:
-        """The operation has ended, or is saved where it stands; then return the seconds until it is due again here.
+        """Run the operation until it ends or must wait. Return the seconds until it is due again here, or None.
 
-        :raises errors.LostClaim: somebody else took it over. Whatever else is raised: it could not be saved.
+        :raises errors.LostClaim: another worker took it over. Any other error: the operation could not be saved.
         """
         plan = self.plans.get(op.kind)
         if plan is None:
@@ -44,14 +44,14 @@ class Executor:
         elif op.undoing:
             again = self._undo(plan, work, _recalled(work), op.step)
         elif op.attempts > self.conf.max_attempts:
-            # Each earlier try ended without a word: the process died in it.
+            # Each earlier try ended without a result: the process died in it.
             again = self._undo(plan, work, errors.Final('The work was interrupted too often.'), op.step)
         else:
             again = self._forward(plan, work)
         return again
 
     def _not_mine(self, op: Any) -> float | None:
-        """A newer or older process of the same queue may know it."""
+        """Put the operation off: a newer or older process of the queue may know its kind. After too many tries, park it."""
         if op.attempts > self.conf.max_attempts:
             self._park(op, f'Nobody here knows operations of kind {op.kind}')
             return None
@@ -99,7 +99,7 @@ class Executor:
             return self._stumble(plan, work, step, error)
 
     def _done(self, plan: Plan, work: Work) -> bool:
-        """Say whether that was all; it was not if it was asked for again meanwhile."""
+        """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
         with self.services.db.writer() as conn:
             plan.done(conn, work)
             ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.op.wanted)
@@ -123,14 +123,14 @@ class Executor:
             return self._undo(plan, work, error, step)
         delay = self._delay(work.tries)
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
-        # Where the step is not the one that was claimed, what said so may not have been saved.
+        # If the step is not the claimed one, the row's attempts may not have been saved for this step.
         tries = {'attempts': work.tries} if step != op.step else {}
         return self._later(op, delay, step=step, data=work.data, error=str(error), **tries)
 
     def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
-        """The operation has failed and is undone as far as can be, or waits for another try; then return as ``run``."""
+        """Undo the operation as far as possible and end it as failed, or put it off for another try; return as ``run``."""
         work.error = error
-        work.send, work.passed = None, False    # what is undone goes no further, unless the undo says so
+        work.send, work.passed = None, False    # an operation that is undone is not passed on, unless the undo says so
         _remember(work, error)
         resumed = work.op.undoing
         for at in range(min(step, len(plan.steps) - 1), -1, -1):
@@ -147,14 +147,14 @@ class Executor:
             self._pass_on(work)
             return None
         with self.services.db.writer() as conn:
-            rows.move(conn, work.op.id, self.owner, data=work.data)     # what the owner may read of the error is kept
+            rows.move(conn, work.op.id, self.owner, data=work.data)     # keep the error text that the owner may read
             plan.failed(conn, work, error)
             rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error))
         self._count(work.op, rows.FAILED)
         return None
 
     def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:
-        """The step is undone, or given up after as many tries as doing it has; or return when to try again."""
+        """Undo the step, or give it up after as many tries as doing it has. Return the seconds until the next try."""
         where = f'{work.op.resource_id}: undoing step {at} of {work.op.kind}'
         if work.tries > self.conf.max_attempts:
             LOG.error('%s is given up: the process died in it too often', where)
@@ -171,7 +171,7 @@ class Executor:
         return None
 
     def _tries(self, work: Work) -> int:
-        """Return how often the step was begun since it last saved how far it had come, which the row alone knows."""
+        """Return how often the step was begun since it last saved its progress. Only the row knows that."""
         with self.services.db.reader() as conn:
             row = rows.get(conn, work.op.id)
         return work.tries if row is None else min(work.tries, row.attempts)
@@ -189,7 +189,7 @@ class Executor:
         Wake(topic, host, work.op.id).send(work.ctx)
 
 
-#: Where the data keeps what the owner may read of the error, while it is being undone.
+#: Key of the data that keeps the error text for the owner, while the operation is being undone.
 _FAILURE = 'failure'
 
 
@@ -198,7 +198,7 @@ def _remember(work: Work, error: Exception) -> None:
 
 
 def _recalled(work: Work) -> Exception:
-    """The error of an undo that another process began: what was said on purpose still is, and nothing else."""
+    """Return the error of an undo that another process began. Only its text for the owner is left, if it had one."""
     failure = work.data.get(_FAILURE) or {}
     if failure.get('told'):
         return errors.Final(failure['told'], detail=failure.get('detail'))

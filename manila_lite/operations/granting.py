@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a backend comes to be told who may mount a share: whenever that, or where the share is, may have changed."""
+"""Telling backends the access rules of shares: whenever the rules, or the host of the share, may have changed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from manila_lite.operations.plans import FAST
 
 def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
                readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None) -> Wake:
-    """The backend ``host`` will be told of all the rules; these instances have them read-only, or no longer."""
+    """Have the backend ``host`` told of all rules of the share. ``readonly``: whether instances have them read-only."""
     for ident, value in (readonly or {}).items():
         shares.update_instance(conn, ident, cast_rules_to_readonly=value)
     key = access.open_key(share_id)
@@ -22,6 +22,6 @@ def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str, hos
 
 
 def tell_rules_of(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str) -> None:
-    """As ``tell_rules``, of each of these shares. The worker of the backend is to be woken, or looks when it has the time."""
+    """Do as ``tell_rules`` for each of these shares. The caller wakes the backend's worker, or the worker polls."""
     begin_many_once(conn, ctx, access.SYNC, 'share', {access.open_key(ident): ident for ident in share_ids}, topic='share',
                     host=host, lane=FAST)

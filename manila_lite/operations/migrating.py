@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the migration of a share server ends before its cut-over: by failure or by request, wherever it was by then.
-And what the world hears of it.
-"""
+"""Ends of share server migrations before their cut-over, by failure or by request, at any step; and notifications."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +13,7 @@ from manila_lite.operations.plans import FAST, Work
 from manila_lite.rpc import notices
 from manila_lite.states import Migration
 
-#: What an operator asks for, as notifications call it: the first phase, the second, and calling it off.
+#: Notification names of an operator's requests: the first phase, the second phase, and cancelling.
 COPY, COMPLETE, CANCEL = 'share_server.migrate', 'share_server.migration_complete', 'share_server.migration_cancel'
 _ABOUT = ('from', 'to', 'share_network_id', 'new_share_network_id', 'shares', 'snapshots', 'size')
 
@@ -25,7 +23,7 @@ class Cancelled(errors.Final):
 
 
 def settle(conn: Connection, source_id: str, during: str, to: str) -> None:
-    """All shares of the server, and their snapshots, that are in the status ``during`` are in ``to``."""
+    """Move all shares of the server, and their snapshots, from the status ``during`` to the status ``to``."""
     idents = [row.instance_id for row in server_migrations.shares_of(conn, source_id)]
     transitions.settle(conn, states.SHARE, idents, during, to)
     taken = [row.id for row in server_migrations.snapshots_of(conn, source_id)]
@@ -33,8 +31,8 @@ def settle(conn: Connection, source_id: str, during: str, to: str) -> None:
 
 
 def given_up(conn: Connection, work: Work, error: Exception) -> None:
-    """The source and all that is on it are as before. What was made for it is gone, what was idle is so again;
-    or it is in error if that could not be.
+    """Restore the source server and its shares, and remove the target. A target that was idle before is idle again; a
+    target that could not be cleaned up is in error.
     """
     source, target = work.resource_id, work.data['target']
     verb = states.SHARE_SERVER['migrate']
@@ -65,7 +63,7 @@ def _say_given_up(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def cut_failed(conn: Connection, work: Work, error: Exception) -> None:
-    """Everything that moves is in error, and kept for another try."""
+    """Set everything that moves to error, and keep it for another try."""
     settle(conn, work.resource_id, states.SHARE['server_cut_over'].during, states.SHARE['server_cut_over'].fail)
     transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
     transitions.fail(conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR)
@@ -74,25 +72,25 @@ def cut_failed(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def apply_rules(conn: Connection, ctx: context.RequestContext, source: str, host: str) -> Wake:
-    """The backend that the server leaves will be told of the rules of all its shares, as they count now."""
+    """Have the backend that the server leaves told of the access rules of all its shares, as they are now."""
     key = f'rules:{source}'
     return begin_once(conn, ctx, server_migrations.RULES, 'share_server', source, topic='share', host=host, lane=FAST,
                       serial=key, open_key=key)
 
 
 def called_off(error: BaseException) -> bool:
-    """Say whether the end was asked for. Also when another process began it: then only the words are left."""
+    """Say whether the migration was cancelled. If another process began the end, only the error's text tells."""
     return isinstance(error, Cancelled) or str(error) == Cancelled.__doc__
 
 
 def spoken(work: Work, what: str, end: str, error: Exception | None = None) -> None:
-    """The world hears that ``what`` (COPY, COMPLETE, CANCEL) has come to its ``end``: end or error."""
+    """Emit the notification that ``what`` (COPY, COMPLETE, CANCEL) has come to its ``end``: end or error."""
     announce(work.ctx, work.resource_id, work.data, f'{what}.{end}', work.op.host, error)
 
 
 def announce(ctx: context.RequestContext, source: str, data: Mapping[str, Any], event: str, host: str | None = None,
              error: Exception | None = None) -> None:
-    """The world hears of a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
+    """Emit a notification about a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
     known = data.get('progress') or {}
     payload = {'share_server_id': source, 'destination_share_server_id': data['target'], 'phase': 2 if data.get('cut') else 1,
                **{name: data.get(name) for name in _ABOUT},
@@ -105,7 +103,7 @@ def announce(ctx: context.RequestContext, source: str, data: Mapping[str, Any], 
 
 
 def tell(conn: Connection, work: Work, error: Exception, action: messages.Action) -> None:
-    """Whoever asked for the migration can read why it failed; and owners why what is theirs is in error, if it is."""
+    """Tell the user who asked for the migration why it failed, and owners why their resources are in error, if they are."""
     detail, why = messages.Detail.of(error), errors.told(error)
     messages.create(conn, work.ctx, 'SHARE_SERVER', work.resource_id, action, detail, why)
     for noun, rows in (('SHARE', server_migrations.shares_of(conn, work.resource_id)),

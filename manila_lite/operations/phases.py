@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the steps of plans are called, for people who look at operations in another process than the one that has the plans."""
+"""Names of the steps of plans, for processes that show operations and do not have the plans."""
 
-#: By kind, at the backend: the names of the functions. What is not named has one step, called like the verb.
+#: By kind, at the backend: the names of the functions. A kind that is not listed has one step, called like the verb.
 STEPS: dict[str, tuple[str, ...]] = {
     'share_server.create': ('allocate_all', 'configure'),
     'share_server.delete': ('teardown', 'free'),
@@ -20,7 +20,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     'replica.promote': ('quiesce', 'promote'),
     'share_server.release': ('throw_away', 'teardown', 'free'),
 }
-#: While the scheduler looks for a place.
+#: The step while the scheduler places the resource.
 PLACING = 'place'
 
 
@@ -30,6 +30,6 @@ def steps(kind: str) -> tuple[str, ...]:
 
 
 def now(kind: str, topic: str, step: int) -> str:
-    """Return the name of the step that is next or under way."""
+    """Return the name of the step that runs now or next."""
     names = steps(kind)
     return PLACING if topic == 'scheduler' else names[min(step, len(names) - 1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operation consists of."""
+"""Parts of an operation: work, steps and plans."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,17 +9,17 @@ from manila_lite import context
 from manila_lite.db import operations as rows
 from manila_lite.db.engine import Connection
 
-#: Lanes: ordinary work, quick work that must never wait behind it, and what goes over a whole backend, one at a time.
+#: Lanes: ordinary work, quick work that must never wait behind it, and work on a whole backend, one at a time.
 WORK, FAST, CALM = 'work', 'fast', 'calm'
 
 
 @dataclasses.dataclass
 class Work:
-    """One claimed operation: its row, the data it carries from step to step, and who asked for it.
+    """One claimed operation: its row, the data it carries from step to step, and the context of the user who asked for it.
 
-    ``service`` is what the plans of a room need (driver, configuration); ``send`` set by a step passes
-    the operation on to another queue when the step is saved; ``passed``: it already has, by ``pass_on``. ``error`` is why
-    it is being undone, ``tries`` how often the present step was begun.
+    ``service`` is what the plans of a queue need (driver, configuration). ``send``, if set by a step, passes the
+    operation on to another queue when the step is saved; ``passed`` says that ``pass_on`` already did so. ``error`` is
+    why the operation is being undone, ``tries`` how often the present step was begun.
     """
 
     op: Any
@@ -33,25 +33,25 @@ class Work:
 
     @property
     def resource_id(self) -> str:
-        """The id of what the operation is about."""
+        """The id of the operation's resource."""
         return self.op.resource_id
 
     def hold(self, conn: Connection) -> None:
-        """Until the transaction ends nobody takes the operation over: what it writes is the owner's to write.
+        """Keep other workers from taking the operation over until the transaction ends, so that this one may write.
 
-        :raises errors.LostClaim: somebody already has.
+        :raises errors.LostClaim: another worker already has.
         """
         rows.move(conn, self.op.id, self.op.owner, owner=self.op.owner)
 
     def save(self, conn: Connection) -> None:
-        """As ``hold``; and whoever goes on with the step finds ``data`` as it is now, and all its tries before it."""
+        """Hold the claim as ``hold`` does, and save ``data``. A worker that goes on with the step has all its tries."""
         rows.move(conn, self.op.id, self.op.owner, data=self.data, attempts=1)
 
     def pass_on(self, conn: Connection, topic: str, host: str) -> None:
-        """Once the transaction is committed the operation waits in the queue of ``topic`` and ``host``, a backend, with all its
-        tries. For a step that writes what must not be true a moment before that.
+        """Move the operation to the queue of ``topic`` and ``host``, a backend, with all its tries, when the
+        transaction commits. For steps that write rows which must not be seen before the operation is passed on.
 
-        :raises errors.LostClaim: somebody else took it over.
+        :raises errors.LostClaim: another worker took it over.
         """
         rows.release(conn, self.op.id, self.op.owner, topic=topic, host=host, step=0, data=self.data, attempts=0,
                      undoing=False, error=None)
@@ -60,7 +60,7 @@ class Work:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """``do`` makes something true; ``undo`` takes it back, also when ``do`` did not finish."""
+    """One step of a plan. ``do`` makes a change; ``undo`` takes it back, also if ``do`` did not finish."""
 
     do: Callable[[Work], None]
     undo: Callable[[Work], None] | None = None
@@ -68,7 +68,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The steps of one kind of operation, and what is written when it ends.
+    """The steps of one kind of operation, and the functions that write its end.
 
     ``done`` and ``failed`` run in the transaction that ends the operation.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a migration is, from its operation's data."""
+"""Progress of a migration, from its operation's data."""
 
 import time
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from manila_lite.states import Migration
 
 
 def figures(data: Mapping[str, Any], state: str) -> dict[str, Any]:
-    """Return percent, phase, bytes and seconds of the migration whose task state is ``state``."""
+    """Return percent, phase, bytes and seconds of a migration whose task state is ``state``."""
     known = data.get('progress') or {}
     percent = 100 if state in (Migration.SUCCESS, Migration.COPIED, Migration.COMPLETING) else known.get('percent', 0)
     done, total = known.get('bytes_done'), known.get('bytes_total')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a share server begins to go: by an administrator, with its network, or by itself when nobody uses it."""
+"""Beginning of the deletion of a share server: by an administrator, with its network, or when it is unused."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from manila_lite.operations.begin import Wake, begin
 
 
 def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) -> Wake:
-    """The server (its row) stands in ``deleting`` and will go, with what a migration left on it. Returns the wake-up to
-    send after the commit.
+    """Set the server (its row) to ``deleting`` and begin its deletion, with what a migration left on it. Return the
+    wake-up to send after the commit.
 
-    :raises errors.Conflict: it has shares.
-    :raises errors.WrongState: its status is none to delete from.
+    :raises errors.Conflict: it has shares, or is the target of a migration that has not ended.
+    :raises errors.WrongState: it cannot be deleted in its status.
     """
-    # Behind the hold no share gets this server any more.
+    # After this lock no share is placed on this server any more.
     share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
     if server_migrations.is_half_moved(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} is the target of a migration that is not at its end.',

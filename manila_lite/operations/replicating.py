@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes replicas follow their share, and how work on one ends, wherever it was by then.
+"""Updates of replicas from their share, and the ends of work on replicas, at any step.
 
-Who begins work on replicas locked the share's instances (``db.access.lock``) before.
+Callers that begin work on replicas lock the share's instances (``db.access.lock``) before.
 """
 
 from collections.abc import Mapping
@@ -26,41 +26,41 @@ from manila_lite.operations import ensuring, snapshot_serving
 from manila_lite.operations.begin import Wake, backend_of, begin_once
 from manila_lite.operations.plans import FAST, Work
 
-#: The statuses of replicas that follow.
+#: The statuses of replicas that are kept up to date.
 FOLLOWING = ('available', 'error')
-#: What user messages call a replica.
+#: The resource type of replicas in user messages.
 RESOURCE = 'SHARE_REPLICA'
 _SHARE = states.SHARE
-#: Why shares are ensured after a promotion that came to nothing.
+#: The reason for ensuring shares after a promotion that failed.
 _WHY = 'promotion'
 
 
-# Following ------------------------------------------------------------------------------------------
+# Updates --------------------------------------------------------------------------------------------
 
 def resync(conn: Connection, ctx: context.RequestContext, row: Any, **more: Any) -> Wake:
-    """The replica (a row that is not the active one) will be brought up to date. Returns the wake-up to send.
+    """Have the replica (a row that is not the active one) brought up to date. Return the wake-up to send.
 
-    ``more`` is for the data of the operation, if it begins only now.
+    ``more`` is for the data of the operation, if none is open yet.
     """
     return begin_once(conn, ctx, replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
                       open_key=f'{replicas.UPDATE}:{row.id}', data={'share_id': row.share_id, **more})
 
 
 def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
-    """The replica, which was the active one until now, will be brought up to date, and remembers until then which snapshots it
-    may have: its backend can be dead, and they can be deleted meanwhile.
+    """Have the former active replica brought up to date. Until then its operation lists the snapshots that it may hold:
+    its backend can be down, and they can be deleted meanwhile.
     """
     resync(conn, ctx, row, left=[found.id for found in share_migrations.snapshots_of(conn, row.share_id)])
 
 
 def left_at(conn: Connection, ident: str) -> list[str]:
-    """Return the ids of snapshots that the replica may have from the time when it was the active one."""
+    """Return the ids of snapshots that the replica may hold from the time when it was the active one."""
     return [snapshot for op in rows.of(conn, ident, replicas.UPDATE) if op.state == rows.OPEN
             for snapshot in op.data.get('left', ())]
 
 
 def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
-    """All replicas of the share will be brought up to date with what the active one is."""
+    """Have all other replicas of the share brought up to date with the active one."""
     access.lock(conn, share_id)
     for row in replicas.others(conn, share_id):
         if row.host and row.status in FOLLOWING:
@@ -68,7 +68,7 @@ def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> 
 
 
 def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
-    """The replicas that clients mount will have the rules that the share has."""
+    """Have the share's access rules applied to the replicas that clients mount."""
     for row in replicas.others(conn, share_id):
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
             begin_once(conn, ctx, replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
@@ -76,15 +76,15 @@ def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> 
             transitions.rules_status(conn, row.id, states.Rules.SYNCING)
 
 
-# How it ends ----------------------------------------------------------------------------------------
+# Ends -----------------------------------------------------------------------------------------------
 
 def tell(conn: Connection, work: Work, action: Action, error: Exception) -> None:
-    """The owner of the share can read why the work on its replica failed."""
+    """Tell the owner of the share why the work on its replica failed."""
     messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.told(error))
 
 
 def not_made(conn: Connection, work: Work, error: Exception) -> None:
-    """The replica is in error, and its owner is told why."""
+    """Set the replica to error, and tell its owner why."""
     access.lock(conn, work.data['share_id'])
     if work.data.get('claimed'):
         services.give_back(conn, *work.data['claimed'])
@@ -96,13 +96,13 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
-    """The replica is in error and can be deleted again; its owner is told why."""
+    """Set the replica to error, so that it can be deleted again, and tell its owner why."""
     transitions.fail(conn, _SHARE, 'delete', work.resource_id)
     tell(conn, work, Action.DELETE, error)
 
 
 def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
-    """The active one is what it was, and is made sure of. The replica is in error until it is up to date again."""
+    """Keep the active replica and have it ensured. The other replica is in error until it is up to date again."""
     share_id = work.data['share_id']
     access.lock(conn, share_id)
     active = shares.get(conn, work.ctx.elevated(), share_id)
@@ -113,8 +113,8 @@ def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, ident: str) -> list[Wake]:
-    """The active one will be made sure of, and the replica that was to take its place will be brought up to date if it
-    follows: nobody knows how far its backend went. Returns the wake-ups to send.
+    """Have the active replica ensured, and the replica that was to take its place brought up to date if it follows: how
+    far its backend went is not known. Return the wake-ups to send.
     """
     active = shares.get(conn, ctx.elevated(), share_id)
     wakes = [resync(conn, ctx, row) for row in replicas.others(conn, share_id)
@@ -125,8 +125,8 @@ def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, ident
 
 
 def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[str, str | None]) -> None:
-    """The share's snapshots are where the replica, which is the active one now, has them, and mount there; one that it has not
-    is in error, and mounts nowhere.
+    """Move the share's snapshots to the replica that is the active one now, with their exports. Snapshots that the
+    replica does not hold are in error and without exports.
     """
     server_migrations.set_provider_locations(conn, held)
     replicas.hold_snapshots(conn, work.resource_id, {})

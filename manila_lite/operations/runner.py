@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds work of one queue, claims it and keeps the claims."""
+"""The runner: it finds operations of one queue, claims them and renews the claims."""
 
 import concurrent.futures
 import math
@@ -21,7 +21,7 @@ LOG = log.getLogger(__name__)
 
 
 class Runner:
-    """Works off one queue (``topic``, ``host``) with a bounded number of hands per lane."""
+    """Runner of the operations of one queue (``topic``, ``host``), with a bounded number of threads per lane."""
 
     def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan], service: Any,
                  machine: Machine = REAL):
@@ -34,25 +34,25 @@ class Runner:
         self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service)
         self._hands = {WORK: self.conf.workers, FAST: self.conf.fast_workers, CALM: 1}
         self._kept = {lane: kept(hands, self.conf.reserved_hands) for lane, hands in self._hands.items()}
-        self._most = sum(self._hands.values()) + 1      # that a look finds
+        self._most = sum(self._hands.values()) + 1      # operations that one look finds
         self._pools: dict[str, concurrent.futures.Executor] = {}
         self._lock = machine.lock()
         self._running: dict[str, tuple[str, str | None]] = {}   # operation id -> (lane, serial)
-        self._unsaved: dict[str, bool] = {}     # operation id -> its try does not count
-        self._more = False      # the last look found more than there were hands for
-        self._due: set[float] = set()   # when, by the monotonic clock, something released is due again
+        self._unsaved: dict[str, bool] = {}     # operation id -> whether its try does not count
+        self._more = False      # the last look found more operations than free threads
+        self._due: set[float] = set()   # when, by the monotonic clock, released operations are due again
         self._stopped = machine.event()
         self._poke = machine.event()
-        self._skipped = False   # a wake-up came for lanes without a free hand
-        #: Asked before and after each claim: a backend may have become another process's.
+        self._skipped = False   # a wake-up came for lanes without a free thread
+        #: Asked before and after each claim: another process may have taken over the backend.
         self.may_claim: Callable[[], bool] = lambda: True
         self._drained = machine.event()
         self._threads: dict[str, Thread] = {}
 
-    # Life -------------------------------------------------------------------------------------
+    # Start and stop ---------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Claims of dead processes of this host are free, and the queue is worked on from now."""
+        """Free the claims of dead processes of this host, and begin to work on the queue."""
         self.take_over()
         for lane, hands in self._hands.items():
             self._pools[lane] = self._machine.hands(hands, f'{self.topic}-{lane}')
@@ -60,7 +60,7 @@ class Runner:
             self._threads[name] = self._machine.thread(target, f'{self.topic}-{name}')
 
     def stop(self) -> None:
-        """No new work is claimed; what runs is finished."""
+        """Claim no new operations, and wait until the running ones are finished."""
         self._stopped.set()
         self._poke.set()
         if self._threads:
@@ -72,7 +72,7 @@ class Runner:
             self._threads['lease'].join()
 
     def take_over(self) -> None:
-        """Claims of dead processes of this host are free, if the database answers, and looked at."""
+        """Free the claims of dead processes of this host, if the database answers, and look for work."""
         try:
             self.free_dead_claims()
         except Exception:
@@ -80,7 +80,7 @@ class Runner:
         self.wake()
 
     def free_dead_claims(self) -> None:
-        """What processes of this host held when they died need not wait for the lease to run out."""
+        """Free the claims of dead processes of this host, so that their operations do not wait until the leases run out."""
         with self.services.db.writer() as conn:
             for owner in rows.owners(conn, self.topic, self.host):
                 if owner != self.owner and self._machine.is_dead(owner):
@@ -88,7 +88,7 @@ class Runner:
                     LOG.warning('%s operations of %s are taken over: it is gone', count, owner)
 
     def wake(self, lanes: Iterable[str] = ()) -> None:
-        """There may be work, in these lanes if any are named: look now, or as soon as one of them has a free hand."""
+        """Look for work now, or as soon as one of these lanes, if any are named, has a free thread."""
         named = set(lanes)
         with self._lock:
             taken = [lane for lane, _ in self._running.values()]
@@ -99,7 +99,7 @@ class Runner:
 
     @property
     def busy(self) -> int:
-        """How many operations run at this moment."""
+        """The number of operations that run at this moment."""
         with self._lock:
             return len(self._running)
 
@@ -117,7 +117,7 @@ class Runner:
             self._poke.clear()
 
     def _pause(self) -> float:
-        """Return the seconds until the next look: the poll interval, or less if something is known to be due again."""
+        """Return the seconds until the next look: the poll interval, or less if an operation is known to be due before."""
         now = self._machine.monotonic()
         with self._lock:
             first = min(self._due, default=now + self.conf.poll_interval)
@@ -130,20 +130,20 @@ class Runner:
         self._poke.set()
 
     def _let_go(self) -> None:
-        """What could not be saved, since the database was away, need not wait until its lease runs out."""
+        """Release operations that could not be saved, since the database was away, before their lease runs out."""
         for ident, uncounted in list(self._unsaved.items()):
             with self.services.db.writer() as conn:
                 rows.let_go(conn, ident, self.owner, self.conf.retry_delay, uncounted)
             del self._unsaved[ident]
 
     def _look(self) -> bool:
-        """Take what there are hands for; say whether another look at once would find more."""
+        """Take as many operations as there are free threads. Say whether another look at once would find more."""
         if not self.may_claim():
             return False
         with self._lock:
             self._skipped = False
-            # ``_let_go`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here, that claim
-            # would be let go.
+            # ``_let_go`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
+            # that new claim would be released.
             running = {*self._running, *self._unsaved}
             busy = {serial for _, serial in self._running.values() if serial}
         free = [lane for lane in self._hands if self._has_hand(lane, 0)]
@@ -164,16 +164,16 @@ class Runner:
             return turns.due(conn, self.topic, self.host, self._most, free, scarce=scarce, skip=running, busy=busy)
 
     def _has_hand(self, lane: str, running: int) -> bool:
-        """Say whether the lane has a hand for a project of which so much runs there: some are only for those with nothing."""
+        """Say whether the lane has a thread for a project with so many ``running`` there. Some are for those with none."""
         with self._lock:
             taken = sum(lane == other for other, _ in self._running.values())
         return taken < self._hands[lane] - (self._kept[lane] if running else 0)
 
     def _book(self, entry: Any) -> bool:
-        """Keep a hand for the operation, if its lane has one for its project and nothing of the same serial runs."""
+        """Reserve a thread for the operation, if its lane has one for its project and no operation of its serial runs."""
         if not self._has_hand(entry.lane, entry.running):
             return False
-        with self._lock:        # nobody else books
+        with self._lock:        # no other thread books
             if entry.serial and (entry.lane, entry.serial) in self._running.values():
                 return False
             self._running[entry.id] = (entry.lane, entry.serial)
@@ -186,7 +186,7 @@ class Runner:
             self._poke.set()
 
     def _take(self, entry: Any) -> bool:
-        """Say whether the operation was ours to take; it is worked on then, or set aside."""
+        """Claim the operation, and run it or set it aside. Say whether it was free to claim."""
         try:
             with self.services.db.writer() as conn:
                 op = rows.claim(conn, entry, self.owner, self.conf.lease)
@@ -253,10 +253,10 @@ class Runner:
 
 
 def _before(left: Iterable[tuple[str, int]], entry: Any) -> bool:
-    """Say whether more of a project that has less running in that lane waits."""
+    """Say whether operations wait in that lane for a project that has fewer running."""
     return any(lane == entry.lane and running < entry.running for lane, running in left)
 
 
 def kept(hands: int, percent: int) -> int:
-    """Return how many hands are only for projects of which nothing runs: so many of a hundred, and never all of them."""
+    """Return how many threads serve only projects with no running operation: this percentage, and never all of them."""
     return min(round(hands * percent / 100), hands - 1)

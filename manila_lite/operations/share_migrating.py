@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the migration of a share ends before its cut-over, wherever it was by then; what it leaves behind, and how that goes."""
+"""Ends of share migrations before their cut-over, at any step; and the removal of what they leave behind."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -16,20 +16,20 @@ from manila_lite.operations.plans import Work
 from manila_lite.rpc import notices
 from manila_lite.states import Migration
 
-#: What notifications call the phases.
+#: Notification names of the phases.
 COPY, COMPLETE, CANCEL = 'share.migrate', 'share.migration_complete', 'share.migration_cancel'
 _ABOUT = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
 
 
 def settle(conn: Connection, work: Work, verb: str, to: str) -> None:
-    """Share and snapshots, as far as they are in the status that the verb has them in, are in ``to``."""
+    """Move the share and its snapshots, as far as they are in the verb's transient status, to the status ``to``."""
     transitions.settle(conn, states.SHARE, (work.data['instance'],), states.SHARE[verb].during, to)
     taken = [row.id for row in share_migrations.snapshots_of(conn, work.resource_id)]
     transitions.settle(conn, states.SNAPSHOT, taken, states.SNAPSHOT[verb].during, to)
 
 
 def given_up(conn: Connection, work: Work, error: Exception) -> None:
-    """The share is as before. Its second instance is gone, or in error if what it stood for could not be removed."""
+    """Restore the share. Delete its second instance, or set it to error if the copy on the backend could not be removed."""
     share_id, target = work.resource_id, work.data['target']
     access.lock(conn, share_id)
     settle(conn, work, 'migrate', states.SHARE['migrate'].fail)
@@ -46,7 +46,7 @@ def given_up(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def cut_failed(conn: Connection, work: Work, error: Exception) -> None:
-    """Share and snapshots are in error, and kept for another try."""
+    """Set the share and its snapshots to error, and keep them for another try."""
     settle(conn, work, 'cut_over', states.SHARE['cut_over'].fail)
     transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
     transitions.share_task(conn, work.resource_id, list(Migration), Migration.ERROR)
@@ -67,7 +67,7 @@ def _say(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def tell(conn: Connection, work: Work, error: Exception) -> None:
-    """The owner of the share can read why its migration failed."""
+    """Tell the owner of the share why its migration failed."""
     detail, why = messages.Detail.of(error), errors.told(error)
     messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE, detail, why)
     bad = {row.id: row.project_id for row in share_migrations.snapshots_of(conn, work.resource_id) if row.status == 'error'}
@@ -76,7 +76,7 @@ def tell(conn: Connection, work: Work, error: Exception) -> None:
 
 def announce(ctx: context.RequestContext, share_id: str, data: Mapping[str, Any], event: str, host: str | None = None,
              error: Exception | None = None) -> None:
-    """The world hears of a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
+    """Emit a notification about a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
     payload = {'share_id': share_id, 'phase': 2 if data.get('cut') else 1, **{name: data.get(name) for name in _ABOUT}}
     if 'phase_one_began' in data:
         payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
@@ -85,14 +85,13 @@ def announce(ctx: context.RequestContext, share_id: str, data: Mapping[str, Any]
     notices.emit(ctx, event, payload, host)
 
 
-# What is left behind --------------------------------------------------------------------------------
+# Removal --------------------------------------------------------------------------------------------
 
 def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left: dict[str, Any] | None = None) -> Wake:
-    """What the backend has of a share's second instance (a row of ``shares.aside``) will go, and the instance with it.
+    """Begin the deletion of a share's second instance (a row of ``shares.aside``), on the backend and in the database.
 
-    ``left``: as ``what_is_left`` returns it, if the caller knows better than what was noted or can be seen now.
-
-    :raises errors.WrongState: it goes already, or a migration has need of it.
+    :param left: as ``what_is_left`` returns it, if the caller knows better than the last operation's data and the rows
+    :raises errors.WrongState: it is being deleted already, or a migration needs it.
     """
     verb = states.SHARE['delete']
     if row.status not in verb.allowed:
@@ -110,9 +109,9 @@ def _noted(conn: Connection, row: Any) -> dict[str, Any]:
 
 
 def what_is_left(row: Any, here: str | None, taken: Iterable[Any]) -> dict[str, Any]:
-    """Return all that a backend needs to know to throw the second instance ``row`` away, with the snapshots ``taken``.
+    """Return everything that a backend needs to delete the second instance ``row``, with the snapshots ``taken``.
 
-    Where the share itself is at that backend (``here``), the snapshots are its own.
+    If the share itself is at that backend (``here``), the snapshots are its own.
     """
     if backend_of(here or '') == backend_of(row.host):
         taken = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a backend comes to be told who may mount a snapshot: whenever that, or where the snapshot is, may have changed."""
+"""Telling backends the access rules of snapshots: whenever the rules, or the host of the snapshot, may have changed."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from manila_lite.operations.plans import FAST
 
 
 def begin(conn: Connection, ctx: context.RequestContext, ident: str, host: str) -> Wake:
-    """The backend ``host`` will be told of all rules of the snapshot. Returns the wake-up to send after the commit."""
+    """Have the backend ``host`` told of all rules of the snapshot. Return the wake-up to send after the commit."""
     key = f'snapshot_access:{ident}'
     return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', ident, topic='share', host=host, serial=key, open_key=key,
                       lane=FAST)
@@ -20,9 +20,10 @@ def begin(conn: Connection, ctx: context.RequestContext, ident: str, host: str) 
 
 def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str, *,
               moved: bool = False, inheriting: bool = False) -> None:
-    """As ``begin``, for every snapshot of these shares that can be mounted. Their worker looks when it is done with this.
+    """Do as ``begin`` for every mountable snapshot of these shares. Their worker finds the work by polling.
 
-    ``moved``: whoever was to be told before has it no more. ``inheriting``: only those that whoever mounts the share mounts.
+    ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
+    clients of the share may mount.
     """
     for ident in snapshot_access.mountable(conn, share_ids, inheriting=inheriting):
         if moved:

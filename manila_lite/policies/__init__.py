@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what: one file per noun, each with ``RULES``. What no rule allows is denied."""
+"""Access policies: one module per resource type, each with ``RULES``. A call that no rule allows is denied."""
 
 import importlib
 import math
@@ -23,27 +23,29 @@ def list_rules() -> Iterator[policy.RuleDefault]:
             yield from importlib.import_module(f'manila_lite.policies.{info.name}').RULES
 
 
-#: Seconds after which a changed policy file is noticed at the latest.
+#: Seconds within which a change of a policy file is noticed.
 LOOK_EVERY = 1.0
-#: How often a rule is looked at before it is believed that it cannot be.
+#: Number of tries for a rule before its SystemError is raised.
 _TRIES = 10
 
 
 class Enforcer(policy.Enforcer):
-    """Looks at the operator's files once in a while, and not before each answer: that costs several times the answer."""
+    """Checks the policy files for changes once in a while: to do so before each answer costs several times the answer."""
 
     _look_at = -math.inf
 
     def load_rules(self, force_reload: bool = False) -> None:
-        """The rules are those of the files as they were ``LOOK_EVERY`` seconds ago or later."""
+        """Load the policy files, at most every ``LOOK_EVERY`` seconds unless forced."""
         now = time.monotonic()
         if force_reload or not self.rules or now >= self._look_at:
             super().load_rules(force_reload)
             self._look_at = now + LOOK_EVERY
 
     def enforce(self, *args: Any, **kwargs: Any) -> Any:
-        """As the base class. Its checks parse Python literals, and CPython 3.11 counts how deep it is in them for all threads
-        together: when another one gets in between, it raises SystemError, though nothing is wrong.
+        """Enforce a rule, with further tries after a SystemError.
+
+        The base class parses Python literals. CPython 3.11 counts the depth of that for all threads together: when
+        threads interfere, it raises SystemError, though nothing is wrong.
         """
         for _ in range(_TRIES):
             try:
@@ -54,9 +56,9 @@ class Enforcer(policy.Enforcer):
 
 
 def make_enforcer(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None) -> policy.Enforcer:
-    """Return an enforcer with all rules registered; the operator's policy file, if any, goes over them.
+    """Return an enforcer with all rules registered. The operator's policy file, if any, overrides them.
 
-    ``rules``: those of a sibling, beside the personas; by default all that there are here.
+    ``rules``: those of a sibling, used with the personas; by default all rules of this package.
     """
     opts.set_defaults(conf, policy_file='policy.yaml')
     enforcer = Enforcer(conf)

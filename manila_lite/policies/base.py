@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The personas that rules are written with, and a short way to write a rule."""
+"""The personas for rules, and a helper to write a rule."""
 
 from oslo_policy import policy
 
@@ -10,23 +10,24 @@ READER = 'rule:admin_or_project_reader'
 SERVICE = 'rule:admin_or_service'
 ADMIN_OR_SERVICE_OR_MEMBER = 'rule:admin_or_service or rule:project_member'
 ADMIN_OR_SERVICE_OR_READER = 'rule:admin_or_service or rule:project_reader'
-#: Of what a user made: that user, while a member of the project.
+#: The user who created the resource, while a member of its project.
 ADMIN_OR_SERVICE_OR_OWNER = 'rule:admin_or_service or (rule:project_member and rule:owner_user)'
 
 PERSONAS = [
-    policy.RuleDefault(CONTEXT_IS_ADMIN, 'role:admin', 'Whoever passes is an administrator everywhere.'),
+    policy.RuleDefault(CONTEXT_IS_ADMIN, 'role:admin', 'Callers with the rights of an administrator in all calls.'),
     policy.RuleDefault('admin_api', 'rule:context_is_admin', 'Administrators.'),
     policy.RuleDefault('project_member', 'role:member and project_id:%(project_id)s', 'Members of the project.'),
     policy.RuleDefault('project_reader', '(role:reader or role:member) and project_id:%(project_id)s',
-                       'Whoever may look at the project.'),
+                       'Readers of the project: callers with role reader or member.'),
     policy.RuleDefault('service_role', 'role:service', 'Other services of the cloud.'),
     policy.RuleDefault('admin_or_project_member', 'rule:admin_api or rule:project_member',
                        'Administrators and members of the project.'),
     policy.RuleDefault('admin_or_project_reader', 'rule:admin_api or rule:project_reader',
                        'Administrators and readers of the project.'),
     policy.RuleDefault('admin_or_service', 'rule:admin_api or rule:service_role', 'Administrators and other services.'),
-    policy.RuleDefault('owner_user', 'user_id:%(user_id)s and project_id:%(project_id)s', 'Whoever made it.'),
-    policy.RuleDefault('default', '!', 'What no rule names is denied.'),
+    policy.RuleDefault('owner_user', 'user_id:%(user_id)s and project_id:%(project_id)s',
+                       'The user that created the resource, in its project.'),
+    policy.RuleDefault('default', '!', 'Deny a call that has no rule of its own.'),
 ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extensions: there are none, and whoever may look at a project may know."""
+"""Extensions: there are none, and readers of a project may ask for them."""
 
 from manila_lite.policies.base import READER, rule
 
@@ -8,5 +8,5 @@ GET = 'extension:show'
 
 RULES = [
     rule(GET_ALL, READER, 'List the extensions of the API.', 'GET /extensions'),
-    rule(GET, READER, 'See an extension of the API.', 'GET /extensions/{alias}'),
+    rule(GET, READER, 'Show an extension of the API.', 'GET /extensions/{alias}'),
 ]

@@ -8,7 +8,7 @@ GET_ALL = 'message:get_all'
 DELETE = 'message:delete'
 
 RULES = [
-    rule(GET, READER, 'See a user message.', 'GET /messages/{message_id}'),
+    rule(GET, READER, 'Show a user message.', 'GET /messages/{message_id}'),
     rule(GET_ALL, READER, 'List user messages.', 'GET /messages'),
     rule(DELETE, MEMBER, 'Delete a user message.', 'DELETE /messages/{message_id}'),
 ]

@@ -18,13 +18,13 @@ _ONE = '/qos-types/{qos_type_id}'
 
 RULES = [
     rule(INDEX, ADMIN, 'List QoS types.', 'GET /qos-types'),
-    rule(SHOW, ADMIN, 'See a QoS type.', f'GET {_ONE}'),
-    rule(CREATE, ADMIN, 'Make a QoS type.', 'POST /qos-types'),
+    rule(SHOW, ADMIN, 'Show a QoS type.', f'GET {_ONE}'),
+    rule(CREATE, ADMIN, 'Create a QoS type.', 'POST /qos-types'),
     rule(UPDATE, ADMIN, 'Change the description of a QoS type.', f'PUT {_ONE}'),
     rule(DELETE, ADMIN, 'Delete a QoS type.', f'DELETE {_ONE}'),
-    rule(GET_SPECS, ADMIN, 'See the specs of a QoS type.', f'GET {_ONE}/specs'),
-    rule(GET_SPEC, ADMIN, 'See one spec of a QoS type.', f'GET {_ONE}/specs/{{key}}'),
-    rule(CREATE_SPEC, ADMIN, 'Set specs of a QoS type.', f'POST {_ONE}/specs'),
+    rule(GET_SPECS, ADMIN, 'Show the specs of a QoS type.', f'GET {_ONE}/specs'),
+    rule(GET_SPEC, ADMIN, 'Show one spec of a QoS type.', f'GET {_ONE}/specs/{{key}}'),
+    rule(CREATE_SPEC, ADMIN, 'Create or change specs of a QoS type.', f'POST {_ONE}/specs'),
     rule(UPDATE_SPEC, ADMIN, 'Change one spec of a QoS type.', f'PUT {_ONE}/specs/{{key}}'),
     rule(DELETE_SPEC, ADMIN, 'Delete one spec of a QoS type.', f'DELETE {_ONE}/specs/{{key}}'),
 ]

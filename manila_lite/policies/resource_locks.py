@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource locks. Beside the rule, the context of a lock counts: nobody touches a lock of a stronger one."""
+"""Resource locks. Beside the rule, the context of a lock counts: a caller cannot touch locks of a stronger context."""
 
 from manila_lite.policies.base import (
     ADMIN_OR_SERVICE_OR_MEMBER,
@@ -18,16 +18,16 @@ DELETE = 'resource_lock:delete'
 BYPASS_LOCKED_SHOW = 'resource_lock:bypass_locked_show_action'
 
 RULES = [
-    rule(GET, ADMIN_OR_SERVICE_OR_READER, 'See a resource lock.', 'GET /resource-locks/{lock_id}'),
+    rule(GET, ADMIN_OR_SERVICE_OR_READER, 'Show a resource lock.', 'GET /resource-locks/{lock_id}'),
     rule(GET_ALL, ADMIN_OR_SERVICE_OR_READER, 'List resource locks.', 'GET /resource-locks'),
-    rule(GET_ALL_PROJECTS, SERVICE, 'See resource locks of all projects.', 'GET /resource-locks?all_projects=1',
+    rule(GET_ALL_PROJECTS, SERVICE, 'Show resource locks of all projects.', 'GET /resource-locks?all_projects=1',
          'GET /resource-locks/{lock_id}'),
-    rule(CREATE, ADMIN_OR_SERVICE_OR_MEMBER, 'Lock a share or an access rule.', 'POST /resource-locks',
+    rule(CREATE, ADMIN_OR_SERVICE_OR_MEMBER, 'Create a resource lock on a share or an access rule.', 'POST /resource-locks',
          'POST /shares/{share_id}/action'),
     rule(UPDATE, ADMIN_OR_SERVICE_OR_OWNER, 'Change a resource lock.', 'PUT /resource-locks/{lock_id}'),
-    rule(DELETE, ADMIN_OR_SERVICE_OR_OWNER, 'Take a resource lock away.', 'DELETE /resource-locks/{lock_id}',
+    rule(DELETE, ADMIN_OR_SERVICE_OR_OWNER, 'Delete a resource lock.', 'DELETE /resource-locks/{lock_id}',
          'POST /shares/{share_id}/action'),
     rule(BYPASS_LOCKED_SHOW, 'rule:admin_or_service or rule:owner_user',
-         'See in clear to whom an access rule is given although its visibility is locked.',
+         'Show the client of an access rule in plain text although a lock hides it.',
          'GET /share-access-rules?share_id={share_id}', 'GET /share-access-rules/{access_id}'),
 ]

@@ -13,7 +13,7 @@ DELETE = 'security_service:delete'
 
 RULES = [
     rule(CREATE, MEMBER, 'Create a security service.', 'POST /security-services'),
-    rule(SHOW, READER, 'See a security service.', 'GET /security-services/{security_service_id}'),
+    rule(SHOW, READER, 'Show a security service.', 'GET /security-services/{security_service_id}'),
     rule(INDEX, READER, 'List ids and names of security services.', 'GET /security-services'),
     rule(DETAIL, READER, 'List security services.', 'GET /security-services/detail'),
     rule(LIST_ALL_PROJECTS, ADMIN, 'List the security services of all projects.', 'GET /security-services?all_tenants=1',

@@ -13,10 +13,10 @@ PROGRESS = 'share_server:share_server_migration_get_progress'
 RESET_TASK_STATE = 'share_server:share_server_reset_task_state'
 
 RULES = [
-    rule(CHECK, ADMIN, 'Ask whether a share server could move to another backend.', _ACTION),
-    rule(START, ADMIN, 'Begin to copy a share server to another backend.', _ACTION),
-    rule(COMPLETE, ADMIN, 'Let a copied share server take over.', _ACTION),
-    rule(CANCEL, ADMIN, 'Call the migration of a share server off.', _ACTION),
-    rule(PROGRESS, ADMIN, 'See how far the migration of a share server is.', _ACTION),
-    rule(RESET_TASK_STATE, ADMIN, "Set a share server's task state by hand.", _ACTION),
+    rule(CHECK, ADMIN, 'Check whether a share server can migrate to another backend.', _ACTION),
+    rule(START, ADMIN, 'Start the migration of a share server to another backend.', _ACTION),
+    rule(COMPLETE, ADMIN, 'Complete the migration of a share server: the copy replaces the source.', _ACTION),
+    rule(CANCEL, ADMIN, 'Cancel the migration of a share server.', _ACTION),
+    rule(PROGRESS, ADMIN, 'Show the progress of the migration of a share server.', _ACTION),
+    rule(RESET_TASK_STATE, ADMIN, 'Reset the task state of a share server by hand.', _ACTION),
 ]

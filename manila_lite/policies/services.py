@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services that the product is made of."""
+"""The services of manila_lite."""
 
 from manila_lite.policies.base import ADMIN, rule
 
@@ -10,5 +10,6 @@ ENSURE_SHARES = 'service:ensure_shares'
 RULES = [
     rule(INDEX, ADMIN, 'List services.', 'GET /services'),
     rule(UPDATE, ADMIN, 'Enable or disable a service.', 'PUT /services/enable', 'PUT /services/disable'),
-    rule(ENSURE_SHARES, ADMIN, 'Ensure all shares of a backend.', 'POST /services/ensure', 'POST /services/ensure-shares'),
+    rule(ENSURE_SHARES, ADMIN, 'Start a check of all shares of a backend.', 'POST /services/ensure',
+         'POST /services/ensure-shares'),
 ]

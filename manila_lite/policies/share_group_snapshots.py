@@ -15,13 +15,13 @@ RESET_STATUS = 'share_group_snapshot:reset_status'
 _ONE = '/share-group-snapshots/{share_group_snapshot_id}'
 
 RULES = [
-    rule(CREATE, MEMBER, 'Take a snapshot of a share group.', 'POST /share-group-snapshots'),
-    rule(GET, READER, 'See a share group snapshot and its members.', f'GET {_ONE}', f'GET {_ONE}/members'),
+    rule(CREATE, MEMBER, 'Create a snapshot of a share group.', 'POST /share-group-snapshots'),
+    rule(GET, READER, 'Show a share group snapshot and its members.', f'GET {_ONE}', f'GET {_ONE}/members'),
     rule(GET_ALL, READER, 'List share group snapshots.', 'GET /share-group-snapshots', 'GET /share-group-snapshots/detail'),
     rule(LIST_ALL_PROJECTS, ADMIN, 'List the share group snapshots of all projects.',
          'GET /share-group-snapshots?all_tenants=1'),
-    rule(UPDATE, MEMBER, 'Change name or description of a share group snapshot.', f'PUT {_ONE}'),
+    rule(UPDATE, MEMBER, 'Change the name or description of a share group snapshot.', f'PUT {_ONE}'),
     rule(DELETE, MEMBER, 'Delete a share group snapshot.', f'DELETE {_ONE}'),
     rule(FORCE_DELETE, ADMIN, 'Delete a share group snapshot in any status.', f'POST {_ONE}/action'),
-    rule(RESET_STATUS, ADMIN, "Set a share group snapshot's status by hand.", f'POST {_ONE}/action'),
+    rule(RESET_STATUS, ADMIN, 'Reset the status of a share group snapshot by hand.', f'POST {_ONE}/action'),
 ]

@@ -17,12 +17,12 @@ _ONE = '/share-groups/{share_group_id}'
 
 RULES = [
     rule(CREATE, MEMBER, 'Create a share group.', 'POST /share-groups'),
-    rule(GET, READER, 'See a share group.', f'GET {_ONE}'),
+    rule(GET, READER, 'Show a share group.', f'GET {_ONE}'),
     rule(GET_ALL, READER, 'List share groups.', 'GET /share-groups', 'GET /share-groups/detail'),
     rule(LIST_ALL_PROJECTS, ADMIN, 'List the share groups of all projects.', 'GET /share-groups?all_tenants=1'),
-    rule(LIST_BY_HOST, ADMIN, 'List share groups by host or share server, and see both.', 'GET /share-groups?host={host}'),
-    rule(UPDATE, MEMBER, 'Change name or description of a share group.', f'PUT {_ONE}'),
+    rule(LIST_BY_HOST, ADMIN, 'List share groups by host or share server, and show both.', 'GET /share-groups?host={host}'),
+    rule(UPDATE, MEMBER, 'Change the name or description of a share group.', f'PUT {_ONE}'),
     rule(DELETE, MEMBER, 'Delete a share group.', f'DELETE {_ONE}'),
     rule(FORCE_DELETE, ADMIN, 'Delete a share group in any status.', f'POST {_ONE}/action'),
-    rule(RESET_STATUS, ADMIN, "Set a share group's status by hand.", f'POST {_ONE}/action'),
+    rule(RESET_STATUS, ADMIN, 'Reset the status of a share group by hand.', f'POST {_ONE}/action'),
 ]

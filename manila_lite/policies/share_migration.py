@@ -11,8 +11,9 @@ CANCEL = 'share:migration_cancel'
 PROGRESS = 'share:migration_get_progress'
 
 RULES = [
-    rule(START, ADMIN, 'Begin to copy a share to another backend.', _ACTION),
-    rule(COMPLETE, ADMIN, 'Let a copied share take the place of the share.', _ACTION),
-    rule(CANCEL, ADMIN, 'Call the migration of a share off.', _ACTION),
-    rule(PROGRESS, ADMIN, 'See how far the migration of a share is.', _ACTION, 'GET /shares/{share_id}/migration-progress'),
+    rule(START, ADMIN, 'Start the migration of a share to another backend.', _ACTION),
+    rule(COMPLETE, ADMIN, 'Complete the migration of a share: the copy replaces the source.', _ACTION),
+    rule(CANCEL, ADMIN, 'Cancel the migration of a share.', _ACTION),
+    rule(PROGRESS, ADMIN, 'Show the progress of the migration of a share.', _ACTION,
+         'GET /shares/{share_id}/migration-progress'),
 ]

@@ -17,10 +17,10 @@ _ONE = f'{_ALL}/{{share_network_subnet_id}}'
 RULES = [
     rule(CREATE, MEMBER, 'Add a subnet to a share network.', f'POST {_ALL}'),
     rule(DELETE, MEMBER, 'Remove a subnet from a share network.', f'DELETE {_ONE}'),
-    rule(SHOW, READER, 'See a subnet of a share network.', f'GET {_ONE}'),
+    rule(SHOW, READER, 'Show a subnet of a share network.', f'GET {_ONE}'),
     rule(INDEX, READER, 'List the subnets of a share network.', f'GET {_ALL}'),
-    rule(GET_METADATA, READER, "See a subnet's metadata.", f'GET {_ONE}/metadata', f'GET {_ONE}/metadata/{{key}}'),
-    rule(UPDATE_METADATA, MEMBER, "Set a subnet's metadata.", f'PUT {_ONE}/metadata', f'POST {_ONE}/metadata',
+    rule(GET_METADATA, READER, 'Show metadata of a subnet.', f'GET {_ONE}/metadata', f'GET {_ONE}/metadata/{{key}}'),
+    rule(UPDATE_METADATA, MEMBER, 'Set metadata of a subnet.', f'PUT {_ONE}/metadata', f'POST {_ONE}/metadata',
          f'POST {_ONE}/metadata/{{key}}'),
-    rule(DELETE_METADATA, MEMBER, "Delete a subnet's metadata.", f'DELETE {_ONE}/metadata/{{key}}'),
+    rule(DELETE_METADATA, MEMBER, 'Delete metadata of a subnet.', f'DELETE {_ONE}/metadata/{{key}}'),
 ]

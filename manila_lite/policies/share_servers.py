@@ -13,11 +13,11 @@ UNMANAGE = 'share_server:unmanage_share_server'
 
 RULES = [
     rule(INDEX, ADMIN, 'List share servers.', 'GET /share-servers'),
-    rule(SHOW, ADMIN, 'See a share server.', 'GET /share-servers/{share_server_id}'),
-    rule(DETAILS, ADMIN, 'See what the backend keeps of a share server.', 'GET /share-servers/{share_server_id}/details'),
+    rule(SHOW, ADMIN, 'Show a share server.', 'GET /share-servers/{share_server_id}'),
+    rule(DETAILS, ADMIN, 'Show the backend details of a share server.', 'GET /share-servers/{share_server_id}/details'),
     rule(DELETE, ADMIN, 'Delete a share server that has no shares.', 'DELETE /share-servers/{share_server_id}'),
-    rule(RESET_STATUS, ADMIN, "Set a share server's status by hand.", 'POST /share-servers/{share_server_id}/action'),
-    rule(MANAGE, ADMIN, 'Take over a share server that a backend has already.', 'POST /share-servers/manage'),
-    rule(UNMANAGE, ADMIN, 'Let go of a share server, which stays at its backend.',
+    rule(RESET_STATUS, ADMIN, 'Reset the status of a share server by hand.', 'POST /share-servers/{share_server_id}/action'),
+    rule(MANAGE, ADMIN, 'Manage an existing share server of a backend.', 'POST /share-servers/manage'),
+    rule(UNMANAGE, ADMIN, 'Unmanage a share server. It stays at its backend.',
          'POST /share-servers/{share_server_id}/action'),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshot instances: where and how a snapshot really exists."""
+"""Snapshot instances: a snapshot at one pool."""
 
 from manila_lite.policies.base import ADMIN, rule
 
@@ -14,10 +14,10 @@ _ONE = '/snapshot-instances/{snapshot_instance_id}'
 
 RULES = [
     rule(INDEX, ADMIN, 'List snapshot instances.', 'GET /snapshot-instances'),
-    rule(DETAIL, ADMIN, 'List snapshot instances in full.', 'GET /snapshot-instances/detail'),
-    rule(SHOW, ADMIN, 'See a snapshot instance.', f'GET {_ONE}'),
-    rule(RESET_STATUS, ADMIN, "Set a snapshot instance's status by hand.", f'POST {_ONE}/action'),
-    rule(EXPORTS, ADMIN, 'List where a snapshot instance can be mounted.', f'GET {_ONE}/export-locations'),
-    rule(EXPORT, ADMIN, 'See a place where a snapshot instance can be mounted.',
+    rule(DETAIL, ADMIN, 'List snapshot instances with details.', 'GET /snapshot-instances/detail'),
+    rule(SHOW, ADMIN, 'Show a snapshot instance.', f'GET {_ONE}'),
+    rule(RESET_STATUS, ADMIN, 'Reset the status of a snapshot instance by hand.', f'POST {_ONE}/action'),
+    rule(EXPORTS, ADMIN, 'List the export locations of a snapshot instance.', f'GET {_ONE}/export-locations'),
+    rule(EXPORT, ADMIN, 'Show an export location of a snapshot instance.',
          f'GET {_ONE}/export-locations/{{snapshot_export_location_id}}'),
 ]

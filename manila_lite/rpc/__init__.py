@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bus: the only room that knows oslo.messaging.
+"""The message bus: the only package that uses oslo.messaging.
 
-Messages are wake-ups and nothing else: what must not be lost is a row of the database.
+Messages are wake-ups and nothing else: work that must not be lost is a row of the database.
 
-Versions of ``operations.wake``. A process understands every minor version of its major one: a minor version only adds
-arguments with defaults, and those that it does not know are overlooked. ``[upgrade_levels] operations`` pins what is sent.
+Versions of ``operations.wake``. A process understands every minor version of its major version: a minor version only
+adds arguments with defaults, and unknown arguments are ignored. ``[upgrade_levels] operations`` pins the version that
+is sent.
 
-* 1.0: ``operation_ids``, the operations to look at; none of them means all.
-* 1.1: and ``lanes``, the lanes in which they wait: a grant of access looks for no work of other kinds; none means all.
+* 1.0: ``operation_ids``, the operations to look at; an empty list means all.
+* 1.1: adds ``lanes``, the lanes in which the operations wait, so that a wake-up for an access rule does not look for
+  work of other kinds; an empty list means all.
 """
 
 from oslo_service import backend
 
-#: Name of a kind of service in our code -> topic on the bus, called like the services are by operators.
+#: Name of a kind of service in our code -> topic on the bus, which has the name that operators know the service by.
 TOPICS = {'scheduler': 'manila-scheduler', 'share': 'manila-share', 'compute': 'mlite-compute', 'dataproc': 'mlite-dataproc'}
 
-# oslo.messaging imports oslo.service, which would settle on eventlet if nobody has chosen before.
+# oslo.messaging imports oslo.service, which would choose eventlet if no backend was chosen before.
 backend.init_backend(backend.BackendType.THREADING)

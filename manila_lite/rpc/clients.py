@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sending end of the bus. A request never waits for it and never fails by it."""
+"""The sending end of the bus. No request waits for a message or fails because of one."""
 
 import dataclasses
 import logging
@@ -18,8 +18,9 @@ LOG = logging.getLogger(__name__)
 #: More ids than this for one receiver become "look at everything".
 MAX_IDS = 100
 
-#: After a message, its receiver gets the next one only after so many times as long as sending took, in seconds at most:
-#: a message to a broker costs as much as half a request. Of a burst, the first is sent at once, the others together.
+#: After a message, its receiver gets the next one after PAUSES times as long as sending took, LONGEST_PAUSE seconds at
+#: most: a message to a broker costs as much as half a request. Of a burst, the first is sent at once, the others
+#: together.
 PAUSES, LONGEST_PAUSE = 10, 0.02
 
 Receiver = tuple[str, str | None]           # topic, host or None for any
@@ -27,7 +28,7 @@ Receiver = tuple[str, str | None]           # topic, host or None for any
 
 @dataclasses.dataclass
 class _News:
-    """What a receiver is to be told. ``all_ids`` and ``all_lanes``: not only what is named here."""
+    """Pending wake-ups for one receiver. ``all_ids``, ``all_lanes``: all of them, not only those named here."""
 
     ids: set[str] = dataclasses.field(default_factory=set)
     lanes: set[str] = dataclasses.field(default_factory=set)
@@ -35,29 +36,29 @@ class _News:
     all_lanes: bool = False
 
     def add(self, ident: str | None, lane: str | None) -> None:
-        """The receiver is told of this one too."""
+        """Add an operation and its lane."""
         self.ids.add(ident or '')
         self.lanes.add(lane or '')
         self.all_ids |= ident is None or len(self.ids) > MAX_IDS
         self.all_lanes |= lane is None
         if self.all_ids:
-            self.ids.clear()        # it may grow without end while the bus is stuck
+            self.ids.clear()        # else the set could grow without end while the bus is stuck
 
     def shaped(self, version: str) -> dict[str, list[str]]:
-        """Return it as that version of the message says it."""
+        """Return the arguments of the message in that version."""
         return endpoint.shape(version, () if self.all_ids else self.ids, () if self.all_lanes else self.lanes)
 
 
 class Bus:
-    """Sends wake-ups from one background thread; those that pile up for a receiver become one message.
+    """The sender of wake-ups, one background thread; wake-ups that wait for the same receiver become one message.
 
-    What cannot be sent is dropped: the receiver polls, so a wake-up only saves time.
+    A wake-up that cannot be sent is dropped: it only saves time, for the receiver polls.
     """
 
     def __init__(self, conf: cfg.ConfigOpts):
         self._conf = conf
         self._is_down = False
-        #: What ``notices.emit`` hands over; it ends with the bus.
+        #: The queue of ``notices.emit``; it closes with the bus.
         self.notices = notices.Notices(conf)
         self._reset()
 
@@ -71,12 +72,12 @@ class Bus:
         self._rpc: oslo_messaging.RPCClient | None = None
 
     def wake(self, topic: str, host: str | None, operation_id: str | None = None, lane: str | None = None) -> None:
-        """The service ``topic`` ('scheduler' or 'share') on ``host`` (None: any) will look at its work soon.
+        """Tell the service ``topic`` ('scheduler' or 'share') on ``host`` (None: any) to look at its operations soon.
 
-        Returns at once. ``operation_id`` None: at all of it; ``lane`` None: in all lanes.
+        Returns at once. ``operation_id`` None: all operations; ``lane`` None: all lanes.
         """
         if self._pid != os.getpid():
-            self._reset()                   # the thread, and perhaps the lock's owner, stayed with the parent
+            self._reset()                   # the thread, and perhaps the lock's owner, exist only in the parent
         receiver = (TOPICS[topic], host)
         with self._changed:
             if self._closed:
@@ -88,9 +89,9 @@ class Bus:
             self._changed.notify()
 
     def close(self, timeout: float | None = None) -> bool:
-        """Nothing is taken any more; say whether what was taken left within ``timeout`` seconds (default: conf)."""
+        """Accept no more wake-ups; return whether all were sent within ``timeout`` seconds (default: conf)."""
         if self._pid != os.getpid():
-            return True                     # what the parent took is the parent's to send
+            return True                     # the parent sends its own wake-ups
         if timeout is None:
             timeout = self._conf.rpc.drain_timeout
         told = self.notices.close(timeout)
@@ -111,7 +112,7 @@ class Bus:
                 self._not_before[receiver] = now + min(PAUSES * (now - began), LONGEST_PAUSE)
 
     def _next(self) -> dict[Receiver, _News]:
-        """Wait for news for receivers that were not told something just now. Nothing comes at the end."""
+        """Return the pending wake-ups of receivers whose pause is over; wait for some. Return an empty dict at the end."""
         with self._changed:
             while True:
                 now = time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service answers to on the bus: one message in its versions, whose history is in ``manila_lite.rpc``."""
+"""The endpoint of a service on the bus: one message in its versions, whose history is in ``manila_lite.rpc``."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -12,34 +12,34 @@ LOG = logging.getLogger(__name__)
 NAMESPACE = 'operations'
 #: Version -> arguments of its ``wake``, each a list; an empty one means "all".
 SHAPES = {'1.0': ('operation_ids',), '1.1': ('operation_ids', 'lanes')}
-#: What is sent where ``[upgrade_levels]`` does not pin an older one.
+#: The version that is sent where ``[upgrade_levels]`` does not pin an older one.
 VERSION = '1.1'
-#: A minor version only adds, so that what a later one adds may be overlooked.
+#: A minor version only adds arguments, which may be ignored.
 _ACCEPTED = '1.9999'
 
 
 def shape(version: str, ids: Iterable[str], lanes: Iterable[str]) -> dict[str, list[str]]:
-    """Return the arguments of a wake-up in that version: less is said in an older one, and so more looked at."""
+    """Return the arguments of a wake-up in that version. An older one names less, so the receiver looks at more operations."""
     said = {'operation_ids': sorted(ids), 'lanes': sorted(lanes)}
     return {name: said[name] for name in SHAPES[version]}
 
 
 class Operations:
-    """Wake-ups for durable work. Losing one, or getting it twice, is harmless: the rows are the truth."""
+    """Wake-ups for durable work. Losing one, or getting it twice, is harmless: the rows are authoritative."""
 
     target = oslo_messaging.Target(namespace=NAMESPACE, version=_ACCEPTED)
 
     def __init__(self, on_wake: Callable[[list[str]], None], on_lanes: Callable[[list[str]], None] | None = None):
-        """``on_wake`` gets the ids of operations to look at; an empty list means all. It must return soon.
+        """Set the callbacks. ``on_wake`` gets the ids of operations to look at; an empty list means all. It must return soon.
 
-        ``on_lanes`` is called instead of it, if given, where the message names lanes.
+        ``on_lanes``, if given, is called instead where the message names lanes.
         """
         self._on_wake = on_wake
         self._on_lanes = on_lanes
         self._overlooked: set[str] = set()
 
     def wake(self, ctxt: Any, operation_ids: list[str], lanes: Iterable[str] = (), **newer: Any) -> None:
-        """The operations are looked at now. Never raises: nobody waits, and the poll finds them again."""
+        """Pass the wake-up to the callback. Never raises: no caller waits, and the poll finds the operations again."""
         del ctxt
         self._overlook(newer.keys() - self._overlooked)
         try:

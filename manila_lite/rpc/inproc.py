@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``inproc://``: oslo.messaging inside one process, without polling.
+"""``inproc://``: an oslo.messaging driver inside one process, without polling.
 
-It behaves as a broker does: a message goes through JSON, so sender and receiver share no object; a queue exists from
-the first time somebody listened on it, and then keeps messages while nobody does; what has no queue is dropped.
-``inproc:///name`` is a bus of its own for each name. Nothing is kept across processes or forks.
+It behaves like a broker. A message goes through JSON, so sender and receiver share no object. A queue exists from its
+first listener on, and keeps messages while there is no listener; a message without a queue is dropped.
+``inproc:///name`` is a separate bus for each name. Nothing is kept across processes or forks.
 """
 
 import collections
@@ -22,7 +22,7 @@ from oslo_serialization import jsonutils
 
 LOG = logging.getLogger(__name__)
 
-#: Messages that a queue without a listener keeps; the oldest go first.
+#: Messages that a queue without a listener keeps; the oldest are dropped first.
 BACKLOG = 1000
 
 _STOPPED = object()
@@ -32,7 +32,7 @@ Address = tuple[str, str, str | None]       # exchange, topic, server or None fo
 
 @dataclasses.dataclass
 class Letter:
-    """One message on its way: JSON text, and where the answer goes if one is wanted."""
+    """One message on its way: JSON text, and the queue for the answer if one is wanted."""
 
     text: str
     reply_to: queue.SimpleQueue | None = None
@@ -44,20 +44,20 @@ class Letter:
 
 
 class Route:
-    """All who listen on one address take turns; without any, letters wait."""
+    """The listeners on one address, which take turns; letters wait while there is no listener."""
 
     def __init__(self):
         self.inboxes: collections.deque[queue.SimpleQueue] = collections.deque()
         self.waiting: collections.deque[Letter] = collections.deque(maxlen=BACKLOG)
 
     def add(self, inbox: queue.SimpleQueue) -> None:
-        """``inbox`` takes its turn from now on, and gets what waited."""
+        """Let ``inbox`` take its turn from now on, and give it the letters that waited."""
         self.inboxes.append(inbox)
         while self.waiting:
             inbox.put(self.waiting.popleft())
 
     def deliver(self, letter: Letter) -> None:
-        """The next listener in turn has ``letter``, or it waits for one."""
+        """Give ``letter`` to the next listener in turn, or keep it until there is one."""
         if not self.inboxes:
             self.waiting.append(letter)
             return
@@ -73,13 +73,13 @@ class Bus:
         self._routes: dict[Address, Route] = {}
 
     def attach(self, addresses: list[Address], inbox: queue.SimpleQueue) -> None:
-        """``inbox`` receives what is sent to any of ``addresses``."""
+        """Deliver messages for any of ``addresses`` to ``inbox`` from now on."""
         with self._lock:
             for address in addresses:
                 self._routes.setdefault(address, Route()).add(inbox)
 
     def detach(self, addresses: list[Address], inbox: queue.SimpleQueue) -> None:
-        """Nothing more is put into ``inbox`` once this returns, after a last mark that says so."""
+        """Put nothing more into ``inbox`` once this returns; the last item is a mark that says so."""
         with self._lock:
             for address in addresses:
                 route = self._routes[address]
@@ -88,7 +88,7 @@ class Bus:
             inbox.put(_STOPPED)
 
     def deliver(self, address: Address, letter: Letter, fanout: bool) -> bool:
-        """Put ``letter`` on its way; say whether there was any queue for it."""
+        """Deliver ``letter``; return whether there was any queue for it."""
         with self._lock:
             routes = self._servers_of(address) if fanout else [r for r in [self._routes.get(address)] if r]
             for route in routes:
@@ -96,7 +96,7 @@ class Bus:
             return bool(routes)
 
     def _servers_of(self, address: Address) -> list[Route]:
-        # what goes to all is not kept for those who are away
+        # a fanout message is not kept for queues without a listener
         return [route for (exchange, topic, server), route in self._routes.items()
                 if (exchange, topic) == address[:2] and server is not None and route.inboxes]
 
@@ -120,7 +120,7 @@ os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 class Incoming(base.RpcIncomingMessage):
-    """A letter in the hands of a server."""
+    """A letter that a server has received."""
 
     def __init__(self, letter: Letter, inbox: queue.SimpleQueue):
         content = jsonutils.loads(letter.text)
@@ -129,7 +129,7 @@ class Incoming(base.RpcIncomingMessage):
         self._inbox = inbox
 
     def reply(self, reply: Any = None, failure: tuple | None = None) -> None:
-        """The caller has its answer, or the exception of the exc_info tuple ``failure``."""
+        """Send the caller its answer, or the exception of the exc_info tuple ``failure``."""
         if self._letter.reply_to is None:
             return
         if failure:
@@ -137,15 +137,15 @@ class Incoming(base.RpcIncomingMessage):
         self._letter.reply_to.put(jsonutils.dumps({'result': reply, 'failure': failure}))
 
     def requeue(self) -> None:
-        """The message is received again."""
+        """Let the message be received again."""
         self._inbox.put(self._letter)
 
     def heartbeat(self) -> None:
-        """Nothing: a server that died took its callers along."""
+        """Do nothing: server and caller are in the same process, and die together."""
 
 
 class Listener(base.PollStyleListener):
-    """Blocks on one inbox, whatever number of addresses feed it: an idle listener costs nothing."""
+    """A listener that blocks on one inbox for all its addresses: an idle one costs nothing."""
 
     def __init__(self, bus: Bus, addresses: list[Address]):
         super().__init__()
@@ -165,13 +165,13 @@ class Listener(base.PollStyleListener):
             except queue.Empty:
                 return None
             if letter is _STOPPED:
-                self._inbox.put(_STOPPED)       # each later poll must find it as well
+                self._inbox.put(_STOPPED)       # each later poll must find the mark as well
                 return None
             if not letter.is_late():
                 return Incoming(letter, self._inbox)
 
     def stop(self) -> None:
-        """New messages go elsewhere; ``poll`` hands out what is here and then no longer blocks."""
+        """Take no new messages; ``poll`` returns those in the inbox and then no longer blocks."""
         self._bus.detach(self._addresses, self._inbox)
 
 
@@ -191,10 +191,10 @@ class InprocDriver(base.BaseDriver):
              transport_options: Any = None) -> Any:
         """Deliver a message and, if asked to, return the answer to it.
 
-        :raises MessagingTimeout: no answer within ``timeout`` seconds, or at once when nobody ever listened there.
-        :raises MessageUndeliverable: ``at_least_once`` was asked for, and nobody ever listened there.
+        :raises MessagingTimeout: no answer within ``timeout`` seconds, or at once when the address never had a listener.
+        :raises MessageUndeliverable: ``at_least_once`` was asked for, and the address never had a listener.
         """
-        del call_monitor_timeout, retry         # both guard against a broker or a peer that is gone
+        del call_monitor_timeout, retry         # both guard against a broker or a peer that does not answer
         letter = Letter(jsonutils.dumps({'ctxt': ctxt, 'message': message}))
         if wait_for_reply:
             letter.reply_to = queue.SimpleQueue()
@@ -224,19 +224,19 @@ class InprocDriver(base.BaseDriver):
 
     def send_notification(self, target: Any, ctxt: dict, message: dict, version: float,
                           retry: int | None = None) -> None:
-        """A listener of the topic has the notification."""
+        """Deliver a notification to a listener of the topic."""
         del version
         self.send(target, ctxt, message, retry=retry)
 
     def listen(self, target: Any, batch_size: int, batch_timeout: float | None) -> base.Listener:
-        """The server of ``target`` receives what is sent to it alone, to its topic, and by fanout."""
+        """Return a listener for messages to the server of ``target`` alone, to its topic, and by fanout."""
         servers = dict.fromkeys((None, target.server))
         addresses = [self._address(target, target.topic, server) for server in servers]
         return self._adapter(addresses, batch_size, batch_timeout)
 
     def listen_for_notifications(self, targets_and_priorities: list, pool: str | None, batch_size: int,
                                  batch_timeout: float | None) -> base.Listener:
-        """Each target is listened on with its priority. Pools are not told apart."""
+        """Return a listener for each target with its priority. Pools are not supported."""
         if pool:
             raise NotImplementedError('inproc:// has no notification pools')
         addresses = [self._address(target, f'{target.topic}.{priority}', None)
@@ -247,4 +247,4 @@ class InprocDriver(base.BaseDriver):
         return base.PollStyleListenerAdapter(Listener(_bus(self._name), addresses), batch_size, batch_timeout)
 
     def cleanup(self) -> None:
-        """Nothing is held here: queues live as long as the process, as they would on a broker."""
+        """Do nothing: queues live as long as the process, as they would on a broker."""

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifications: what other programs (billing, dashboards, telemetry) may hear of. Nobody waits for them.
+"""Notifications for other programs (billing, dashboards, telemetry). No work waits for them.
 
     emit(services_or_ctx, event_type, payload, host=None, publisher=None) -> None
 
-* ``services_or_ctx``: a RequestContext (``work.ctx`` in a step or a plan's end, ``ctx`` in an action), whose request and
-  project are in the notification, or Services where there is none.
-* ``event_type``: ``share_server.migrate.start``; what ends in ``.error`` is sent with priority ERROR, all else as INFO.
-* ``payload``: plain values. Errors as ``errors.told(error)``, never as ``str(error)``. ``request_id`` and ``project_id``
-  of the context are added; values of keys that sound like passwords are masked.
-* ``host``: ``work.op.host`` of the operation that speaks: publisher ``share.<host@backend>``, or ``scheduler.<host>``, whose
-  operations have an empty one; without it the API speaks: ``api.<host>``.
-* ``publisher``: as whom a sibling speaks, whole.
+* ``services_or_ctx``: a RequestContext (``work.ctx`` in a step or a plan's end, ``ctx`` in an action), whose request
+  and project are in the notification, or Services where there is none.
+* ``event_type``: ``share_server.migrate.start``; types that end in ``.error`` are sent with priority ERROR, all others
+  as INFO.
+* ``payload``: plain values. Errors as ``errors.told(error)``, never as ``str(error)``. ``request_id`` and
+  ``project_id`` of the context are added; values of keys that sound like passwords are masked.
+* ``host``: ``work.op.host`` of the operation that notifies. The publisher is ``share.<host@backend>``, or
+  ``scheduler.<host>`` for an empty ``host``, as operations of the scheduler have; without ``host`` it is
+  ``api.<host>``.
+* ``publisher``: the whole name of the publisher, for siblings.
 
-It returns at once and never fails; without a driver in ``[oslo_messaging_notifications]`` it does nothing. Emitted inside
-the transaction that ends an operation, a notification comes at least once: a repeated end repeats it.
+``emit`` returns at once and never fails; without a driver in ``[oslo_messaging_notifications]`` it does nothing.
+Emitted inside the transaction that ends an operation, a notification comes at least once: a repeated end repeats it.
 """
 
 import dataclasses
@@ -34,7 +36,7 @@ from manila_lite.rpc import transport
 
 LOG = logging.getLogger(__name__)
 
-#: So many wait while the broker is away; what comes then is dropped, and said.
+#: Notifications that wait while the broker is away; further ones are dropped, and the log says so.
 BACKLOG = 10_000
 
 _GROUP = 'oslo_messaging_notifications'
@@ -52,7 +54,7 @@ class _Notice:
 
 
 class Notices:
-    """Sends notifications from one background thread, in the order in which they came."""
+    """The sender of notifications, one background thread that keeps their order."""
 
     def __init__(self, conf: cfg.ConfigOpts):
         self._conf = conf
@@ -68,13 +70,13 @@ class Notices:
 
     @property
     def wanted(self) -> bool:
-        """Say whether there is a driver that would send any."""
+        """Say whether a driver is configured that sends notifications."""
         return any(name != 'noop' for name in self._conf[_GROUP].driver)
 
     def put(self, notice: _Notice) -> None:
-        """It is sent soon, in this process."""
+        """Queue a notification, to be sent soon, in this process."""
         if self._pid != os.getpid():
-            self._reset()                   # the thread stayed with the parent
+            self._reset()                   # the thread exists only in the parent
         with self._lock:
             if self._closed:
                 return
@@ -93,7 +95,7 @@ class Notices:
             self._is_full = True
 
     def close(self, timeout: float) -> bool:
-        """None is taken any more; say whether those taken left within ``timeout`` seconds."""
+        """Accept no more notifications; return whether all were sent within ``timeout`` seconds."""
         if self._pid != os.getpid() or self._thread is None:
             return True
         with self._lock:
@@ -123,7 +125,7 @@ class Notices:
             way = oslo_messaging.get_notification_transport(self._conf)
             made = oslo_messaging.Notifier(way, serializer=transport.ContextSerializer())
             if made.retry < 0:
-                made.retry = None           # both mean "for ever"; but kombu takes -1 for "not even once" when it connects
+                made.retry = None           # both mean "forever", but kombu takes -1 for "not even once" when it connects
             return made
         except Exception:
             LOG.exception('[%s] cannot be worked with: no notifications are sent', _GROUP)
@@ -132,7 +134,7 @@ class Notices:
 
 def emit(services_or_ctx: context.Services | context.RequestContext, event_type: str, payload: Mapping[str, Any],
          host: str | None = None, *, publisher: str | None = None) -> None:
-    """Whoever listens hears of it soon, or nobody does if no driver is configured. See above."""
+    """Send a notification soon; do nothing if no driver is configured. The module's docstring has the arguments."""
     try:
         notices = services_or_ctx.bus.notices
         if not notices.wanted:
@@ -147,6 +149,6 @@ def emit(services_or_ctx: context.Services | context.RequestContext, event_type:
 
 
 def drain(timeout: float) -> None:
-    """What was emitted in this process has left, or ``timeout`` seconds have passed. Nothing is taken any more."""
+    """Wait at most ``timeout`` seconds until the notifications of this process are sent. No more are accepted."""
     for notices in list(_all):
         notices.close(timeout)

@@ -18,8 +18,8 @@ LOG = logging.getLogger(__name__)
 
 
 class RpcServer(oslo_server.RPCServer):
-    """oslo.messaging's server on the standard library's threads: the stock ones look around once a second, so that
-    they are never quite idle and take up to a second to stop.
+    """oslo.messaging's server on the standard library's threads. The stock threads poll once a second: they are never
+    quite idle and take up to a second to stop.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -28,16 +28,16 @@ class RpcServer(oslo_server.RPCServer):
 
 
 class Dispatcher(oslo_dispatcher.RPCDispatcher):
-    """oslo.messaging's dispatcher; a message of another major version costs one line of the log and not a trace each."""
+    """oslo.messaging's dispatcher. A message of an unknown version is logged in one line, once, without a traceback."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._unknown: set[str] = set()
 
     def dispatch(self, incoming: Any) -> Any:
-        """Return what the endpoint answers.
+        """Return the answer of the endpoint.
 
-        :raises ExpectedException: nobody here understands the message; a caller gets the cause.
+        :raises ExpectedException: no endpoint here understands the message; a caller gets the cause.
         """
         try:
             return super().dispatch(incoming)
@@ -49,7 +49,7 @@ class Dispatcher(oslo_dispatcher.RPCDispatcher):
 
 
 class Server:
-    """Endpoints that listen on a topic, as ``host`` and as any. Make it after the fork."""
+    """Endpoints that listen on a topic, for ``host`` and for any host. Make it after the fork."""
 
     def __init__(self, conf: cfg.ConfigOpts, topic: str, host: str, endpoints: list[Any], *,
                  services: context.Services | None = None, threads: int = 4):
@@ -61,9 +61,9 @@ class Server:
         self._starter: threading.Thread | None = None
 
     def start(self, patience: float = 3.0) -> bool:
-        """Messages are received. With a dead broker: goes on after ``patience`` seconds and connects when it can.
+        """Receive messages. If the broker does not answer: go on after ``patience`` seconds and connect in the background.
 
-        Returns whether the bus answered in time.
+        :returns: whether the bus answered in time.
         """
         self._starter = threading.Thread(target=self._start, name=f'bus: {self.name}', daemon=True)
         self._starter.start()
@@ -80,10 +80,10 @@ class Server:
             LOG.exception('%s: cannot listen; work is found by polling', self.name)
 
     def stop(self, timeout: float | None = None) -> bool:
-        """No message is received any more, and those received are answered. May be called twice.
+        """Receive no more messages, and wait until those received are answered. May be called twice.
 
-        Returns False if ``timeout`` seconds (default: conf) were not enough for that: a broker that has fallen silent
-        does not let go of its consumers for minutes.
+        :returns: False if ``timeout`` seconds (default: conf) were not enough. A broker that does not answer may hold
+            its consumers for minutes.
         """
         timeout = self._patience if timeout is None else timeout
         if self._starter is None:
@@ -91,7 +91,7 @@ class Server:
         drainer = threading.Thread(target=self._drain, name=f'bus drain: {self.name}', daemon=True)
         connecting = self._starter.is_alive()
         drainer.start()
-        if connecting:                      # nothing was received; should it connect yet, it stops right away
+        if connecting:                      # nothing was received; if it connects later, it stops at once
             return True
         drainer.join(timeout)
         if drainer.is_alive():

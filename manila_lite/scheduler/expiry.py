@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes by itself when its time is over: by the same way as if its owner had asked for it. Any scheduler may do it,
-or several at once."""
+"""Deletion of resources whose time is over, as if their owner asked for it. Several schedulers may do it at once."""
 
 from typing import Any
 
@@ -16,14 +15,14 @@ LOG = log.getLogger(__name__)
 
 
 def empty_bin(services: context.Services) -> None:
-    """Shares whose time in the recycle bin is over are being deleted. What is not possible is tried with the next look."""
+    """Delete shares whose time in the recycle bin is over. A share that cannot be deleted is tried again next time."""
     with services.db.reader() as conn:
         found = share_bin.expired(conn, timeutils.utcnow())
     for row in found:
         try:
             shares.delete(_owner(services, row), row.id, from_bin=True)
         except (errors.NotFound, errors.WrongState):
-            continue        # somebody else was faster
+            continue        # another scheduler was faster
         except errors.ManilaLiteError as refused:
             LOG.warning('%s: its time in the recycle bin is over, and it cannot be deleted: %s', row.id, refused)
         else:
@@ -31,19 +30,19 @@ def empty_bin(services: context.Services) -> None:
 
 
 def end_transfers(services: context.Services) -> None:
-    """Transfers that can be accepted no more are gone, and their shares are available again."""
+    """Delete transfers that have expired, and make their shares available again."""
     with services.db.reader() as conn:
         found = transfers.expired(conn, timeutils.utcnow())
     for row in found:
         try:
             share_transfers.delete(_owner(services, row), row.id)
         except errors.NotFound:
-            continue        # somebody else was faster
+            continue        # another scheduler was faster
         LOG.info('transfer %s was accepted by nobody in time, and is gone', row.id)
 
 
 def _owner(services: context.Services, row: Any) -> context.RequestContext:
-    """Return the product's own context, with messages and history for the owner of the row."""
+    """Return an administrator's context of this service, with the owner of the row as owner of messages and history."""
     ctx = context.admin(services)
     ctx.project_id, ctx.user_id = row.project_id, getattr(row, 'user_id', None)
     return ctx

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A place for share groups: a pool that every share type of the group, and its group type, would accept."""
+"""Placing share groups: on a pool that satisfies every share type of the group, and its group type."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,23 +16,23 @@ from manila_lite.scheduler.interface import PoolState, Request
 
 LOG = log.getLogger(__name__)
 
-#: What group types ask for, and what pools call it.
+#: The group spec of group types, and the capability of pools that answers it.
 _ASKED, _REPORTED = 'consistent_snapshot_support', 'sg_consistent_snapshot_support'
 
 
 def place_of(group: Any) -> str | None:
-    """Return where a group's shares must go: its pool where a pool is what is snapshotted at one moment, else its backend."""
+    """Return where a group's shares are placed: on its pool if consistent snapshots are per pool, else on its backend."""
     if group is None or group.host is None:
         return None
     return str(group.host) if group.consistent_snapshot_support == 'pool' else backend_of(group.host)
 
 
 def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
-    """Return the plans; ``choose`` finds the best pool for a request."""
+    """Return the plans. ``choose`` finds the best pool for a request."""
     def place(work: Work) -> None:
-        """The group has a pool, and the operation goes to its backend.
+        """Choose a pool for the group, and pass the operation on to its backend.
 
-        :raises errors.NoValidHost: no pool will do.
+        :raises errors.NoValidHost: no pool is suitable.
         :raises errors.Again: a backend that just started may yet report one.
         """
         with work.ctx.db.writer() as conn:
@@ -61,7 +61,7 @@ def _request(conn: Connection, work: Work, group: Any) -> Request:
 
 
 def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
-    """Return group specs as extra specs; whether a snapshot is at one moment is asked by the name that pools have for it."""
+    """Return group specs as extra specs. Consistent snapshots are asked for under the name of the pools' capability."""
     found = {key: text for key, text in specs.items() if key != _ASKED}
     asked = specs.get(_ASKED, 'false').strip()
     if asked in ('host', 'pool'):
@@ -72,7 +72,7 @@ def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
 
 
 def not_placed(conn: Connection, work: Work, error: Exception) -> None:
-    """The group is in error, and its owner is told which filter refused and why."""
+    """Set the group to error, and tell its owner which filter refused it and why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
                     messages.Detail.of(error), errors.told(error))
@@ -80,21 +80,21 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def _nothing(work: Work) -> None:
-    """Backends have nothing of a group."""
+    """Do nothing: backends hold nothing of a group."""
 
 
 def removed(conn: Connection, work: Work) -> None:
-    """The group's row is gone."""
+    """Delete the group's row."""
     transitions.finish(conn, states.SHARE_GROUP, 'delete', work.resource_id)
     notices.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
 
 
 def not_removed(conn: Connection, work: Work, error: Exception) -> None:
-    """The group is there and can be deleted again. Its owner is told why."""
+    """Keep the group, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
                     errors.told(error))
 
 
 def _no_end(conn: Connection, work: Work) -> None:
-    """What was passed on ends elsewhere."""
+    """Do nothing: operations that were passed on end elsewhere."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What backends reported, as filters see it, kept from one request to the next.
+"""Reports of backends, as filters see them, cached from one request to the next.
 
-The table is the truth: a scheduler that just started knows everything. What is kept may be a second old. That never
-promises room twice, since the claim of it is decided in the table; and who finds no pool looks again at what is there
-now (``not_before``) before saying so.
+The table is the truth: a scheduler that just started knows everything. The cache may be a second old. It never promises
+capacity twice, since a claim is decided in the table. A request that finds no pool reads the table again
+(``not_before``) before it fails.
 """
 
 import dataclasses
@@ -21,18 +21,21 @@ from manila_lite.operations.machine import REAL, Machine
 from manila_lite.scheduler.interface import PoolState
 from manila_lite.scheduler.placement import Groups
 
-#: Seconds after which it is looked what has changed; sooner if a look is cheap: looks take a fiftieth of the time.
+#: Seconds until the marks are read again; sooner if reading is cheap: reading may take a fiftieth of the time.
 _OLDEST = 1.0
 _LOOKS = 50
-#: Above so many changed pools, all are read.
+#: Above this number of changed pools, all are read.
 _MANY = 500
 
 
 class Hosts:
-    """Every pool that backends reported. Safe for many threads."""
+    """All pools that backends reported. Safe for many threads."""
 
     def __init__(self, down_time: float, machine: Machine = REAL):
-        """``down_time``: seconds without a heartbeat after which a service counts as down."""
+        """Create it without pools: they are read when they are first asked for.
+
+        :param down_time: seconds without a heartbeat after which a service counts as down.
+        """
         self._down_time = down_time
         self._machine = machine
         self._lock = machine.lock()
@@ -42,11 +45,11 @@ class Hosts:
         self._read_at = self._good_until = -math.inf
 
     def now(self) -> float:
-        """Return the time by which ``pools`` goes."""
+        """Return the time on the clock that ``pools`` uses."""
         return self._machine.monotonic()
 
     def pools(self, conn: Connection, not_before: float = -math.inf) -> Groups:
-        """Return every pool as it was at most a second ago, and not before this time, as ``now`` has it."""
+        """Return all pools as they were at most a second ago, and not before ``not_before``, a time as of ``now``."""
         with self._lock:
             now = self.now()
             if now >= self._good_until or self._read_at < not_before:
@@ -57,14 +60,14 @@ class Hosts:
             return self._groups
 
     def claimed(self, pool: PoolState, size: float) -> None:
-        """``size`` GiB more of the pool are promised by this scheduler, if its transaction commits: so look again."""
+        """Count ``size`` GiB more as promised, and read the pool again soon: this scheduler's transaction may fail."""
         with self._lock:
             self._groups.replace(pool.promised(claimed_gb=pool.claimed_gb + size))
             self._marks.pop(pool.host, None)
 
     def _look(self, conn: Connection) -> None:
-        """Read marks of all pools. Where one, or the service, differs from before, the pool changes with it; those that
-        reported anew are read in full.
+        """Read the marks of all pools. Update pools with another mark, or another state of their service, than before;
+        read those that reported anew in full.
         """
         now = timeutils.utcnow()
         alive = {row.host: _service(row, self._down_time, now) for row in services.backends(conn)}
@@ -76,14 +79,14 @@ class Hosts:
         self._alive, self._marks = alive, marks
 
     def _changed(self, marks: dict[str, tuple], moved: set[str]) -> list[tuple]:
-        """Return marks that differ from what was seen before, and those of backends that ``moved``."""
+        """Return marks that differ from those seen before, and the marks of backends that ``moved``."""
         if moved:
             return [mark for host, mark in marks.items() if self._marks.get(host) != mark or mark[1] in moved]
         # The same without a step of Python for each of ten thousand pools.
         return list(itertools.compress(marks.values(), map(operator.ne, marks.values(), map(self._marks.get, marks))))
 
     def _update(self, conn: Connection, marks: dict[str, tuple], changed: list[tuple], alive: dict[str, '_Service']) -> None:
-        """The pools are as their marks and services say; one that is new or reported anew is read."""
+        """Bring pools up to date with their marks and services. Read pools that are new, or reported anew."""
         fresh: dict[str, PoolState] = {}
         unread = []
         for host, backend, generation, claimed, allocated, provisioned in changed:
@@ -105,7 +108,7 @@ class Hosts:
 
 
 class _Service(NamedTuple):
-    """What a pool has from its service, under its own names for it."""
+    """The fields that a pool takes over from its service, by the names of the pool."""
 
     up: bool
     disabled: bool
@@ -118,7 +121,7 @@ def _service(row: Any, down_time: float, now: datetime.datetime | None = None) -
 
 
 def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
-    """Return a pool as it is now, if there is one of that host string."""
+    """Return the pool with this host string as it is now, if there is one."""
     return next((_state(row, _service(row, down_time)) for row in services.pools(conn, [host])), None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scheduler asks and is asked: a request, the state of a pool, filters and weighers. No I/O.
+"""Interface of the scheduler: requests, the state of pools, filters and weighers. No I/O.
 
 Sizes are in GiB.
 """
@@ -26,15 +26,15 @@ def places(host: str) -> tuple[str, str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What needs room. ``size`` is what is to be added: all of a new share, the difference when one grows.
+    """A request for capacity. ``size`` is what is to be added: all of a new share, the difference when a share grows.
 
-    Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this
-    request to the reason. ``source_host`` is where the share of the snapshot is that this one is made from;
-    ``source_domain``, its replication domain, is found by the filter that needs it. ``subnets``: how many its share
-    network has by zone id, those for every other zone under ``None``. Of a replica: ``active_host`` is where the active one is,
-    ``replica_hosts`` are the backends of all there are, and ``replication_domain`` is found by the filter that needs it.
-    ``also``: further sets of extra specs, each of which the pool must satisfy too, as the share types of a group have them. A
-    group has no ``proto``: its shares will.
+    Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this request to the
+    reason. ``source_host`` is the host of the share whose snapshot the new share is made from; ``source_domain``, its
+    replication domain, is found by the filter that needs it. ``subnets`` counts the subnets of the share network by
+    zone id, those for every other zone under ``None``. For a replica: ``active_host`` is the host of the active
+    replica, ``replica_hosts`` are the backends of all replicas, and ``replication_domain`` is found by the filter that
+    needs it. ``also``: further sets of extra specs, each of which the pool must satisfy too, as the share types of a
+    group have them. A group has no ``proto``; its shares will have one.
     """
 
     size: int
@@ -62,19 +62,19 @@ class Request:
 
     @functools.cached_property
     def all_asked(self) -> Sequence[Mapping[str, str]]:
-        """As ``asked``, of every set of extra specs."""
+        """The same as ``asked``, for every set of extra specs."""
         return self.asked, *(extra_specs.capability_specs(specs) for specs in self.also)
 
     @functools.cached_property
     def static_key(self) -> Hashable:
-        """All of the request that a static filter may look at."""
+        """All fields of the request that a static filter may use."""
         return (frozenset(self.extra_specs.items()), self.proto, self.availability_zone,
                 *(frozenset(specs.items()) for specs in self.also))
 
 
 @dataclasses.dataclass(frozen=True)
 class PoolState:
-    """What a pool last reported, and what was promised since. Never changed: a new report is a new value.
+    """The last report of a pool, and the capacity promised since. Never changed: a new report is a new value.
 
     ``free_gb`` and ``total_gb`` may be 'infinite' or 'unknown'. ``claimed_gb`` is what the report of this
     ``generation`` does not show yet; ``provisioned_gb``, the sizes of all other shares, does not contain it.
@@ -108,20 +108,20 @@ class PoolState:
 
     @functools.cached_property
     def reported(self) -> Mapping[str, Any]:
-        """What extra specs are matched with."""
+        """The capabilities that extra specs are matched with."""
         return {'thin_provisioning': self.thin_provisioning, **self.capabilities}
 
     def remembered(self, compute: Callable[['PoolState'], Value]) -> Value:
-        """Return ``compute(self)``, computed once: for what depends on nothing but the pool and is asked very often."""
+        """Return ``compute(self)``, computed once: for values that depend on the pool alone and are needed very often."""
         try:
             return self._remembered[compute]
         except KeyError:
             return self._remembered.setdefault(compute, compute(self))
 
     def promised(self, **figures: float) -> 'PoolState':
-        """Return the pool with other figures of what is promised of it, to static filters the same as before."""
+        """Return the pool with other figures of promised capacity. Static filters treat it as before."""
         found = dataclasses.replace(self, **figures)
-        vars(found)['signature'] = self.signature       # nothing that it is made of has changed
+        vars(found)['signature'] = self.signature       # none of its parts has changed
         return found
 
     @functools.cached_property
@@ -130,50 +130,49 @@ class PoolState:
 
     @functools.cached_property
     def signature(self) -> bytes | str:
-        """Equal for two pools that every static filter treats alike, unless it looks at ``pool_name``."""
+        """A key that is equal for two pools that every static filter treats alike, unless a filter uses ``pool_name``."""
         shared = {key: value for key, value in self.capabilities.items() if key != 'pool_name'}
         parts = [self.availability_zone, self.thin_provisioning, shared]
         try:
             return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         except TypeError:
-            # A number above 64 bits, or some other thing that orjson has no way to write.
+            # A number above 64 bits, or another value that orjson cannot write.
             return json.dumps(parts, sort_keys=True, default=repr)
 
 
 class Filter(abc.ABC):
-    """Refuses pools, each for a reason that can be told. One instance serves all requests and threads.
+    """Base class of filters. A filter refuses pools, with a reason. One instance serves all requests and threads.
 
-    A ``static`` filter looks at nothing but ``extra_specs``, ``proto`` and ``availability_zone`` of the
-    request and ``availability_zone``, ``thin_provisioning`` and ``capabilities`` of the pool: its answers
-    are kept, and given again for every pool with the same signature. That holds for ``applies`` too, and
-    ``prepare`` is not asked.
+    A ``static`` filter uses only ``extra_specs``, ``proto`` and ``availability_zone`` of the request, and
+    ``availability_zone``, ``thin_provisioning`` and ``capabilities`` of the pool. Its answers are cached, and given
+    again for every pool with the same signature. That holds for ``applies`` too, and ``prepare`` is not called.
     """
 
-    #: What people read in messages.
+    #: The filter's name in messages.
     name: ClassVar[str]
-    #: The user message, as in ``db/messages.py``, when this filter took the last pool.
+    #: The user message, as in ``db/messages.py``, if this filter refused the last pool.
     detail: ClassVar[str] = 'NO_VALID_HOST'
     static: ClassVar[bool] = False
 
     def applies(self, request: Request) -> bool:
-        """Say whether the request is any business of this filter; if not, it is not asked about pools."""
+        """Say whether the filter applies to the request. If not, it is not asked about pools."""
         return True
 
     def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
-        """Return the request with what ``check`` needs to know of the other pools. Only if it applies."""
+        """Return the request with the facts about other pools that ``check`` needs. Called only if the filter applies."""
         return request
 
     @abc.abstractmethod
     def check(self, request: Request, pool: PoolState) -> str | None:
-        """Return None if the pool will do, or why not: what was asked and what the pool has, not its name."""
+        """Return None if the pool is suitable, or the reason: what was asked and what the pool has, not its name."""
 
 
 class Weigher(abc.ABC):
-    """Says which of the pools that will do is best. Only the order and the distances count: see ``placement``."""
+    """Base class of weighers. A weigher rates suitable pools. Only the order and the distances count: see ``placement``."""
 
     def __init__(self, multiplier: float = 1.0):
         self.multiplier = multiplier
 
     @abc.abstractmethod
     def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
-        """Return one number for each pool, in order; the highest is the best."""
+        """Return one number for each pool, in order. The highest is the best."""

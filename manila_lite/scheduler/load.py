@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds filters and weighers by their entry points."""
+"""Loading of filters and weighers by their entry points."""
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import EntryPoint

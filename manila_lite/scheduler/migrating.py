@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room for what moves to another backend: a share, or a share server, all of whose shares one pool there must take."""
+"""Placing migrations: a share, or a share server, whose shares must all fit into one pool of the other backend."""
 
 from manila_lite import errors
 from manila_lite.db import operations, pairs, serving, share_migrations, shares
@@ -13,9 +13,9 @@ from manila_lite.scheduler.placement import why_none
 
 
 def fits(work: Work) -> None:
-    """A pool of the backend passes every filter for all that moves, and its manager is asked next. Nothing is claimed.
+    """Find a pool of the backend that passes all filters for all shares that move; ask its manager next. Claim nothing.
 
-    :raises errors.NoValidHost: none does; the message names the filter.
+    :raises errors.NoValidHost: there is no such pool; the message names the filter.
     """
     with work.ctx.db.reader() as conn:
         chosen = _candidates(conn, work)[0][0]
@@ -24,10 +24,10 @@ def fits(work: Work) -> None:
 
 
 def claim(work: Work) -> None:
-    """The pool's room for all that moves is claimed, and the operation goes to its backend.
+    """Claim the pool's capacity for all shares that move, and pass the operation on to its backend.
 
     :raises errors.NoValidHost: no pool of the backend passes every filter.
-    :raises errors.Again: others were faster.
+    :raises errors.Again: other requests were faster.
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -44,7 +44,7 @@ def claim(work: Work) -> None:
 
 
 def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]:
-    """Return pools that will do for the shares of every type, the best first, each with a request for all the room."""
+    """Return pools that suit the shares of every type, the best first, each with a request for the whole capacity."""
     left: dict[str, tuple[PoolState, Request]] | None = None
     for request in _requests(conn, work):
         result = work.service.placement.place(request, work.service.hosts.pools(conn))
@@ -67,11 +67,11 @@ def _requests(conn: Connection, work: Work) -> list[Request]:
 
 
 def _no_end(conn: Connection, work: Work) -> None:
-    """What was passed on ends elsewhere."""
+    """Do nothing: operations that were passed on end elsewhere."""
 
 
 def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
-    """That is the answer, and can be read."""
+    """Store the refusal as the answer of the check."""
     operations.move(conn, work.op.id, work.op.owner, data=work.data | {
         'support': {'compatible': False, 'reason': errors.told(error)}})
 

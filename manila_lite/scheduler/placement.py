@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses the pools for a request: static filters once per kind of pool, the others on what is left, then weights."""
+"""Choice of pools for a request: static filters once per kind of pool, the other filters on the rest, then weights."""
 
 import collections
 import dataclasses
@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
 
-#: Candidates are a first choice and replacements for when it fails; nobody tries more.
+#: A first choice, and replacements in case it fails. No caller tries more.
 MOST_CANDIDATES = 20
-#: When this many pools passed, no more are asked: the best of so many, taken at random, is good enough.
+#: When this many pools passed, no more are tested: the best of so many, taken at random, is good enough.
 ENOUGH = 30
 
 _START = 'No storage could be allocated for this share request: '
@@ -31,9 +31,9 @@ class Refusal:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """The pools that will do, best first, and what became of the others of the ``asked`` ones.
+    """The suitable pools, best first, and the refusals of the others. ``asked`` is the number of all pools.
 
-    Refusals are in the order in which filters are asked.
+    Refusals are in the order in which filters were asked.
     """
 
     candidates: list[PoolState]
@@ -42,7 +42,7 @@ class Result:
 
 
 class Groups:
-    """Pools by signature. Whoever keeps it from one request to the next saves the sorting."""
+    """Pools by signature. A caller that keeps this object between requests saves the grouping."""
 
     def __init__(self, pools: Iterable[PoolState]):
         self._by_signature: dict[Hashable, dict[str, PoolState]] = collections.defaultdict(dict)
@@ -59,23 +59,23 @@ class Groups:
         return self._pools.get(host)
 
     def fits(self, pool: PoolState) -> bool:
-        """Say whether a pool of that host string is there, and alike to static filters."""
+        """Say whether there is a pool of that host string with the same signature."""
         return pool.host in self._by_signature.get(pool.signature, ())
 
     def replace(self, pool: PoolState) -> None:
-        """The pool, if it ``fits``, takes the place of what it was. Others may be reading."""
+        """Replace the known state of the pool, if it ``fits``. Other threads may be reading."""
         if self.fits(pool):
             self._by_signature[pool.signature][pool.host] = self._pools[pool.host] = pool
 
     def alike(self, request: Request) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
-        """Return pools, by host string, that static filters treat alike, with what they have in common."""
+        """Return pools, by host string, in sets that static filters treat alike, each with the key that its pools share."""
         if not any('pool_name' in asked for asked in request.all_asked):
             return self._by_signature.items()
         return (((pool.signature, pool.capabilities.get('pool_name')), {pool.host: pool}) for pool in self)
 
 
 class Placement:
-    """Filters and weighers at work. Safe for many threads; what it keeps is only what static filters said."""
+    """Filters and weighers at work. Safe for many threads: only verdicts of static filters are kept."""
 
     def __init__(self, filters: Sequence[Filter], weighers: Sequence[Weigher], *, rng: random.Random | None = None,
                  cached_requests: int = 256, cached_signatures: int = 20_000):
@@ -86,7 +86,7 @@ class Placement:
         self._verdicts = _Verdicts(cached_requests, cached_signatures)
 
     def place(self, request: Request, pools: Iterable[PoolState] | Groups) -> Result:
-        """Return the best pools for the request, the best first; of equals, any may be first."""
+        """Return the best pools for the request, the best first. Equal pools are in random order."""
         groups = pools if isinstance(pools, Groups) else Groups(pools)
         tally = _Tally()
         left = self._pass_static(request, groups, tally)
@@ -125,7 +125,7 @@ class Placement:
         return left
 
     def _shuffled(self, pools: list[PoolState]) -> Iterator[PoolState]:
-        """Yield the pools in any order; only those that are taken cost anything."""
+        """Yield the pools in random order. Only the pools that are taken cost time."""
         for last in range(len(pools) - 1, -1, -1):
             index = int(self._rng.random() * (last + 1))
             pools[index], pools[last] = pools[last], pools[index]
@@ -138,19 +138,19 @@ class Placement:
             if len(weights) == len(pools) and not any(weights):
                 continue
             scores = [score + weigher.multiplier * weight for score, weight in zip(scores, weights, strict=True)]
-        # The second number spreads equals; the third is never compared but keeps pools out of it.
+        # The random number orders pools of equal score; the index comes third so that pools are never compared.
         order = [(score, self._rng.random(), index) for index, score in enumerate(scores)]
         order.sort(reverse=True)
         return [pools[index] for _score, _chance, index in order[:MOST_CANDIDATES]]
 
 
 def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
-    """Return the sentence that says why there is no candidate, and the name of the user message that fits.
+    """Return the reason why there is no candidate, as a sentence, and the name of the user message that fits.
 
-    ``for_admin`` off leaves out which pool it was: hosts are not for the eyes of every user.
+    Without ``for_admin``, the pool is not named: ordinary users must not see hosts.
     """
     if not result.asked:
-        # Not NO_BACKEND_READY: clients that clean up after a failure know this one (design: clients, fact 5).
+        # Not NO_BACKEND_READY: clients that clean up after a failure know NO_VALID_HOST (design: clients, fact 5).
         return f'{_START}no backend has reported a pool yet.', 'NO_VALID_HOST'
     if not result.refusals:
         raise ValueError('some pools will do')
@@ -162,7 +162,7 @@ def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
 
 
 def normalised(numbers: Sequence[float]) -> list[float]:
-    """Return the numbers moved to 0..1, all 0 if they are equal; infinity is as far above the rest as they are wide."""
+    """Return the numbers scaled to 0..1, all 0 if equal. Infinity is as far above the others as their range is wide."""
     finite = [value for value in numbers if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     if low == high and len(finite) == len(numbers):
@@ -193,7 +193,7 @@ def _ask(filters: Sequence[Filter], request: Request, pool: PoolState) -> Verdic
 
 
 class _Tally:
-    """Counts refusals by filter, and keeps the first reason of each."""
+    """Counter of refusals by filter, with the first reason of each."""
 
     def __init__(self) -> None:
         self._pools: collections.Counter[Filter] = collections.Counter()
@@ -209,7 +209,7 @@ class _Tally:
 
 
 class _Verdicts:
-    """What static filters said, by request and signature; the longest unused requests are forgotten."""
+    """Verdicts of static filters, by request and signature. The least recently used requests are forgotten."""
 
     def __init__(self, requests: int, signatures: int):
         self._requests = requests
@@ -218,7 +218,7 @@ class _Verdicts:
         self._known: collections.OrderedDict[Hashable, dict[Hashable, Verdict]] = collections.OrderedDict()
 
     def of(self, key: Hashable) -> dict[Hashable, Verdict]:
-        """Return the verdicts for such requests, to be read and added to; a verdict is right for ever."""
+        """Return the verdicts for such requests, to be read and added to. A verdict stays right for ever."""
         with self._lock:
             found = self._known.get(key)
             if found is None or len(found) > self._signatures:

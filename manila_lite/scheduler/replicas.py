@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A place for a replica: another backend of the replication domain."""
+"""Placing replicas: on another backend of the replication domain."""
 
 from collections.abc import Callable
 
@@ -17,12 +17,13 @@ LOG = log.getLogger(__name__)
 
 
 def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
-    """Return the plans; ``choose`` claims the best pool for a request."""
+    """Return the plans. ``choose`` claims the best pool for a request."""
     def place(work: Work) -> None:
-        """The replica has a pool whose room is claimed, and the operation goes to its backend.
+        """Choose a pool for the replica, claim its capacity, and pass the operation on to its backend.
 
-        :raises errors.NoValidHost: no pool will do.
-        :raises errors.Again: others were faster at every pool that would, or a backend that just started may yet report one.
+        :raises errors.NoValidHost: no pool is suitable.
+        :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
+            report one.
         """
         with work.ctx.db.writer() as conn:
             work.hold(conn)
@@ -52,13 +53,13 @@ def _request(conn: Connection, work: Work) -> Request:
 
 
 def _nothing(work: Work) -> None:
-    """A replica that never had a backend leaves nothing behind."""
+    """Do nothing: a replica that never had a backend leaves nothing behind."""
 
 
 def _removed(conn: Connection, work: Work) -> None:
-    """The replica's row is gone."""
+    """Delete the replica's row."""
     transitions.finish(conn, states.SHARE, 'delete', work.resource_id)
 
 
 def _no_end(conn: Connection, work: Work) -> None:
-    """What was passed on ends elsewhere."""
+    """Do nothing: operations that were passed on end elsewhere."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places shares: picks a pool, claims its room by a conditional UPDATE, and passes the operation on to its backend."""
+"""The scheduler: it picks a pool for a share, claims capacity by a conditional UPDATE, and passes the operation on."""
 
 import datetime
 import math
@@ -37,15 +37,16 @@ LOG = log.getLogger(__name__)
 #: they were read.
 _ROUNDS = 4
 _PURGE_EVERY = 3600.0
-#: Seconds between looks whether a backend has reported its pools by now.
+#: Seconds between checks whether a backend has reported its pools.
 _LOOK_AGAIN = 0.5
 
 
 def place(work: Work) -> None:
-    """The share has a pool whose room is claimed, and the operation goes to its backend.
+    """Choose a pool for the share, claim its capacity, and pass the operation on to its backend.
 
-    :raises errors.NoValidHost: no pool will do.
-    :raises errors.Again: others were faster at every pool that would, or a backend that just started may yet report one.
+    :raises errors.NoValidHost: no pool is suitable.
+    :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
+        report one.
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -58,10 +59,10 @@ def place(work: Work) -> None:
 
 
 def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolState:
-    """Return the best pool for the request. Its room is claimed when the transaction commits.
+    """Return the best pool for the request. Its capacity is claimed when the transaction commits.
 
-    :raises errors.NoValidHost: no pool will do, as they are now.
-    :raises errors.Again: others were faster at every pool that would.
+    :raises errors.NoValidHost: no pool is suitable, by their present state.
+    :raises errors.Again: other requests were faster at every suitable pool.
     """
     began, not_before = scheduler.hosts.now(), -math.inf
     for _ in range(_ROUNDS):
@@ -79,10 +80,11 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
 
 
 def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
-    """As ``choose``, for the work's request.
+    """Choose a pool for the work's request, as ``choose`` does, and wait for backends that just started.
 
-    :raises errors.NoValidHost: no pool will do.
-    :raises errors.Again: others were faster at every pool that would, or a backend that just started may yet report one.
+    :raises errors.NoValidHost: no pool is suitable.
+    :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
+        report one.
     """
     try:
         return choose(conn, work.service, request)
@@ -92,9 +94,9 @@ def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
 
 
 def _wait_for_reports(conn: Connection, work: Work) -> None:
-    """A backend that lives and has not said yet what it has may be what the share is waiting for.
+    """Wait if a running backend has not reported its pools yet, since one of them may suit the share.
 
-    :raises errors.Again: there is one, and the request is young.
+    :raises errors.Again: there is such a backend, and the request is young.
     """
     conf = work.ctx.conf
     if timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait):
@@ -124,7 +126,7 @@ def _request(conn: Connection, work: Work, share: Any) -> Request:
 
 
 def _source_host(conn: Connection, share: Any) -> str | None:
-    """Return where the share is whose snapshot this one is made from, by itself or with its group."""
+    """Return the host of the share that the new share's snapshot, or group snapshot member, was made from."""
     if share.source_share_group_snapshot_member_id:
         found = share_group_snapshots.with_share(conn, share.source_share_group_snapshot_member_id)
         return found[1].host if found else None
@@ -133,15 +135,15 @@ def _source_host(conn: Connection, share: Any) -> str | None:
 
 
 def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[str]:
-    """Return where the shares are that a hint names; one that is gone, or found no place, is nowhere.
+    """Return the hosts of the shares that a hint names. Shares that are gone, or were never placed, have none.
 
-    :raises errors.Again: one is still being placed.
-    :raises errors.NoValidHost: they are all nowhere, and the share must be where they are.
+    :raises errors.Again: one of the shares is still being placed.
+    :raises errors.NoValidHost: none of the shares has a host, and the new share must be placed with them.
     """
     named = shares.hosts_of(conn, hints.get(hint, ()))
     if any(host is None and status == states.SHARE['create'].during for host, status in named):
         raise errors.Again(_LOOK_AGAIN)
-    # Operations begun by an earlier release name hosts.
+    # Operations begun by an earlier release name hosts instead of shares.
     found = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
     if hints.get(hint) and not found and hint == 'same_host':
         raise errors.NoValidHost('The shares that the hint same_host names are at no backend.', detail='FILTER_AFFINITY')
@@ -156,7 +158,7 @@ def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> P
 
 
 def not_placed(conn: Connection, work: Work, error: Exception) -> None:
-    """The share is in error, and its owner is told which filter refused and why."""
+    """Set the share to error, and tell its owner which filter refused it and why."""
     try:
         share = shares.get(conn, work.ctx, work.resource_id)
     except errors.NotFound:
@@ -167,11 +169,11 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def grow(work: Work) -> None:
-    """The room that the share grows by is claimed on its pool, and the operation goes to its backend: at the same moment,
-    since a report in between would forget the claim.
+    """Claim the capacity that the share grows by on its pool, and pass the operation on to its backend. Both are one
+    transaction, since a report in between would forget the claim.
 
-    :raises errors.NoValidHost: the pool has no room for it.
-    :raises errors.Again: others were faster, or the pool was just reported anew.
+    :raises errors.NoValidHost: the pool does not have the capacity.
+    :raises errors.Again: other requests were faster, or the pool was just reported anew.
     """
     more = work.data['new_size'] - work.data['size']
     with work.ctx.db.writer() as conn:
@@ -192,7 +194,7 @@ def grow(work: Work) -> None:
 
 
 def not_grown(conn: Connection, work: Work, error: Exception) -> None:
-    """The share is available as before: nothing was changed. Its owner is told why."""
+    """Make the share available again, as it was before, and tell its owner why it did not grow."""
     try:
         share = shares.get(conn, work.ctx, work.resource_id)
     except errors.NotFound:
@@ -204,16 +206,16 @@ def not_grown(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def _nothing(work: Work) -> None:
-    """A share that never had a backend leaves nothing behind."""
+    """Do nothing: a share that never had a backend leaves nothing behind."""
 
 
 def removed(conn: Connection, work: Work) -> None:
-    """The share's row is gone."""
+    """Delete the share's row."""
     shares.delete(conn, work.resource_id)
 
 
 def not_removed(conn: Connection, work: Work, error: Exception) -> None:
-    """The share is there and can be deleted again. Its owner is told why."""
+    """Keep the share, so that it can be deleted again, and tell its owner why it is not deleted."""
     try:
         share = shares.get(conn, work.ctx, work.resource_id)
     except errors.NotFound:
@@ -224,19 +226,19 @@ def not_removed(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def snapshot_not_removed(conn: Connection, work: Work, error: Exception) -> None:
-    """The snapshot is there and can be deleted again. Its owner is told why."""
+    """Keep the snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SNAPSHOT, 'delete', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_SNAPSHOT', work.resource_id, messages.Action.DELETE,
                     messages.Detail.UNKNOWN_ERROR, errors.told(error))
 
 
 def snapshot_removed(conn: Connection, work: Work) -> None:
-    """The snapshot's row is gone."""
+    """Delete the snapshot's row."""
     transitions.finish(conn, states.SNAPSHOT, 'delete', work.resource_id)
 
 
 def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> None:
-    """Operations that were passed on end elsewhere."""
+    """Do nothing: operations that were passed on end elsewhere."""
 
 
 PLANS = [
@@ -251,7 +253,7 @@ PLANS = [
 
 
 class Scheduler:
-    """One of any number of schedulers; all work off the same queue."""
+    """One of any number of schedulers. All work off the same queue."""
 
     def __init__(self, services: context.Services):
         conf = services.conf
@@ -267,12 +269,12 @@ class Scheduler:
         self.worker.every(conf.check_for_expired_transfers, lambda: expiry.end_transfers(services))
 
     def start(self) -> None:
-        """Requests are placed."""
+        """Begin to place requests."""
         self.worker.start()
         self.worker.work()
 
     def stop(self) -> None:
-        """What was being placed is placed."""
+        """Stop, after the requests that are being placed are finished."""
         self.worker.stop()
 
     def _purge(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How siblings reach other services: keystoneauth's options, in ``[share_service]`` and ``[compute_service]``.
+"""Options for the connections of siblings to other services: keystoneauth's, in ``[share_service]`` and ``[compute_service]``.
 
 The options of the login itself (auth_url, username ...) depend on ``auth_type``; keystoneauth registers them when the
 connection is made.
@@ -11,21 +11,21 @@ from typing import Any
 from keystoneauth1 import loading
 from oslo_config import cfg
 
-#: The group of all of them; and where the data-processing service finds the compute service, if that makes its nodes.
+#: Groups of these options: for the share service, and for the compute service where that makes the data-processing nodes.
 GROUP, COMPUTE_GROUP = 'share_service', 'compute_service'
 
 
 def _options(name: str, service_type: str, found: str = '') -> list[cfg.Opt]:
-    """Return how a service is reached: keystoneauth's options, and where that would leave it open, a bounded wait, and a second
-    and a third try, with a growing pause between them.
+    """Return the options for the connection to a service: keystoneauth's, and in place of its open defaults a bounded
+    wait and two retries with a growing pause.
     """
     ours: dict[str, tuple[Any, str]] = {
-        'timeout': (20, f'Seconds after which a request to the {name} counts as not answered.'),
-        'connect_retries': (2, 'How often a request is sent once more when the connection was refused or lost.'),
-        'status_code_retries': (2, 'How often a request is sent once more when the answer was one of retriable_status_codes.'),
-        'retriable_status_codes': (['500', '502', '503', '504'], 'Answers that a second request may mend.'),
+        'timeout': (20, f'Seconds after which a request to the {name} without an answer fails.'),
+        'connect_retries': (2, 'Number of further tries after a refused or lost connection.'),
+        'status_code_retries': (2, 'Number of further tries after an answer with one of retriable_status_codes.'),
+        'retriable_status_codes': (['500', '502', '503', '504'], 'HTTP status codes after which a request is sent again.'),
         'service_type': (service_type, f'Type of the {name} in the catalog of Keystone{found}.'),
-        'valid_interfaces': (['internal', 'public'], 'In which interfaces of the catalog it is looked for, in this order.'),
+        'valid_interfaces': (['internal', 'public'], 'Interfaces of the catalog for the search, in this order.'),
     }
     return [_with(option, *ours.get(option.dest, (option.default, None))) for options in (
         loading.get_auth_common_conf_options(), loading.get_session_conf_options(),
@@ -39,7 +39,7 @@ def _with(option: cfg.Opt, default: Any, text: str | None) -> cfg.Opt:
     return option
 
 
-SHARE_SERVICE = _options('share service', 'shared-file-system', '; sharev2 is found, too')
+SHARE_SERVICE = _options('share service', 'shared-file-system', ', or sharev2')
 COMPUTE_SERVICE = _options('compute service', 'compute')
 
 
@@ -49,6 +49,6 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of this file are registered on ``conf``."""
+    """Register the options of this file on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a service is reached: the login of its option group, and what its answers mean to us."""
+"""Connection to a service: the login of its option group, and the translation of its errors."""
 
 import dataclasses
 import re
@@ -20,15 +20,15 @@ _MEANS: dict[int, type[errors.ManilaLiteError]] = {
     400: errors.Invalid, 401: errors.Unauthorized, 403: errors.Forbidden, 404: errors.NotFound, 406: errors.NotAcceptable,
     409: errors.Conflict, 413: errors.OverQuota, 422: errors.Invalid}
 
-#: What a service user that cannot even ask is refused with; trying again may help once the operator has looked.
+#: Refusals of the service user's own requests that another try may pass, once the operator has corrected the cause.
 _OURS = (errors.Unauthorized, errors.NotAcceptable)
 
 
 
 @dataclasses.dataclass(frozen=True)
 class Service:
-    """A service. ``sdk`` is what openstacksdk calls it; ``version``: of its API, as it stands in paths. ``away`` and
-    ``missing`` are codes of ``errors.Unavailable``, ``not_found`` that of a refusal which has none.
+    """A service. ``sdk``: its name in openstacksdk; ``version``: of its API, as in paths. ``away`` and ``missing``:
+    codes of ``errors.Unavailable``; ``not_found``: the code of a "not found" that has none.
     """
 
     group: str
@@ -47,16 +47,16 @@ COMPUTE = Service(COMPUTE_GROUP, 'compute', 'compute service', 'v2.1', 'compute_
 #: Codes of ``errors.Unavailable``.
 AWAY, MISSING = SHARES.away, SHARES.missing
 
-#: The root of our APIs tells its versions; below this there is nothing to discover.
+#: The root of our APIs lists its versions; below this suffix there is nothing to discover.
 _VERSION = re.compile(r'/v2(\.1)?/*$')
 
-#: Options of the group that openstacksdk knows by the same names, with the service's type before them.
+#: Options of the group that openstacksdk has under the same names, prefixed with the service's type.
 _OF_SERVICE = ('connect_retries', 'connect_retry_delay', 'status_code_retries', 'status_code_retry_delay',
                'retriable_status_codes', 'service_type', 'service_name', 'region_name')
 
 
 class Connection:
-    """A connection with the service user's login; nobody is asked anything before the first call."""
+    """A connection with the service user's login. No request is sent before the first call."""
 
     def __init__(self, conf: Any, service: Service = SHARES):
         self._service = service
@@ -65,16 +65,16 @@ class Connection:
         self._sdk: Any = None
 
     def ask(self, method: str, path: str, *, who: Mapping[str, str] | None, version: str, **more: Any) -> Any:
-        """Return the answer's document, or nothing where it has none; ``who``: headers of the user that asks.
+        """Return the document of the answer, or None if it has none. ``who``: headers of the user that asks.
 
-        :raises errors.ManilaLiteError: it was no, or none.
+        :raises errors.ManilaLiteError: the service refused, or did not answer.
         """
         try:
             if who is not None:
                 more |= {'headers': {**who, **self._service_token()}, 'authenticated': False}
             answer = self._calls().request(path, method, microversion=version, **more)
         except Exception as bad:
-            self._sdk = None    # a catalog that lacked the service would be remembered
+            self._sdk = None    # else a catalog without the service would stay cached
             raise _away(bad, self._service) from bad
         if answer.status_code >= 400:
             raise _refused(answer, self._service, ours=who is None)
@@ -96,7 +96,7 @@ class Connection:
     def _calls(self) -> Any:
         sdk = self._sdk
         if sdk is None:
-            # Who has no sibling has no openstacksdk.
+            # Hosts without a sibling have no openstacksdk.
             import openstack.connection
             from openstack.config import cloud_region
 
@@ -118,7 +118,7 @@ def _session(conf: Any, group: str) -> Any:
 
 
 def _register_login(conf: Any, group: str) -> None:
-    """The kind of login can be read from the section that ``auth_section`` names."""
+    """Register ``auth_type`` in the section that ``auth_section`` names, so that it can be read there."""
     section = conf[group].auth_section
     if section and 'auth_type' not in conf[section]:
         conf.register_opt(next(option for option in loading.get_auth_common_conf_options() if option.dest == 'auth_type'),
@@ -137,7 +137,7 @@ def _config(conf: Any, service: Service) -> dict[str, Any]:
 
 
 def _endpoint(conf: Any, group: str) -> str | None:
-    """Return the endpoint that logins without a catalog have."""
+    """Return the endpoint of a login without a catalog, or None."""
     section = conf[conf[group].auth_section or group]
     return section.endpoint if 'endpoint' in section else None
 
@@ -164,7 +164,7 @@ def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteE
 
 
 def _fault(answer: Any) -> dict[str, Any]:
-    """Return what the service says went wrong, or nothing where that was not the service."""
+    """Return the error that the service describes; an empty one if the answer does not come from the service."""
     try:
         (fault,) = answer.json().values()
         return fault if isinstance(fault, dict) and 'message' in fault else {}

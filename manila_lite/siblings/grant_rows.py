@@ -11,7 +11,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite import errors
 from manila_lite.db.engine import Connection, insert_ignore
 
-#: Seconds until a target that is being released is asked for again.
+#: Seconds until a target whose grant is being released is tried again.
 _SOON = 1.0
 
 STRENGTH = {'ro': 0, 'rw': 1}
@@ -19,7 +19,7 @@ STRENGTH = {'ro': 0, 'rw': 1}
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """Who shall have access to which share."""
+    """The access that a grant stands for: to which share, for which client, at which level."""
 
     share_id: str
     kind: str
@@ -33,20 +33,20 @@ def stronger(*levels: str) -> str:
 
 
 def table(metadata: sa.MetaData, name: str = 'share_grants') -> sa.Table:
-    """Return the table, new in ``metadata``."""
+    """Make the table in ``metadata``, and return it."""
     return sa.Table(
         name, metadata,
         sa.Column('id', sa.String(36), primary_key=True),
         sa.Column('share_id', sa.String(36), nullable=False),
         sa.Column('access_type', sa.String(16), nullable=False),
         sa.Column('access_to', sa.String(255), nullable=False),
-        sa.Column('level', sa.String(2), nullable=False),           # the strongest that was wanted
+        sa.Column('level', sa.String(2), nullable=False),           # the strongest level requested
         sa.Column('service', sa.String(64), nullable=False),
         sa.Column('host', sa.String(255), nullable=False),
         sa.Column('reason', sa.String(1023), nullable=False),       # of the locks
         sa.Column('access_id', sa.String(36)),                      # the rule, once it is known
         sa.Column('owned', sa.Boolean, nullable=False, default=False),
-        sa.Column('lock_id', sa.String(36)),                        # ours, on somebody else's rule
+        sa.Column('lock_id', sa.String(36)),                        # our lock, on a rule that others made
         sa.Column('releasing', sa.Boolean, nullable=False, default=False),
         sa.Column('fault', sa.Text),
         sa.Column('created_at', sa.DateTime, nullable=False),
@@ -57,14 +57,14 @@ def table(metadata: sa.MetaData, name: str = 'share_grants') -> sa.Table:
 
 
 def get(conn: Connection, grants: sa.Table, ident: str) -> Any:
-    """Return a grant, or nothing."""
+    """Return a grant, or None."""
     return conn.execute(sa.select(grants).where(grants.c.id == ident)).first()
 
 
 def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str:
-    """There is a grant for the target, locked until the transaction ends. Returns its id.
+    """Return the id of the target's grant, which is made if there is none. Its row is locked until the transaction ends.
 
-    :raises errors.Again: it is being released.
+    :raises errors.Again: the grant is being released.
     """
     _insert(conn, grants, target, releasing=False, **values)
     row = conn.execute(sa.select(grants).where(*_for(grants, target)).with_for_update()).first()
@@ -77,7 +77,7 @@ def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> 
 
 
 def insert_released(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str | None:
-    """There is a grant that is being released, for a rule that had none. Returns its id, or nothing if the target has one."""
+    """Insert a grant that is being released, for a rule without one; return its id, or None if the target has a grant."""
     return _insert(conn, grants, target, releasing=True, owned=True, **values)
 
 
@@ -94,13 +94,13 @@ def _for(grants: sa.Table, target: Target) -> tuple[sa.ColumnElement[bool], ...]
 
 
 def note(conn: Connection, grants: sa.Table, ident: str, *, releasing: bool, **values: Any) -> bool:
-    """The grant has the values, if it is still there, and still being released or still not; says whether."""
+    """Set values of the grant, if it still exists and ``releasing`` is as given; return whether it was so."""
     return bool(conn.execute(grants.update().where(grants.c.id == ident, grants.c.releasing.is_(releasing)).values(
         updated_at=timeutils.utcnow(), **values)).rowcount)
 
 
 def begin_release(conn: Connection, grants: sa.Table, ident: str, users: Callable[[Any, str], Sequence[str]]) -> Any:
-    """The grant is being released, if nobody uses it. Returns it then, else nothing."""
+    """Begin to release the grant, and return it; return None if it is gone or in use."""
     row = conn.execute(sa.select(grants).where(grants.c.id == ident).with_for_update()).first()
     if row is None or (not row.releasing and users(conn, ident)):
         return None
@@ -110,17 +110,17 @@ def begin_release(conn: Connection, grants: sa.Table, ident: str, users: Callabl
 
 
 def delete(conn: Connection, grants: sa.Table, ident: str) -> None:
-    """The grant, which was being released, is gone."""
+    """Delete the grant, which was being released."""
     conn.execute(grants.delete().where(grants.c.id == ident, grants.c.releasing.is_(True)))
 
 
 def idle(conn: Connection, grants: sa.Table, host: str | None, users: Callable[[Any, str], Sequence[str]]) -> list[str]:
-    """Return the ids of the grants of a host (None: of any) that nobody uses."""
+    """Return the ids of the grants of a host (None: of any) that have no users."""
     query = sa.select(grants.c.id) if host is None else sa.select(grants.c.id).where(grants.c.host == host)
     return [ident for (ident,) in conn.execute(query.order_by(grants.c.created_at)).all() if not users(conn, ident)]
 
 
 def known(conn: Connection, grants: sa.Table, access_ids: Iterable[str]) -> set[str]:
-    """Return those of the rules that are in a grant."""
+    """Return those of the access rules that belong to a grant."""
     found = conn.execute(sa.select(grants.c.access_id).where(grants.c.access_id.in_(tuple(access_ids))))
     return {access_id for (access_id,) in found}

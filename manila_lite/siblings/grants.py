@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules that a sibling needs: one grant per share and target, however many attachments or mounts use it.
 
-A grant is a row. It is made in the transaction that makes the first of its users, and it goes when the last of them has
-gone. Whatever dies in between, the next call goes on from what the share service shows: a rule is ours if its lock says so.
-A rule that somebody else made is used as it is, kept by a lock of our own, and never taken away.
+A grant is a row. It is made in the transaction of its first user, and deleted after its last user. After a crash, the
+next call goes on from the state in the share service: a rule is ours if its lock says so. A rule that others made is
+used as it is, kept by a lock of our own, and never deleted.
 
-Of two processes that work at one target at once neither does harm: while a grant is being released nobody can claim its
-target (unique key), and a rule is only ever denied by the id that stands in a row which is being released.
+Two processes that work on one target at once do no harm: while a grant is being released its target cannot be claimed
+(unique key), and a rule is only denied by the id in a row that is being released.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ __all__ = ['Grants', 'Target', 'patient', 'stronger', 'table']
 
 LOG = log.getLogger(__name__)
 
-#: Seconds until a rule is looked at again while the backend is being told of it, and while the share service is away.
+#: Seconds until a rule is checked again: while the backend applies it, and while the share service is unavailable.
 _SOON, _LATER = 0.5, 5.0
 
 _BEING_APPLIED = frozenset({'queued_to_apply', 'applying', 'queued_to_update', 'updating', 'new'})
@@ -37,8 +37,8 @@ _BEING_DENIED = frozenset({'queued_to_deny', 'denying', 'deleted'})
 class Grants:
     """The grants of one sibling, in its own database.
 
-    ``service``: what the locks of its rules begin with; they read ``<service> <kind> <uuid> on <host>``.
-    ``users(conn, grant_id)``: the levels that the rows pointing to a grant want.
+    ``service``: the first word of its locks' reasons, which read ``<service> <kind> <uuid> on <host>``. ``users(conn,
+    grant_id)``: the levels that the rows with this grant need.
     """
 
     def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str,
@@ -50,9 +50,9 @@ class Grants:
         self._users = users
 
     def claim(self, conn: Any, target: Target, *, host: str, on: str) -> str:
-        """There is a grant for the target, at least of its level. Returns its id, for the row of the user.
+        """Return the id of a grant for the target, at least of its level, for the row of its user.
 
-        Part of the caller's transaction, which also writes the user's row. ``on``: kind and id of the user, for people.
+        Part of the caller's transaction, which also writes the user's row. ``on``: kind and id of the user, for human readers.
 
         :raises errors.Again: the last grant for the target is just being released.
         """
@@ -62,10 +62,10 @@ class Grants:
     # Wanting --------------------------------------------------------------------------------------
 
     def want(self, grant_id: str) -> Rule:
-        """The grant's access rule is in force. Returns it. May be repeated at any time.
+        """Put the grant's access rule in force, and return the rule. May be repeated at any time.
 
-        :raises errors.Again: it is not yet; :raises errors.Unavailable: the share service cannot be asked.
-        :raises errors.Final: it cannot be; the message says why, and the grant remembers it.
+        :raises errors.Again: it is not in force yet. :raises errors.Unavailable: the share service cannot be asked.
+        :raises errors.Final: it cannot be put in force; the message says why, and is stored in the grant.
         """
         with self._db.reader() as conn:
             grant = rows.get(conn, self._table, grant_id)
@@ -86,7 +86,7 @@ class Grants:
             return rows.note(conn, self._table, grant.id, releasing=grant.releasing, **values)
 
     def _make(self, grant: Any) -> Rule:
-        """Return the rule, which is of the level or will be."""
+        """Return the rule, made or found, with the grant's level."""
         with _refusals():
             rule = self._find(grant) or self._shares.allow(grant.share_id, grant.access_type, grant.access_to, grant.level,
                                                            grant.reason)
@@ -107,7 +107,7 @@ class Grants:
         return None
 
     def _adopt(self, grant: Any, rule: Rule) -> Any:
-        """The row says which rule it is, and whether we may take it away. Returns the row."""
+        """Store in the row which rule belongs to it, and whether we may delete the rule. Return the row."""
         locks = self._shares.locks(resource_id=rule.id)
         owned = any(self._is_ours(lock) and lock.action == 'show' for lock in locks)
         lock_id = None
@@ -117,7 +117,7 @@ class Grants:
             lock = next((lock for lock in locks if self._is_ours(lock)), None)
             lock_id = (lock or self._shares.lock(rule.id, grant.reason)).id
         if not self._note(grant, access_id=rule.id, owned=owned, lock_id=lock_id):
-            raise errors.Again(_SOON, 'The grant is being released.')   # what was made is found by its lock
+            raise errors.Again(_SOON, 'The grant is being released.')   # the next try finds the new rule by its lock
         with self._db.reader() as conn:
             return rows.get(conn, self._table, grant.id)
 
@@ -130,9 +130,9 @@ class Grants:
         return lock.by != 'user' and lock.reason.startswith(f'{self._service} ')
 
     def _upgrade(self, grant: Any, rule: Rule) -> Rule:
-        """The rule will have the level of the grant.
+        """Raise the rule to the level of the grant.
 
-        :raises errors.Again: it has to be made anew, since the share service cannot change it.
+        :raises errors.Again: the change is under way. A rule that the share service cannot change is denied, to be made anew.
         """
         if not grant.owned:
             raise self._too_weak(grant, rule)
@@ -152,9 +152,9 @@ class Grants:
     # Releasing ------------------------------------------------------------------------------------
 
     def release(self, grant_id: str) -> None:
-        """The grant is gone, and its access rule if it was ours, unless somebody uses the grant. May be repeated at any time.
+        """Delete the grant, and its access rule if that is ours, unless the grant is in use. May be repeated at any time.
 
-        :raises errors.Again: the rule is still being taken away; :raises errors.Unavailable: the share service cannot be asked.
+        :raises errors.Again: the rule is still being deleted. :raises errors.Unavailable: the share service cannot be asked.
         """
         with self._db.writer() as conn:
             grant = rows.begin_release(conn, self._table, grant_id, self._users)
@@ -181,11 +181,11 @@ class Grants:
                     self._shares.unlock(lock.id)
 
     def _rule_of(self, grant: Any) -> Rule | None:
-        """Return the rule to take away, which the row names."""
+        """Return the rule to release, which the row names; None if there is none."""
         try:
             found = self._shares.rules(grant.share_id)
         except errors.NotFound:
-            return None     # with the share
+            return None     # deleted with the share
         if grant.access_id:
             return next((rule for rule in found if rule.id == grant.access_id), None)
         rule = next((rule for rule in found if rule.kind == grant.access_type and rule.to == grant.access_to), None)
@@ -204,9 +204,9 @@ class Grants:
     # Reconciling ----------------------------------------------------------------------------------
 
     def reconcile(self, host: str | None = None) -> int:
-        """Grants of the host (None: of any) that nobody uses are released, and so are rules of ours that no grant is for.
+        """Release grants of the host (None: of any) without users, and rules of ours without a grant.
 
-        Never fails; what is left is for the next time. Returns how many are being released, or were.
+        Never fails; the next run does the rest. Returns how many are released or being released.
         """
         try:
             with self._db.reader() as conn:
@@ -227,7 +227,7 @@ class Grants:
         return True
 
     def _strays(self, host: str | None) -> Iterator[str]:
-        """A grant that is being released is there for each rule that is ours and that no grant is for; yields their ids."""
+        """Insert a grant that is being released for each rule of ours without a grant; yield the grants' ids."""
         locks = self._shares.locks(resource_action='show', **{'lock_reason~': f'{self._service} '})
         suspects = {lock.resource_id: lock for lock in locks if self._is_ours(lock) and _on(lock.reason, host)}
         with self._db.reader() as conn:
@@ -254,7 +254,7 @@ def _on(reason: str, host: str | None) -> bool:
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
-    """What the share service refuses for good ends the attempt; what may be over soon does not."""
+    """Turn permanent refusals of the share service into ``errors.Final``, and temporary ones into ``errors.Again``."""
     try:
         yield
     except errors.NotFound as gone:
@@ -262,7 +262,7 @@ def _refusals() -> Iterator[None]:
     except errors.Forbidden as refused:
         raise errors.Final(f'The share service does not let this service give access: {refused}') from None
     except (errors.Invalid, errors.Conflict) as refused:
-        if refused.code == errors.Invalid.code:     # a value that it will never take
+        if refused.code == errors.Invalid.code:     # a value that it never accepts
             raise errors.Final(str(refused)) from None
         raise errors.Again(_SOON * 2, str(refused)) from None
 
@@ -278,8 +278,8 @@ class _Deadline:
 
 @contextlib.contextmanager
 def patient(since: datetime.datetime, seconds: float | None) -> Iterator[None]:
-    """A step of a plan that waits for the share service: it is done again until ``seconds`` (None: for ever) after ``since``,
-    which is in UTC, and has failed for good then.
+    """Retry a step that waits for the share service, until ``seconds`` (None: for ever) after ``since``, which is in
+    UTC; then fail for good.
     """
     deadline = _Deadline(since, seconds)
     try:

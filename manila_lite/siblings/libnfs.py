@@ -39,7 +39,7 @@ class Mount:
         self.call('nfs_mount', address.encode(), export.encode())
 
     def call(self, name: str, *arguments: Any) -> int:
-        """Return what a function of libnfs returns.
+        """Call a function of libnfs, and return its result.
 
         :raises Refused: it failed.
         """
@@ -47,7 +47,7 @@ class Mount:
         if result < 0:
             said = self._lib.nfs_get_error(self._context)
             text = said.decode(errors='replace') if said else name
-            # libnfs has its own idea of this number.
+            # libnfs has another number for this error.
             number = errno.EDQUOT if 'DQUOT' in text else -result
             raise Refused(f'{text} ({os.strerror(number)})', number)
         return result

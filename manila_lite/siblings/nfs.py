@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFS exports in the file system of a host: the same class for this host, for a node behind SSH and for tests.
 
-A way to mount is a row of ``WAYS``: the kernel's NFS client, a bind mount of what this very host serves, or a FUSE
-program in front of libnfs for a kernel without an NFS client. What is mounted is always read from the host's own table
-of mounts, so that every step may be repeated, after a crash too.
+A way to mount is a row of ``WAYS``: the kernel's NFS client, a bind mount of a directory that this very host exports,
+or a FUSE program with libnfs for a kernel without an NFS client. Mounts are always read from the host's own mount
+table, so that every step may be repeated, after a crash too.
 """
 
 import re
@@ -15,9 +15,9 @@ from typing import Protocol
 from manila_lite import errors
 from manila_lite.drivers.linux.run import ENV
 
-#: What a mount, an unmount and a look at the table may take, in seconds.
+#: Seconds that a mount, an unmount and a look at the mount table may take.
 _SECONDS = 60.0
-#: A share is for others than this host: for guests, which decide themselves what they run.
+#: The host itself runs nothing from a share: it is for guests, which decide themselves what they run.
 _SAFE = 'nosuid,nodev'
 _LIBNFS = 'manila_lite.siblings.nfs_fuse'
 
@@ -36,7 +36,7 @@ class MountBusy(errors.Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: its exit status, and what it printed."""
+    """The result of a command: its exit status and its output."""
 
     status: int
     out: str
@@ -44,12 +44,12 @@ class Ended:
 
     @property
     def said(self) -> str:
-        """What is worth telling when it failed."""
+        """The output that explains a failure."""
         return (self.err or self.out).strip() or f'exit status {self.status}'
 
 
 class Executor(Protocol):
-    """Somebody who runs commands as root on one host."""
+    """An executor of commands, as root on one host."""
 
     def run(self, words: Sequence[str], *, seconds: float = _SECONDS) -> Ended:
         """Run a command, without a shell; a status other than 0 is no exception.
@@ -61,7 +61,7 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalExecutor:
-    """Commands of this host, in one of its network namespaces if told so."""
+    """An executor on this host, in one of its network namespaces if given."""
 
     netns: str = ''
 
@@ -81,7 +81,7 @@ class LocalExecutor:
 
 @dataclass(frozen=True, slots=True)
 class Mounted:
-    """A line of the host's table of mounts."""
+    """A line of the host's mount table."""
 
     source: str
     path: str
@@ -90,12 +90,12 @@ class Mounted:
 
     @property
     def level(self) -> str:
-        """'rw' or 'ro'."""
+        """The access level: 'rw' or 'ro'."""
         return 'ro' if 'ro' in self.options else 'rw'
 
 
 def table(text: str) -> list[Mounted]:
-    """Return what ``/proc/mounts`` says, oldest first."""
+    """Return the entries of ``/proc/mounts``, oldest first."""
     found = []
     for line in text.split('\n'):
         fields = [_plain(word) for word in line.split(' ')]
@@ -105,7 +105,7 @@ def table(text: str) -> list[Mounted]:
 
 
 def _plain(word: str) -> str:
-    """Return a field as it was before the kernel wrote white space, backslashes and ``#`` as octal numbers."""
+    """Return a field without the kernel's octal escapes of white space, backslashes and ``#``."""
     return re.sub(r'\\([0-7]{3})', lambda match: chr(int(match[1], 8)), word)
 
 
@@ -125,7 +125,7 @@ class NfsMounter:
     """Mounts of one host. ``options`` are those of the kernel's NFS client, beside rw or ro.
 
     ``way`` is a key of ``WAYS`` or 'auto'; ``local`` maps the beginning of an export location that this host serves
-    itself (``192.0.2.7:/shares``) to the directory where that is; ``python`` runs the FUSE program on that host.
+    itself (``192.0.2.7:/shares``) to the directory that is exported; ``python`` runs the FUSE program on that host.
     """
 
     executor: Executor
@@ -147,17 +147,17 @@ class NfsMounter:
         return [found for found in table(ended.out) if not base or found.path.startswith(f'{base.rstrip("/")}/')]
 
     def mounted(self, path: str) -> Mounted | None:
-        """Return what is mounted exactly there, the newest of several."""
+        """Return the mount at exactly this path, the newest of several."""
         return next((found for found in reversed(self.mounts()) if found.path == path), None)
 
     # Mounting ---------------------------------------------------------------------------------
 
     def mount(self, export: str, path: str, *, level: str = 'rw') -> None:
-        """The export is mounted there, with the level 'rw' or 'ro'; the directory is made.
+        """Mount the export at the path, with the level 'rw' or 'ro'; make the directory.
 
         A mount that is there already stays, if it is of this level and answers.
 
-        :raises MountFailed: the host or the server refused it, or there is something else.
+        :raises MountFailed: the host or the server refused, or another mount is at the path.
         :raises errors.Unavailable: the host cannot be reached, or did not answer in time.
         """
         way = self.way_of(export)
@@ -177,7 +177,7 @@ class NfsMounter:
         self._must_be(there, export, level, way)
 
     def unmount(self, path: str, *, lazy: bool = False) -> None:
-        """Nothing is mounted there. Lazily: it goes from the tree at once, and by itself when its last user ends.
+        """Unmount the path. ``lazy``: remove the mount from the tree at once; it ends when its last user ends.
 
         :raises MountBusy: it is in use, and ``lazy`` was not asked for.
         :raises MountFailed: it stays for another reason.
@@ -193,7 +193,7 @@ class NfsMounter:
             raise error(f'{words[0]}: {ended.said}')
 
     def _answers(self, path: str) -> bool:
-        """A FUSE program that died leaves its mount behind, where every access is an error."""
+        """Say whether the mount answers. A FUSE program that died leaves its mount behind, where every access is an error."""
         ended = self.executor.run(['stat', '--', path])
         return ended.status == 0 or 'not connected' not in ended.said
 
@@ -206,7 +206,7 @@ class NfsMounter:
     # Ways -------------------------------------------------------------------------------------
 
     def way_of(self, export: str) -> str:
-        """Return how the export is mounted here, a key of ``WAYS``.
+        """Return the way to mount the export here, a key of ``WAYS``.
 
         :raises MountFailed: this host has no way.
         """
@@ -226,7 +226,7 @@ class NfsMounter:
         return known or self.executor.run(['modprobe', '-q', 'nfsv4']).status == 0
 
     def source_of(self, export: str) -> str:
-        """Return the directory of this host that the export is, or nothing if another host serves it."""
+        """Return the directory of this host behind the export; an empty text if another host serves it."""
         for start, directory in self.local.items():
             rest = export.removeprefix(start.rstrip('/') + '/')
             if rest != export and not {'', '.', '..'} & set(rest.split('/')):
@@ -251,6 +251,6 @@ def _fuse(mounter: NfsMounter, export: str, path: str, level: str) -> list[list[
     return [[mounter.python, '-m', _LIBNFS, '--level', level, '--', address, directory, path]]
 
 
-#: How an export can be mounted: the commands of each way.
+#: The ways to mount an export, each with its commands.
 WAYS: dict[str, Callable[[NfsMounter, str, str, str], list[list[str]]]] = {
     'kernel': _kernel, 'local': _local, 'fuse': _fuse}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An NFSv4 export in the file system where the kernel has no NFS client: FUSE in front of libnfs.
+"""An NFSv4 export mounted where the kernel has no NFS client: FUSE with libnfs.
 
-``python -m manila_lite.siblings.nfs_fuse [--level ro] ADDRESS EXPORT DIRECTORY`` ends when the export is mounted; what
-serves it goes on in a session of its own, until ``umount DIRECTORY``. Programs, and virtiofsd, then work on the
-directory and get the server's errors. Needs /dev/fuse, the packages libnfs13 and fuse3, and mfusepy.
+``python -m manila_lite.siblings.nfs_fuse [--level ro] ADDRESS EXPORT DIRECTORY`` ends when the export is mounted; its
+server process goes on in a session of its own, until ``umount DIRECTORY``. Programs, and virtiofsd, then work on the
+directory and get the NFS server's errors. Needs /dev/fuse, the packages libnfs13 and fuse3, and mfusepy.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from manila_lite.siblings import libnfs
 
-# It would take version 2 where that is, too, which mounts on empty directories only.
+# mfusepy would prefer version 2 where that is installed, too, which mounts on empty directories only.
 os.environ.setdefault('FUSE_LIBRARY_NAME', 'fuse3')
 import mfusepy
 
@@ -30,10 +30,10 @@ _U64 = ctypes.c_uint64
 _STAT = ('dev', 'ino', 'mode', 'nlink', 'uid', 'gid', 'rdev', 'size', 'blksize', 'blocks', 'atime', 'mtime', 'ctime',
          'atime_nsec', 'mtime_nsec', 'ctime_nsec', 'used')
 _TIMES = ('atime', 'mtime', 'ctime')
-#: What passes: the server has forgotten us, since it was started anew or heard nothing from us for longer than a lease
-#: lasts; it still waits for clients of before its start; or it is away.
+#: Temporary errors: the server has forgotten us, since it was restarted or heard nothing from us for longer than a
+#: lease lasts; it still waits for clients of before its start; or it is away.
 _PASSES = re.compile(r'STALE_CLIENTID|STALE_STATEID|BAD_STATEID|EXPIRED|ERR_GRACE|nfs_service failed')
-#: Seconds to wait for that, and between tries.
+#: Seconds to wait for the end of a temporary error, and between tries.
 _PATIENCE, _PAUSE = 60.0, 1.0
 
 
@@ -43,7 +43,7 @@ class _Stat(ctypes.Structure):
 
 @dataclass
 class _File:
-    """An open file, and of which acquaintance with the server its handle is."""
+    """An open file. ``era``: the number of the connection that its handle belongs to."""
 
     path: str
     flags: int
@@ -52,7 +52,7 @@ class _File:
 
 
 class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
-    """File operations, each passed on to the server as it comes. For one thread."""
+    """File operations, each passed on to the server at once. For one thread."""
 
     use_ns = True
 
@@ -64,7 +64,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
         self._written: set[int] = set()
 
     def _try(self, work: Callable[[], _Result]) -> _Result:
-        """Do it, again and again while the server has forgotten us, is away or gives old clients their time."""
+        """Call ``work``, again while it fails with a temporary error."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -75,7 +75,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
                 self._renew(str(refused))
 
     def _renew(self, why: str) -> None:
-        """The server knows us again, or some time has passed."""
+        """Connect to the server anew, or wait a moment."""
         try:
             if 'GRACE' in why:
                 time.sleep(_PAUSE)
@@ -126,7 +126,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
         return buffer.value.decode()
 
     def chmod(self, path: str, mode: int) -> int:
-        """Not for directories: libnfs opens what it is to change."""
+        """Change the mode of a file, not of a directory: libnfs opens the path for that."""
         return self._do('nfs_chmod', path, mode & 0o7777)
 
     def chown(self, path: str, uid: int, gid: int) -> int:
@@ -136,11 +136,11 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
         return self._do('nfs_truncate', path, _U64(length))
 
     def utimens(self, path: str, times: tuple[int, int] | None = None) -> int:
-        """Nothing more than the server's own times: libnfs cannot set them over NFSv4."""
+        """Do nothing: libnfs cannot set times over NFSv4, so the server's own times stay."""
         return 0
 
     def statfs(self, path: str) -> dict[str, int]:
-        """The server's free space is not asked for; programs that look before they write shall go on."""
+        """Return fixed figures: the server is not asked, and programs that check the free space shall go on."""
         return {'f_bsize': 4096, 'f_frsize': 4096, 'f_blocks': 1 << 28, 'f_bfree': 1 << 28, 'f_bavail': 1 << 28}
 
     # Files ------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
         return self.open(path, os.O_RDWR)
 
     def _with(self, number: int, name: str, *arguments: Any) -> int:
-        """Do something with an open file; its handle is renewed when the server has forgotten it."""
+        """Call a function for an open file; open the file again when the server has forgotten its handle."""
         file = self._files[number]
 
         def work() -> int:
@@ -192,7 +192,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
         return self._with(fh, 'nfs_fsync')
 
     def flush(self, path: str, fh: int) -> int:
-        """Programs learn at close what could not be written."""
+        """Sync written data at close, so that programs learn of failed writes."""
         if fh in self._written:
             self._written.discard(fh)
             self._with(fh, 'nfs_fsync')
@@ -206,7 +206,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
 
 
 def main() -> int:
-    """The export is mounted, and served by a process in the background."""
+    """Mount the export, and serve it by a process in the background."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--level', choices=('rw', 'ro'), default='rw')
     parser.add_argument('address')

@@ -7,14 +7,14 @@ from manila_lite.conf.api import CONNECTIONS
 
 
 def http(port: int) -> list[cfg.Opt]:
-    """Return the options of an API that listens on ``port`` unless told otherwise."""
+    """Return the options of an API whose default port is ``port``."""
     return [
-        cfg.IPOpt('listen', default='0.0.0.0', help='Address the built-in server listens on.'),
-        cfg.PortOpt('listen_port', default=port, help='Port the built-in server listens on.'),
-        cfg.StrOpt('base_url', help='Address to show in links and versions, when a proxy in front does not send '
-                                    'X-Forwarded headers.'),
+        cfg.IPOpt('listen', default='0.0.0.0', help='Address on which the built-in server listens.'),
+        cfg.PortOpt('listen_port', default=port, help='Port on which the built-in server listens.'),
+        cfg.StrOpt('base_url',
+                   help='Base URL of links and versions. Set it where a proxy in front does not send X-Forwarded headers.'),
         cfg.IntOpt('api_workers', default=1, min=1, help='Number of API processes.'),
-        cfg.IntOpt('threads', default=8, min=1, help='Threads that answer requests in one API process.'),
-        cfg.IntOpt('max_request_body_size', default=16384, min=1024, help='Largest request body in bytes.'),
+        cfg.IntOpt('threads', default=8, min=1, help='Number of threads that answer requests in one API process.'),
+        cfg.IntOpt('max_request_body_size', default=16384, min=1024, help='Maximum size of a request body in bytes.'),
         *CONNECTIONS,
     ]

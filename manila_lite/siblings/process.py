@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the processes of a sibling are built: with the parts that those of the share service are built with."""
+"""Processes of a sibling, built from the same parts as those of the share service."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -21,16 +21,18 @@ from manila_lite.siblings.shares import Shares
 
 @dataclasses.dataclass(frozen=True)
 class Services(context.Services):
-    """As those of the house; ``shares`` is the share service, as this process reaches it."""
+    """The services of a sibling's process; ``shares`` is its connection to the share service."""
 
     shares: Any = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Sibling:
-    """A service beside the share service. ``name`` is also that of its topic and its option group (with those of
-    ``options.http``). ``register`` makes its options known; ``check`` refuses what cannot work; ``worker`` makes the part
-    that does the work: it has ``start`` and ``stop``.
+    """A service beside the share service.
+
+    ``name`` is also that of its topic and its option group (with the options of ``options.http``). ``register``
+    registers its options; ``check`` refuses a configuration that cannot work; ``worker`` makes the part that does the
+    work, with ``start`` and ``stop``.
     """
 
     name: str
@@ -42,22 +44,22 @@ class Sibling:
     check: Callable[[cfg.ConfigOpts], None] = lambda conf: None
 
     def configure(self, argv: Sequence[str], *, alone: bool = False, conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
-        """The configuration is read. ``alone``: no other process takes part, so no broker is needed.
+        """Read the configuration. ``alone``: no other process takes part, so no broker is needed.
 
-        :raises errors.BadConfig: it cannot work.
+        :raises errors.BadConfig: the configuration cannot work.
         """
         made = setup.configure(argv, transport_url='inproc://' if alone else None, conf=conf, more=self.register,
                                database=f'mlite_{self.name}')
-        made.set_override('database', False, 'metrics')     # those are figures of the share service's tables
+        made.set_override('database', False, 'metrics')     # they are from the share service's tables
         return made
 
     def services(self, conf: cfg.ConfigOpts) -> Services:
-        """Return what a process answers requests and works with."""
+        """Return the services of a process."""
         made = setup.services(conf, self.rules, self.migrations)
         return Services(made.conf, made.db, made.bus, made.enforcer, turns.Turns(conf[self.name].threads), Shares(conf))
 
     def wsgi(self, services: context.Services) -> Callable[..., Any]:
-        """Return the API as an application."""
+        """Return the API as a WSGI application."""
         return app.make(services, self.api, most=services.conf[self.name].max_request_body_size)
 
     def http(self, services: context.Services, *, shared: bool = False) -> ApiServer:
@@ -69,16 +71,16 @@ class Sibling:
 
 
 def base(group: str) -> Callable[[webob.Request, Any], str]:
-    """Return what returns the address under which a client reaches the API with this option group."""
+    """Return a function that returns the address of the API for clients, from this option group."""
     return lambda raw, conf: (conf[group].base_url or raw.application_url).rstrip('/')
 
 
 def run_api(sibling: Sibling) -> int:
-    """The API answers, with the newest schema, until a signal ends it."""
+    """Upgrade the database to the newest schema, and run the API until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv)
         services = sibling.services(conf)
-        sibling.wsgi(services)      # refuses mistakes before anything forks
+        sibling.wsgi(services)      # refuses a wrong configuration before anything forks
         migrate.upgrade(services.db)
         services.db.dispose()
         workers = conf[sibling.name].api_workers
@@ -88,7 +90,7 @@ def run_api(sibling: Sibling) -> int:
 
 
 def run_worker(sibling: Sibling, command: str) -> int:
-    """The work is done until a signal ends it."""
+    """Run the worker until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv)
         sibling.check(conf)
@@ -97,7 +99,7 @@ def run_worker(sibling: Sibling, command: str) -> int:
 
 
 def run_all(sibling: Sibling) -> int:
-    """API and worker run as threads of one process, on one SQLite file by default, until a signal ends it."""
+    """Run API and worker as threads of one process, on one SQLite file by default, until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, alone=True)
         setup.hold(Path(conf.state_path) / sibling.name)

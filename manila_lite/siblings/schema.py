@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that a sibling's database has of the house's: durable work, services and their zones.
+"""Tables that a sibling's database has in common with the share service's: operations, services and their zones.
 
-The house's modules read and write them by name, so that ``operations``, ``worker`` and ``db.services`` work there as they are.
+The modules of the share service access them by name, so that ``operations``, ``worker`` and ``db.services`` work there
+unchanged.
 """
 
 import sqlalchemy as sa
@@ -17,7 +18,7 @@ JSON = sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb')
 
 
 def metadata() -> sa.MetaData:
-    """Return the metadata of a sibling: names as in the house, and the house's tables in it."""
+    """Return the metadata of a sibling: the naming convention of the share service, and the common tables."""
     made = sa.MetaData(naming_convention=models.metadata.naming_convention)
     for table in _HOUSE:
         table.to_metadata(made)
@@ -25,7 +26,7 @@ def metadata() -> sa.MetaData:
 
 
 def create() -> None:
-    """The house's tables are there. For a first revision: this is what they were when there were first siblings."""
+    """Create the common tables. For a first revision: as they were when the first siblings were made."""
     op.create_table(
         'availability_zones',
         sa.Column('id', sa.String(36), nullable=False),
@@ -98,7 +99,7 @@ def _operations() -> None:
 
 
 def create_grants() -> None:
-    """The table of ``grants`` is there. For a first revision."""
+    """Create the table of ``grants``. For a first revision."""
     op.create_table(
         'share_grants',
         sa.Column('id', sa.String(36), nullable=False),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share service, as its siblings know it: over REST, with openstacksdk, and with the errors of our own house.
+"""The share service for its siblings: over REST, with openstacksdk, and with the errors of ``manila_lite.errors``.
 
-What a user may see is asked with the user's own token, beside which our service's token goes, so that the share service
-knows for whom it answers. Access rules are the service user's (role ``service``): users cannot take them away by accident.
+Shares are read with the user's own token, together with our service's token, so that the share service knows for whom
+it answers. Access rules belong to the service user (role ``service``): users cannot delete them by accident.
 """
 
 import contextlib
@@ -19,16 +19,16 @@ VERSION = '2.82'
 #: The version in which the level of an access rule can be changed.
 _UPDATE = (2, 88)
 
-#: Locks that are asked for at once.
+#: Locks in one page of the list.
 _PAGE = 200
 
-#: Headers of a user's request that tell the share service who asks: tokens of Keystone's and ours, and HTTP Basic.
+#: Headers of a user's request that identify the user to the share service: tokens of Keystone's and ours, and HTTP Basic.
 _FORWARDED = ('X-Auth-Token', 'Authorization')
 
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """A share, as whoever asked may see it; ``size`` in GiB."""
+    """A share, as the user that asked may see it; ``size`` in GiB."""
 
     id: str
     project_id: str
@@ -41,7 +41,7 @@ class Share:
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """Where a share is mounted from."""
+    """An export location of a share."""
 
     path: str
     preferred: bool
@@ -49,7 +49,7 @@ class Export:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """An access rule; ``to`` is nothing where the share service hides it from us."""
+    """An access rule; ``to`` is None where the share service hides it from us."""
 
     id: str
     share_id: str
@@ -71,14 +71,14 @@ class Lock:
 
 
 def caller(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what of the headers of a user's request says who asks."""
+    """Return the headers of a user's request that identify the user."""
     return {name: headers[name] for name in _FORWARDED if headers.get(name)}
 
 
 class Shares:
-    """The share service that ``[share_service]`` describes; may be used by several threads at once.
+    """The share service that ``[share_service]`` describes; safe for several threads at once.
 
-    Each call raises ``errors.Unavailable`` when the share service does not answer as it should, and what it refuses with as
+    Each call raises ``errors.Unavailable`` when the share service does not answer as it should. Refusals are raised as
     ``errors.NotFound``, ``Forbidden``, ``Conflict``, ``Invalid`` or, for a user's token, ``Unauthorized``.
     """
 
@@ -96,28 +96,28 @@ class Shares:
              **more: Any) -> Any:
         return self._connected().ask(method, path, who=who, version=version, **more)
 
-    # As somebody who may see the share ------------------------------------------------------------
+    # With the rights of a user --------------------------------------------------------------------
 
     def share(self, who: Mapping[str, str] | None, ident: str) -> Share:
-        """Return a share; ``who`` as ``caller`` returns it, or nothing for the service user."""
+        """Return a share; ``who`` as ``caller`` returns it, or None for the service user."""
         row = self._ask('GET', f'/shares/{ident}', who=who)['share']
         return Share(row['id'], row['project_id'], row.get('name') or '', row['status'], row['share_proto'],
                      row['size'], bool(row.get('is_public')))
 
     def exports(self, who: Mapping[str, str] | None, ident: str) -> list[Export]:
-        """Return where a share can be mounted from, what is preferred first; ``who`` as for ``share``."""
+        """Return the export locations of a share, preferred ones first; ``who`` as for ``share``."""
         try:
             rows = self._ask('GET', f'/shares/{ident}/export_locations', who=who)['export_locations']
         except errors.NotFound:
             if who is not None:
                 raise
-            self.rules(ident)   # raises what it should if the share is gone: this call always finds what is there
+            self.rules(ident)   # raises NotFound if the share is gone; else this call always finds it
             raise errors.Forbidden('The share service shows export locations only to the project of the share.') from None
         found = [Export(row['path'], bool(row.get('preferred'))) for row in rows]
         return sorted(found, key=lambda export: not export.preferred)
 
     def shows_rules(self, who: Mapping[str, str], ident: str) -> bool:
-        """Say whether a user is shown the access rules of a share, as those who may change them are."""
+        """Say whether a user sees the access rules of a share, as users do who may change them."""
         try:
             self._ask('GET', '/share-access-rules', who=who, params={'share_id': ident})
         except (errors.NotFound, errors.Forbidden, errors.Invalid):
@@ -132,19 +132,19 @@ class Shares:
         return [_rule(row, share_id) for row in rows]
 
     def allow(self, share_id: str, kind: str, to: str, level: str, reason: str) -> Rule:
-        """There is an access rule, locked against deletion and hidden from users; the backend will be told of it."""
+        """Create an access rule, locked against deletion and hidden from users; the backend applies it later."""
         row = self._ask('POST', f'/shares/{share_id}/action', json={'allow_access': {
             'access_type': kind, 'access_to': to, 'access_level': level, 'lock_visibility': True, 'lock_deletion': True,
             'lock_reason': reason}})['access']
         return _rule(row, share_id)
 
     def deny(self, share_id: str, access_id: str) -> None:
-        """The rule is being taken away, with its locks, or is gone already."""
+        """Begin to delete the rule, with its locks, if it is there."""
         with contextlib.suppress(errors.NotFound):
             self._ask('POST', f'/shares/{share_id}/action', json={'deny_access': {'access_id': access_id, 'unrestrict': True}})
 
     def change_level(self, access_id: str, level: str) -> bool:
-        """The rule will have the level; says whether the share service can do that, and lets us."""
+        """Change the level of the rule; return False if the share service cannot do that, or does not let us."""
         if self._connected().most() < _UPDATE:
             return False
         try:
@@ -165,18 +165,18 @@ class Shares:
                 return found
 
     def lock(self, access_id: str, reason: str) -> Lock:
-        """The rule is locked against deletion, by us."""
+        """Lock the rule against deletion."""
         return _lock(self._ask('POST', '/resource-locks', json={'resource_lock': {
             'resource_id': access_id, 'resource_type': 'access_rule', 'resource_action': 'delete',
             'lock_reason': reason}})['resource_lock'])
 
     def unlock(self, ident: str) -> None:
-        """The lock is gone."""
+        """Delete the lock, if it is there."""
         with contextlib.suppress(errors.NotFound):
             self._ask('DELETE', f'/resource-locks/{ident}')
 
     def share_of(self, access_id: str) -> str | None:
-        """Return the id of the share that a rule is of, if the rule is there."""
+        """Return the id of the share of a rule, or None if there is no such rule."""
         try:
             return str(self._ask('GET', f'/share-access-rules/{access_id}')['access']['share_id'])
         except errors.NotFound:
@@ -184,12 +184,12 @@ class Shares:
 
 
 def must_be_theirs(shares: Shares, ctx: Any, who: Mapping[str, str], share: Share) -> None:
-    """Who asks could give access to the share themselves: our service user, who is going to do it for them, could to any.
+    """Refuse a share to which the user could not give access: our service user, who acts for the user, could for any share.
 
-    It is of their project; or they are administrators there as well as here. That a share is public lets others see it, and
-    no more.
+    The share must be of the user's project; or the user must be an administrator in both services. A public share may
+    be seen by others, not more.
 
-    :raises errors.Forbidden: they could not.
+    :raises errors.Forbidden: the user could not give access.
     """
     if share.project_id != ctx.project_id and not (ctx.is_admin and shares.shows_rules(who, share.id)):
         raise errors.Forbidden(f'Share {share.id} is of another project, which lets others see it. Only that project can '

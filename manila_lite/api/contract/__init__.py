@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API as data: ``OPS`` has a row for every call. A noun's file is found by being here."""
+"""The API as data: ``OPS`` has a row for every call. The modules of this package are found automatically."""
 
 import importlib
 import pkgutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around access rules: actions of a share in old versions, resources of their own from 2.45 on."""
+"""The calls for access rules: actions of a share in old versions, resources of their own from 2.45 on."""
 
 from manila_lite import errors, states
 from manila_lite.api.contract import shapes
@@ -25,7 +25,7 @@ SUMMARY_FIELDS = (
 )
 
 ACCESS = View('access', 'access_list', (Field('share_id', ID), *SUMMARY_FIELDS))
-#: Rules in a list do not say whose they are: the request named the share.
+#: Rules in a list do not name their share: the request named it.
 SUMMARY = View('access', 'access_list', SUMMARY_FIELDS)
 
 ALLOW = (
@@ -41,7 +41,7 @@ ALLOW = (
 
 DENY = (
     Field('access_id', {'type': 'string', 'minLength': 1}, required=True),
-    # The rule goes although it is locked, and its locks with it.
+    # Deny the rule even if it is locked, and delete its locks.
     Field('unrestrict', shapes.NULL_FLAG, since='2.82', parse=shapes.flag),
 )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around export locations, of shares and of their instances."""
+"""The calls for export locations, of shares and of their instances."""
 
 from manila_lite.actions import export_locations as actions
 from manila_lite.api.contract import shapes

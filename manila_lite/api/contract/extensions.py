@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around extensions, kept for older clients."""
+"""The calls for extensions, kept for older clients."""
 
 from manila_lite.api.contract.op import Op, Plain
 from manila_lite.api.v2 import extensions as v2

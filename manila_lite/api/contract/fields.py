@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields with the versions in which they exist; schemas, parsers and views are computed from them."""
+"""Fields of bodies, queries and views, with their versions. Schemas, parsers and views are computed from them."""
 
 import dataclasses
 import datetime
@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Always:
-    """What a field reads when it is the same for all rows."""
+    """The constant value of a field that is the same for all rows."""
 
     value: Any
 
@@ -30,8 +30,8 @@ class Field:
     """One field of a body, a query or a view, from microversion ``since`` to ``until`` (both included).
 
     ``read``: for views, the row's attribute, a function of (row, request), or ``Always``; default the field's name.
-    ``parse``: for bodies and queries, from the value sent to the value meant; a ValueError is a 400.
-    ``rule``: for views, a policy that the caller must pass to see it. ``aliases``: other accepted names.
+    ``parse``: for bodies and queries, converts the value sent; a ValueError is a 400. ``rule``: for views, the policy
+    of callers who see the field. ``aliases``: other accepted names.
     """
 
     name: str
@@ -57,15 +57,15 @@ def living(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
 # Parsing what clients send ----------------------------------------------------------------------
 
 def compiled(schema: Schema) -> Callable[[Any], Any]:
-    """Return a validator; made once per schema, since making it is a thousand times dearer than using it."""
+    """Return a validator. Each is made once per schema, since to make one takes a thousand times as long as to use it."""
     return fastjsonschema.compile({'$schema': 'http://json-schema.org/draft-07/schema#', **schema}, use_default=False,
                                   formats={'uuid': r'^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$'})
 
 
 def check(validate: Callable[[Any], Any], document: Any) -> None:
-    """The document fits.
+    """Validate a document.
 
-    :raises errors.Invalid: it does not; the message begins with the path of the field.
+    :raises errors.Invalid: the document does not fit; the message begins with the path of the field.
     """
     try:
         validate(document)
@@ -76,9 +76,9 @@ def check(validate: Callable[[Any], Any], document: Any) -> None:
 
 
 def parse(field: Field, name: str, value: Any) -> Any:
-    """Return the value meant.
+    """Return the parsed value of a field.
 
-    :raises errors.Invalid: the field's parser refuses it.
+    :raises errors.Invalid: the field's parser refuses the value.
     """
     if field.parse is None or value is None:
         return value
@@ -90,13 +90,13 @@ def parse(field: Field, name: str, value: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
-    """The entity under ``key``. ``missing``: the exception when the entity is not there at all."""
+    """The entity under ``key``. ``missing``: the exception for a body without the entity."""
 
     key: str
     fields: tuple[Field, ...] = ()
     free: Schema | None = None          # an entity without fixed fields, such as metadata
     missing: type[errors.ManilaLiteError] = errors.Invalid
-    optional: bool = False              # null or {} will do
+    optional: bool = False              # null or {} is accepted
     keys: tuple[str, ...] = ()          # other accepted keys
 
     def named(self, key: str) -> 'Body':
@@ -118,7 +118,7 @@ class Body:
             return self.free
         fields = living(self.fields, version)
         properties = {name: field.schema for field in fields for name in (field.name, *field.aliases)}
-        # A field of another version may be sent empty: clients fill in their whole form.
+        # Fields of other versions may be sent empty: clients send all fields that they know.
         properties |= {name: EMPTY for field in self.fields for name in (field.name, *field.aliases)
                        if name not in properties}
         return {'type': ['object', 'null'] if self.optional else 'object', 'properties': properties,
@@ -162,7 +162,7 @@ def encode(document: Any) -> bytes:
 
 
 def _shown(value: Any) -> str:
-    """Times are ISO 8601 with microseconds, even if there are none, and no zone."""
+    """Return a time as ISO 8601 with microseconds, even if they are zero, and without a zone."""
     if isinstance(value, datetime.datetime):
         return value.isoformat(timespec='microseconds')
     raise TypeError(f'{type(value).__name__} has no place in JSON')
@@ -170,9 +170,10 @@ def _shown(value: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _by_position(names: tuple[str, ...], read: tuple[str, ...], layout: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
-    """Return what makes dictionaries of tuples, such as the database's rows, whose values are called as ``layout`` says,
-    and of more columns: ``names`` for what is read of the tuples, then for these. As Python would compile it if it were
-    written down: nothing else is half as fast.
+    """Return a function that makes dictionaries from tuples, such as rows of the database, and from more columns.
+
+    ``layout`` names the values of a tuple. ``names`` are the keys: first those of the values in ``read``, then those of
+    the columns. The function is compiled from source text: no other way is half as fast.
     """
     places = {name: f'row_{place}' for place, name in enumerate(layout)}
     more = [f'more_{number}' for number in range(len(names) - len(read))]
@@ -183,7 +184,7 @@ def _by_position(names: tuple[str, ...], read: tuple[str, ...], layout: tuple[st
 
 
 def _by_attribute(names: tuple[str, ...], read: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
-    """As ``_by_position``, of any objects."""
+    """Return a function like that of ``_by_position``, for objects of any kind."""
     get = operator.attrgetter(*read) if len(read) > 1 else lambda row: [getattr(row, name) for name in read]
     return lambda rows, more: [dict(zip(names, (*get(row), *others), strict=True))
                                for row, *others in zip(rows, *more)]        # noqa: B905 - some never end
@@ -191,8 +192,10 @@ def _by_attribute(names: tuple[str, ...], read: tuple[str, ...]) -> Callable[...
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """What is shown to some callers at one version: what is read of rows, what is the same for all, what is computed, and
-    the names of all these in this order.
+    """The fields that some callers see at one version.
+
+    ``read``: attributes of rows. ``same``: constants. ``computed``: functions. ``names``: the names of all these in
+    this order.
     """
 
     read: tuple[str, ...]
@@ -213,7 +216,7 @@ class _Plan:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class View:
-    """How a row looks. ``collection``: path under which it has links of its own, or nothing."""
+    """The JSON form of a row. ``collection``: the path under which it has links of its own, or None."""
 
     key: str
     plural: str
@@ -225,11 +228,14 @@ class View:
         return {}
 
     def render(self, row: Any, req: Any) -> dict[str, Any]:
-        """Return the row as the caller's version shows it."""
+        """Return the row in the form of the caller's version."""
         return self.render_all([row], req)[0]
 
     def render_all(self, rows: Sequence[Any], req: Any) -> list[dict[str, Any]]:
-        """Return rows of one kind as the caller's version shows them: by columns, so that what can be is decided once."""
+        """Return rows of one kind in the form of the caller's version.
+
+        Rows are made by columns: decisions are made once for each column.
+        """
         if not rows:
             return []
         plan = self._plan(req)
@@ -275,13 +281,16 @@ class One:
         return {self.view.key: self.view.render(row, req)}
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         return document({self.view.key: self.view.schema(version)})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Many:
-    """An answer with a list: ``{plural: [...]}``, links to the next page, and a count when it was asked for."""
+    """An answer with a list: ``{plural: [...]}``, with links to the next page.
+
+    ``counted``: it has a count if the caller asked for it.
+    """
 
     view: View
     counted: bool = False
@@ -297,7 +306,7 @@ class Many:
         return found
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         optional: dict[str, Schema] = {'count': INTEGER} if self.counted else {}
         if self.paged:
             optional[f'{self.view.plural}_links'] = LINKS
@@ -306,7 +315,7 @@ class Many:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Plain:
-    """An answer that the handler gives whole under ``key``, or, without a key, as it is."""
+    """An answer that the handler gives complete: under ``key``, or without a key unchanged."""
 
     body: Schema
     key: str | None = None
@@ -316,7 +325,7 @@ class Plain:
         return value if self.key is None else {self.key: value}
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         return self.body if self.key is None else document({self.key: self.body})
 
 

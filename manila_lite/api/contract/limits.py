@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call that shows a caller's limits and usage, under names of its own."""
+"""The call that shows a caller's limits and usage, under the names of that call."""
 
 import dataclasses
 from typing import Any
@@ -11,7 +11,7 @@ from manila_lite.api.contract.op import Op, Plain
 from manila_lite.api.v2 import limits as v2
 from manila_lite.policies import quotas as rules
 
-#: Resource, first version, name of its limit, name of its usage (the size of one share is no usage).
+#: Resource, first version, name of its limit, name of its usage (the size of one share has none).
 _NAMES = (
     ('shares', '2.0', 'maxTotalShares', 'totalSharesUsed'),
     ('gigabytes', '2.0', 'maxTotalShareGigabytes', 'totalShareGigabytesUsed'),
@@ -36,7 +36,7 @@ def _living(version: int) -> list[tuple[str, str, str]]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Absolute(Plain):
-    """``{'limits': {'rate': [], 'absolute': {...}}}``; requests are not rated here, proxies in front can."""
+    """The answer ``{'limits': {'rate': [], 'absolute': {...}}}``. Rate limits are not shown here."""
 
     def render(self, found: dict[str, dict[str, int]], req: Any) -> dict[str, Any]:
         """Return the document."""
@@ -44,7 +44,7 @@ class _Absolute(Plain):
         return super().render({'rate': [], 'absolute': absolute}, req)
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         absolute = fields.document({name: self.body for name, _, _ in _living(version)})
         rates = {'type': 'array', 'maxItems': 0}
         return fields.document({str(self.key): fields.document({'rate': rates, 'absolute': absolute})})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key and value pairs as Python clients write them: ``{'a': 'b', 'c': 1}``. Nothing is nested, and nothing is computed.
+"""Parser for pairs as Python clients write them: ``{'a': 'b', 'c': 1}``. Nothing is nested, and nothing is evaluated.
 
-``ast.literal_eval`` is not for what strangers send: it counts its depth for all threads together, so that what some of them
-read makes it fail in others, and with an error that says nothing of the input.
+``ast.literal_eval`` is unsafe for input of clients: it counts its depth for all threads together, so that input read in
+one thread makes it fail in others, with an error that does not name the input.
 """
 
 import re
@@ -18,9 +18,9 @@ Scalar = str | int | bool
 
 
 def pairs(text: str) -> dict[Scalar, Scalar]:
-    """Return the pairs that are meant; of several with one key the last.
+    """Return the pairs; the last of several with one key wins.
 
-    :raises ValueError: there is anything else.
+    :raises ValueError: the text is anything else.
     """
     inner = text.strip(' \t\r\n')
     if not (len(inner) > 1 and inner[0] == '{' and inner[-1] == '}'):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls by which shares and snapshots that backends have already become ours, and ours are left to them."""
+"""The calls to manage and unmanage shares and snapshots of a backend."""
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes
@@ -10,12 +10,12 @@ from manila_lite.api.contract.snapshots import SNAPSHOT
 from manila_lite.api.v2 import managing as v2
 from manila_lite.policies import managing as rules
 
-#: Missing or empty is 422, which a schema cannot say.
+#: A missing or empty value is a 422, which a schema cannot express.
 _NEEDED = {'type': ['string', 'null'], 'maxLength': 255}
 _PATH = {'type': ['string', 'null'], 'maxLength': 1024}
 
 _MORE = (
-    # For the driver alone: what it knows of.
+    # For the driver alone, which defines the keys.
     Field('driver_options', {'type': ['object', 'null'], 'additionalProperties': {
         'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023}}),
     Field('name', NAME, aliases=('display_name',)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the contract around metadata, the same for every noun that has any."""
+"""The contract rows for metadata, the same for every resource type that has metadata."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row of the contract: one call of the API, with everything that can be said of it as data."""
+"""A row of the contract: one call of the API, described as data."""
 
 import dataclasses
 from collections.abc import Callable
@@ -22,14 +22,13 @@ PAGE = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Op:
-    """``method path`` calls ``call(request)`` and shows the result as ``view``, with status ``ok``.
+    """One call: ``method path`` calls ``call(request)`` and shows the result as ``view``, with status ``ok``.
 
-    ``action``: the call is ``POST path`` with this one key in the body; below 2.7 the key is ``os-``
-    + action unless ``old_action`` says otherwise. ``old_path``: the path below 2.7. ``states`` maps
-    exception classes to the status they have in this call, where it is not the usual one. ``once``: sent again with the
-    same ``Idempotency-Key``, it is answered as before; all it does is in transactions of the database. ``or_ok``: another
-    status of success, without a body, that the call itself chooses (``Request.ok``). ``strict``: query parameters that it
-    does not know are refused.
+    ``action``: the call is ``POST path`` with this one key in the body; below 2.7 the key is ``os-`` + action unless
+    ``old_action`` says otherwise. ``old_path``: the path below 2.7. ``states`` maps exception classes to the status
+    they have in this call, if it is not the usual one. ``once``: a request repeated with the same ``Idempotency-Key``
+    gets the same answer; all its work is in transactions of the database. ``or_ok``: another success status, without a
+    body, that the call itself chooses (``Request.ok``). ``strict``: unknown query parameters are refused.
     """
 
     method: str
@@ -73,7 +72,7 @@ class Op:
 
     @property
     def name(self) -> str:
-        """A name for documents and messages: ``shares.create``."""
+        """A name for documents and messages, such as ``shares.create``."""
         return f'{self.call.__module__.rpartition(".")[2]}.{self.call.__name__}'
 
 

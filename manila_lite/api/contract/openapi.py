@@ -16,7 +16,7 @@ from manila_lite.api.contract import OPS, fields
 from manila_lite.api.contract.op import Op
 
 _JSON = 'application/json'
-#: What any call may answer instead; some calls have more.
+#: Error statuses of every call; some calls have more.
 _ALWAYS = (400, 401, 403, 404, 406, 429, 503)
 _OF_CHANGES = (409, 413)
 _SECURITY = {
@@ -31,7 +31,7 @@ _ONCE = {'name': once.HEADER, 'in': 'header', 'schema': {'type': 'string', 'patt
 
 @functools.lru_cache(maxsize=len(versions.HISTORY))
 def packed(version: int) -> tuple[bytes, str]:
-    """Return the document as JSON under gzip (a fifteenth of the size, so that all can be kept), and a hash of it."""
+    """Return the document as JSON under gzip (a fifteenth of the size, so all versions can be cached), and its hash."""
     found = gzip.compress(text(version), mtime=0)
     return found, hashlib.sha256(found).hexdigest()
 
@@ -42,7 +42,7 @@ def text(version: int) -> bytes:
 
 
 def document(version: int) -> dict[str, Any]:
-    """Return the OpenAPI document of the API as it is at a microversion (its minor number)."""
+    """Return the OpenAPI document of the API at a microversion (its minor number)."""
     paths: dict[str, dict[str, Any]] = {}
     for (path, method), ops in _grouped(version).items():
         paths.setdefault(path, {})[method.lower()] = _operation(ops, version)
@@ -62,7 +62,7 @@ def document(version: int) -> dict[str, Any]:
 
 
 def _grouped(version: int) -> dict[tuple[str, str], list[Op]]:
-    """Return the calls that live at a version; the actions of a path are one group, all else is alone."""
+    """Return the calls that exist at a version. The actions of a path form one group, every other call its own."""
     found: dict[tuple[str, str], list[Op]] = {}
     for op in OPS:
         if op.lives(version):
@@ -120,7 +120,7 @@ def _responses(ops: list[Op], version: int) -> dict[str, Any]:
     for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
         views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
         found[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
-        # Where some action of the path answers with nothing, what another answers cannot be demanded.
+        # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
             found[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
     for status in sorted({status for op in ops for status in refusals(op, version)}):
@@ -129,7 +129,7 @@ def _responses(ops: list[Op], version: int) -> dict[str, Any]:
 
 
 def refusals(op: Op, version: int) -> Iterable[int]:
-    """Yield the statuses of what the call may answer instead, some of them twice."""
+    """Yield the error statuses of the call, some of them twice."""
     yield from _ALWAYS
     yield from (status for _, status in op.states)
     if op.method != 'GET':

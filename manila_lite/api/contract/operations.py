@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around operations: beside Manila's API, at every version."""
+"""The calls for operations: an addition to Manila's API, at every version."""
 
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import View

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around QoS types."""
+"""The calls for QoS types."""
 
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.fields import STRING, View

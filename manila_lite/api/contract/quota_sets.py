@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around quota sets, and the resources that have quotas, with the versions that show them."""
+"""The calls for quota sets, and the resources that have quotas, with the versions that show them."""
 
 import dataclasses
 from typing import Any
@@ -30,9 +30,9 @@ RESOURCES = tuple(Field(name, _LIMIT, since=since, parse=_limit) for name, since
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Limits(Plain):
-    """A ``body`` for each resource that the version knows and the answer has (share types have fewer), under ``key``.
+    """An answer under ``key`` with a ``body`` for each resource of the version, if the handler returns it.
 
-    ``named``: the answer also says by ``id`` whose it is.
+    Share types have fewer resources. ``named``: the answer also has the ``id`` of its owner.
     """
 
     named: bool = True
@@ -45,7 +45,7 @@ class Limits(Plain):
         return super().render(shown, req)
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         names = [field.name for field in fields.living(RESOURCES, version)]
         always = {name: self.body for name in names if name in quotas.OF_TYPES}
         if self.named:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around resource locks: nobody deletes a locked share, denies a locked rule, or sees to whom it is given."""
+"""The calls for resource locks, which prevent the deletion of a share, and the deletion or display of an access rule."""
 
 from manila_lite.actions import locks as actions
 from manila_lite.api.contract import shapes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around security services."""
+"""The calls for security services."""
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes

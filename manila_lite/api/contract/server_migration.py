@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around moving a share server to another backend: actions of the server."""
+"""The calls for migrations of share servers: actions of the server."""
 
 from manila_lite import errors, states
 from manila_lite.actions.server_migration import OPTIONS
@@ -15,7 +15,7 @@ _SINCE = '2.57'
 _WANTED = (
     Field('host', shapes.TEXT, required=True),
     *(Field(name, shapes.FLAG, required=True, parse=shapes.flag) for name in OPTIONS),
-    # Of the specification; what a share's metadata is does not depend on its backend, so it is always kept.
+    # Part of the specification. A share's metadata does not depend on its backend, so it is always kept.
     Field('preserve_metadata', shapes.FLAG, parse=shapes.flag),
     Field('new_share_network_id', shapes.NULL_UUID),
 )

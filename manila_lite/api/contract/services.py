@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around services."""
+"""The calls for services."""
 
 import dataclasses
 from typing import Any
@@ -48,7 +48,7 @@ FILTERS = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Bare(Body):
-    """A body that is the entity itself, under no key."""
+    """A body that is the entity itself, without a key."""
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the whole document at a version."""
@@ -96,7 +96,7 @@ class Either(Bare):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Flat:
-    """An answer that is the row itself, under no key."""
+    """An answer that is the row itself, without a key."""
 
     view: View
 
@@ -105,7 +105,7 @@ class Flat:
         return self.view.render(row, req)
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         return self.view.schema(version)
 
 

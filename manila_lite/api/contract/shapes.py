@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of values that many nouns share, each with the parser that reads what clients really send."""
+"""Schemas of values that many resources share, each with the parser for the forms that clients send."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ ID = {'type': 'string'}
 NULL_ID = {'type': ['string', 'null']}
 UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
 NULL_UUID = {'type': ['string', 'null'], 'format': 'uuid', 'maxLength': 36}
-#: As clients parse it: microseconds and no zone, so not the format "date-time" of JSON schemas.
+#: The form that clients parse: microseconds and no zone, so not the format "date-time" of JSON schemas.
 _TIME_FORM = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$'
 TIME = {'type': 'string', 'pattern': _TIME_FORM}
 NULL_TIME = {'type': ['string', 'null'], 'pattern': _TIME_FORM}
@@ -37,7 +37,7 @@ _PAIRS = 'must be key and value pairs, for instance {"key": "value"}'
 
 
 def progress(**more: Any) -> dict[str, Any]:
-    """Return the schema of how far a migration is, with ``more`` properties that are always there."""
+    """Return the schema of a migration's progress, with ``more`` properties that are always present."""
     figures = ('phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left')
     return {'type': 'object', 'required': ['total_progress', *more], 'properties': {
         'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100}, **more,
@@ -45,7 +45,7 @@ def progress(**more: Any) -> dict[str, Any]:
 
 
 def integer(value: Any) -> int:
-    """``5`` and ``"5"`` are 5."""
+    """Return the number: 5 for ``5`` and ``"5"``."""
     number = int(value)
     if abs(number) > MAX_INT:
         raise ValueError(f'{value} is too large')
@@ -53,17 +53,17 @@ def integer(value: Any) -> int:
 
 
 def position(value: Any) -> int:
-    """Any number; gophercloud asks for a page after the last one at the greatest that it has, and no list is that long."""
+    """Return the number, capped: gophercloud asks for a page after the last one at its largest number, beyond any list."""
     return min(int(value), MAX_INT)
 
 
 def flag(value: Any) -> bool:
-    """True, "true", 1, "on" ... are true; what is neither is refused."""
+    """Return the boolean: True, "true", 1, "on" ... are true. Other texts than these and their opposites are refused."""
     return strutils.bool_from_string(str(value), strict=True)
 
 
 def pairs(value: Any) -> dict[str, str]:
-    """``{"k": "v"}`` as JSON, or ``{'k': 'v'}`` as Python clients write it."""
+    """Return pairs given as JSON, ``{"k": "v"}``, or as Python clients write them, ``{'k': 'v'}``."""
     if not isinstance(value, dict):
         value = _literal(str(value))
     if not isinstance(value, dict) or not all(isinstance(part, (str, int, bool)) for pair in value.items() for part in pair):
@@ -72,7 +72,7 @@ def pairs(value: Any) -> dict[str, str]:
 
 
 def _storable(text: str) -> str:
-    """As it is: a database can keep it, and so be asked for it."""
+    """Return the text unchanged, and refuse one that a database cannot store or search for."""
     if '\x00' in text:
         raise ValueError('holds a NUL character')
     if any('\ud800' <= char <= '\udfff' for char in text):
@@ -90,7 +90,7 @@ def _literal(text: str) -> Any:
 
 
 def time(value: Any) -> Any:
-    """An ISO 8601 time, as naive UTC."""
+    """Return an ISO 8601 time as naive UTC."""
     try:
         return timeutils.normalize_time(timeutils.parse_isotime(str(value)))
     except (ValueError, OverflowError):
@@ -102,7 +102,7 @@ def time(value: Any) -> Any:
 
 
 def one_of(*values: str) -> Callable[[Any], str]:
-    """The value, which must be one of these; case does not matter."""
+    """Return a parser of a value that must be one of these; case does not matter."""
     def parse(value: Any) -> str:
         found = str(value).lower()
         if found not in values:

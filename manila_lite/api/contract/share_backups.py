@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around backups of shares."""
+"""The calls for backups of shares."""
 
 from manila_lite import errors, states
 from manila_lite.api.contract import fields, shapes

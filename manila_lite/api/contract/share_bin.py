@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around the recycle bin: actions of shares. Which shares are in it, lists of shares say."""
+"""The calls for the recycle bin: actions of shares. Lists of shares tell which shares are in it."""
 
 from manila_lite import errors
 from manila_lite.api.contract.op import Op

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around snapshots of share groups."""
+"""The calls for snapshots of share groups."""
 
 from manila_lite import errors, states
 from manila_lite.api.contract import fields, shapes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share group types."""
+"""The calls for share group types."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def _project(action: str) -> Body:
 
 
 def group_op(*args: Any, **more: Any) -> Op:
-    """Return a call of groups: an experiment at first."""
+    """Return a call for share groups, which was experimental at first."""
     return Op(*args, since='2.31', experimental_until='2.54', **more)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share groups."""
+"""The calls for share groups."""
 
 from manila_lite import errors, states
 from manila_lite.api.contract import shapes
@@ -42,7 +42,7 @@ CREATE = (
     Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
 )
 
-#: What lists of groups and of group snapshots have in common.
+#: Filters of lists of groups and of group snapshots.
 COMMON_FILTERS = (
     Field('name', _TEXT),
     Field('description', _TEXT, since='2.36'),

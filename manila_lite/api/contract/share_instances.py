@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share instances."""
+"""The calls for share instances."""
 
 from manila_lite import errors, states
 from manila_lite.api.contract.fields import STRING, View

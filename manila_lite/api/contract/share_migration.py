@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around moving a single share to another backend: actions of the share."""
+"""The calls for migrations of single shares: actions of the share."""
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes
@@ -29,7 +29,7 @@ _WANTED = (
     Field('new_share_type_id', shapes.NULL_UUID),
 )
 
-#: Before 2.22. ``notify``: whether the share moves over as soon as it is copied, which it always did before 2.15.
+#: Before 2.22. ``notify``: whether the copy takes over as soon as it is made, which it always did before 2.15.
 _WANTED_ONCE = (
     Field('host', shapes.TEXT, required=True),
     Field('force_host_copy', shapes.NULL_FLAG, parse=shapes.flag),

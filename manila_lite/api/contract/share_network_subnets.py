@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around the subnets of share networks."""
+"""The calls for the subnets of share networks."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from manila_lite.api.v2.share_networks import subnet_value
 from manila_lite.policies import share_network_subnets as rules
 
 NULL_INTEGER = {'type': ['integer', 'null']}
-#: Ids of the network plugin: UUIDs where that is Neutron, elsewhere anything.
+#: Ids of the network plugin: UUIDs with Neutron, any text with other plugins.
 PLACE_ID = {'type': ['string', 'null'], 'maxLength': 36}
 
-#: What is said of where a subnet is: name, schema, first version.
+#: Fields for the place of a subnet: name, schema, first version.
 PLACE = (
     ('neutron_net_id', NULL_STRING, '2.0'), ('neutron_subnet_id', NULL_STRING, '2.0'), ('network_type', NULL_STRING, '2.0'),
     ('segmentation_id', NULL_INTEGER, '2.0'), ('cidr', NULL_STRING, '2.0'), ('ip_version', NULL_INTEGER, '2.0'),
@@ -38,7 +38,7 @@ def _subnet(*more: Field) -> View:
     return View('share_network_subnet', 'share_network_subnets', (*fields, *more))
 
 
-#: As part of a share network, and by itself.
+#: The view of a subnet as part of a share network, and by itself.
 INNER = _subnet()
 SUBNET = _subnet(Field('share_network_id', ID), Field('share_network_name', NULL_STRING))
 

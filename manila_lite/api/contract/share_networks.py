@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share networks."""
+"""The calls for share networks."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _subnets(row: Any, req: Any) -> list[dict[str, Any]]:
 
 
 def _inner(since: int, until: int | None = None) -> Field:
-    """Return the field of the subnets, for versions between which a subnet looks the same."""
+    """Return the field of the subnets for a range of versions in which a subnet looks the same."""
     return Field('share_network_subnets', {'type': 'array', 'items': INNER.schema(since)}, since=versions.show(since),
                  until=None if until is None else versions.show(until), read=_subnets)
 

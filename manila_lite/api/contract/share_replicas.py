@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share replicas."""
+"""The calls for share replicas."""
 
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as actions
@@ -49,7 +49,7 @@ PLACE_IN_FULL = View('export_location', 'export_locations', (
     *_PLACE, Field('created_at', TIME), Field('updated_at', NULL_TIME)))
 
 def _pairs(text: str) -> dict[str, str]:
-    """``a:b,c:d``, as python-manilaclient writes it here, or what metadata is filtered by elsewhere."""
+    """Return pairs given as ``a:b,c:d``, as python-manilaclient writes them here, or in braces as elsewhere."""
     if text.lstrip().startswith('{'):
         return shapes.pairs(text)
     found = dict(part.strip().split(':', 1) for part in text.split(',') if ':' in part)

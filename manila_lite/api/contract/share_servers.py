@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share servers."""
+"""The calls for share servers."""
 
 from manila_lite import errors, states
 from manila_lite.actions import encryption
@@ -52,7 +52,7 @@ MANAGED = (
     Field('share_network_id', ID, required=True),
     Field('identifier', shapes.TEXT, required=True),
     Field('share_network_subnet_id', shapes.NULL_ID, since='2.51'),
-    # For the driver alone: what it knows of.
+    # For the driver alone, which defines the keys.
     Field('driver_options', {'type': ['object', 'null'], 'additionalProperties': {
         'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023}}),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around transfers of shares from one project to another."""
+"""The calls for transfers of shares from one project to another."""
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes
@@ -18,7 +18,7 @@ _SHORT = (
     Field('resource_type', {'type': 'string', 'const': v2.RESOURCE_TYPE}, read=Always(v2.RESOURCE_TYPE)),
     Field('resource_id', ID, read='share_id'),
 )
-#: A transfer that was accepted is gone, so these two never change.
+#: An accepted transfer is deleted, so these two never change.
 _LONG = (
     *_SHORT,
     Field('created_at', TIME),

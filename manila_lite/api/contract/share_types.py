@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around share types. Answers hold them twice: older clients call them volume types."""
+"""The calls for share types. Answers hold each type twice: older clients call it a volume type."""
 
 import dataclasses
 import functools
@@ -37,7 +37,7 @@ class _One(One):
         return {'share_type': found, 'volume_type': found}
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         found = self.view.schema(version)
         return fields.document({'share_type': found, 'volume_type': found})
 
@@ -52,7 +52,7 @@ class _Many(Many):
         return {'share_types': found, 'volume_types': found}
 
     def schema(self, version: int) -> Schema:
-        """Return its schema."""
+        """Return the JSON schema of the document."""
         found = {'type': 'array', 'items': self.view.schema(version)}
         return fields.document({'share_types': found, 'volume_types': found})
 
@@ -78,7 +78,7 @@ class Bare(Body):
 
 
 def is_public(value: Any) -> bool | None:
-    """``all`` and ``none`` are no filter."""
+    """Return the filter, or None for ``all`` and ``none``."""
     return None if str(value).lower() in ('all', 'none') else shapes.flag(value)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around shares."""
+"""The calls for shares."""
 
 from manila_lite import errors, states
 from manila_lite.actions import encryption

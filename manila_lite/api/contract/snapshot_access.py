@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around snapshots that mount: who may, and where they do."""
+"""The calls for snapshots that can be mounted: their access rules and their export locations."""
 
 from manila_lite import errors, states
 from manila_lite.api.contract.fields import STRING, View
@@ -21,7 +21,7 @@ ACCESS = View('snapshot_access', 'snapshot_access_list', (
 _PLACE = (
     Field('id', ID),
     Field('path', STRING),
-    # The only instance of a snapshot has its id.
+    # The only instance of a snapshot has the id of the snapshot.
     Field('share_snapshot_instance_id', ID, read='snapshot_id', rule=export_locations.SEE_INSTANCE),
     Field('is_admin_only', BOOLEAN, rule=export_locations.SEE_INSTANCE),
 )

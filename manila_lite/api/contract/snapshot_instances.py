@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around snapshot instances."""
+"""The calls for snapshot instances."""
 
 from manila_lite import states
 from manila_lite.api.contract.fields import STRING, View

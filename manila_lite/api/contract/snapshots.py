@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls around snapshots."""
+"""The calls for snapshots."""
 
 from manila_lite import errors, states
 from manila_lite.actions import snapshots as actions

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access rules over HTTP."""
+"""Handlers for access rules of shares."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import access, models, shares
 
-#: What stands for what the caller may not see, and the filters that would tell it.
+#: The text shown in place of hidden values, and the filters that would reveal them.
 _UNSEEN, _TELLING = '******', ('access_to', 'access_key')
 
 
@@ -21,28 +21,28 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 
 
 def to_of(row: Any, req: Request) -> str:
-    """Read to whom a rule is given; not all may know."""
+    """Read the rule's ``access_to``, or the placeholder if it is hidden from the caller."""
     return _UNSEEN if row.id in req.related['hidden'] else row.access_to
 
 
 def key_of(row: Any, req: Request) -> str | None:
-    """Read a rule's key; not all may know whether there is one."""
+    """Read the rule's access key, or the placeholder if the rule is hidden from the caller."""
     return _UNSEEN if row.id in req.related['hidden'] else encryption.decrypt(row.access_key)
 
 
 def state_of(row: Any, req: Request) -> str:
-    """Read a rule's state; below 2.28 all that has not come to an end is ``new``."""
+    """Read a rule's state. Below 2.28 every transient state is shown as ``new``."""
     if req.version < versions.STATES_OF_RULES and row.state in states.ACCESS.transient:
         return 'new'
     return row.state
 
 
 def allow(req: Request) -> Any:
-    """Add a rule."""
+    """Add an access rule to a share."""
     row, metadata = actions.allow(req.ctx, req.params['share_id'], req.body, ipv6=req.version >= versions.IPV6_RULES,
                                   despite_errors=req.version >= versions.STATES_OF_RULES,
                                   despite_replicas=_despite_replicas(req))
-    # Who made it may know it, whatever locks it was made with.
+    # Its creator sees the new rule even if it was created with locks.
     req.related |= {'metadata': {row.id: metadata}, 'hidden': {}}
     return row
 
@@ -52,18 +52,18 @@ def _despite_replicas(req: Request) -> bool:
 
 
 def deny(req: Request) -> None:
-    """Take a rule away."""
+    """Remove an access rule of a share."""
     actions.deny(req.ctx, req.params['share_id'], req.body['access_id'], unrestrict=bool(req.body.get('unrestrict')),
                  despite_replicas=_despite_replicas(req))
 
 
 def list_of_share(req: Request) -> list[Any]:
-    """List a share's rules by action."""
+    """List a share's access rules by an action of the share."""
     return _list(req, req.params['share_id'], {})
 
 
 def index(req: Request) -> list[Any]:
-    """List a share's rules."""
+    """List a share's access rules."""
     filters = dict(req.query)
     share_id = filters.pop('share_id', None)
     if not share_id:
@@ -86,13 +86,13 @@ def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
 
 
 def _load(conn: Any, req: Request, share_id: str, rows: list[Any]) -> None:
-    """Metadata of these rules of a share, and which of them are hidden from the caller, are at hand for the view."""
+    """Load the metadata of a share's rules for the view, and the ids of rules that are hidden from the caller."""
     related.load_pairs(conn, req, models.access_rule_metadata, rows)
     req.related['hidden'] = dict.fromkeys(locks.hidden(conn, req.ctx, share_id), True)
 
 
 def show(req: Request) -> Any:
-    """Show one rule."""
+    """Show one access rule."""
     with req.ctx.db.reader() as conn:
         row = access.get(conn, locks.anywhere(req.ctx), req.params['access_id'])
         _load(conn, req, row.share_id, [row])
@@ -100,7 +100,7 @@ def show(req: Request) -> Any:
 
 
 def update(req: Request) -> Any:
-    """Change a rule's level."""
+    """Change the level of an access rule."""
     row = actions.change_level(req.ctx, req.params['access_id'], req.body['access_level'])
     with req.ctx.db.reader() as conn:
         _load(conn, req, row.share_id, [row])
@@ -108,10 +108,10 @@ def update(req: Request) -> Any:
 
 
 def set_metadata(req: Request) -> dict[str, str]:
-    """Set some metadata."""
+    """Set metadata of an access rule."""
     return actions.METADATA.set_metadata(req.ctx, req.params['access_id'], req.body)
 
 
 def delete_metadata(req: Request) -> None:
-    """Delete one pair."""
+    """Delete one key of an access rule's metadata."""
     actions.METADATA.delete_metadata(req.ctx, req.params['access_id'], req.params['key'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability zones over HTTP."""
+"""Handlers for availability zones."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export locations over HTTP. Their order is the order in which clients shall try them."""
+"""Handlers for export locations. They are listed in the order in which clients should try them."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def show(req: Request) -> Any:
 
 
 def _instances(conn: Any, req: Request, share: Any) -> list[str]:
-    """Return the instances that the locations are of. Where replicas have no list of their own, theirs come last."""
+    """Return the instances whose locations are listed. Below 2.47 those of replicas are listed last."""
     others = (replicas.others(conn, share.id)
               if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS else ())
     return [share.instance_id, *(replica.id for replica in others)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extensions over HTTP: older clients ask for them before anything else; versions replaced them long ago."""
+"""Handlers for extensions. Older clients ask for them first; microversions have replaced them."""
 
 from typing import Any, NoReturn
 
@@ -8,12 +8,12 @@ from manila_lite.api.request import Request
 
 
 def index(req: Request) -> list[Any]:
-    """List no extension."""
+    """List API extensions; there are none."""
     return []
 
 
 def show(req: Request) -> NoReturn:
-    """Find no extension.
+    """Answer that there is no such extension.
 
     :raises errors.NotFound: always.
     """

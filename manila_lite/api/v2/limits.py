@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits over HTTP: the quotas of the caller's project and what it uses of them."""
+"""Handler for limits: the quotas of the caller's project and their usage."""
 
 from typing import Any
 

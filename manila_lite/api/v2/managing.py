@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taking over shares and snapshots that backends have, and letting go of them, over HTTP."""
+"""Handlers to manage and unmanage shares and snapshots of a backend."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from manila_lite.api.v2 import related
 
 
 def manage(req: Request) -> Any:
-    """Take over a share that a backend has."""
+    """Manage an existing share of a backend."""
     row = actions.manage_share(req.ctx, req.body)
     with req.ctx.db.reader() as conn:
         related.load_for_shares(conn, req, [row])
@@ -17,22 +17,22 @@ def manage(req: Request) -> Any:
 
 
 def unmanage(req: Request) -> None:
-    """Let go of a share."""
+    """Unmanage a share."""
     actions.unmanage_share(req.ctx, req.params['share_id'])
 
 
 def unmanage_plain(req: Request) -> None:
-    """Let go of a share that is on no share server."""
+    """Unmanage a share that is on no share server."""
     actions.unmanage_share(req.ctx, req.params['share_id'], on_servers=False)
 
 
 def manage_snapshot(req: Request) -> Any:
-    """Take over a snapshot that a backend has."""
+    """Manage an existing snapshot of a share."""
     return _managed(req, on_servers=True)
 
 
 def manage_plain_snapshot(req: Request) -> Any:
-    """Take over a snapshot of a share that is on no share server."""
+    """Manage an existing snapshot of a share that is on no share server."""
     return _managed(req, on_servers=False)
 
 
@@ -43,10 +43,10 @@ def _managed(req: Request, *, on_servers: bool) -> Any:
 
 
 def unmanage_snapshot(req: Request) -> None:
-    """Let go of a snapshot."""
+    """Unmanage a snapshot."""
     actions.unmanage_snapshot(req.ctx, req.params['snapshot_id'])
 
 
 def unmanage_plain_snapshot(req: Request) -> None:
-    """Let go of a snapshot of a share that is on no share server."""
+    """Unmanage a snapshot of a share that is on no share server."""
     actions.unmanage_snapshot(req.ctx, req.params['snapshot_id'], on_servers=False)

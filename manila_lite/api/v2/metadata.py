@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata over HTTP: the same six calls for every noun that has any."""
+"""Handlers for metadata: the same six calls for every resource type that has metadata."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ from manila_lite.api.request import Request
 
 
 def pick(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
-    """Return the one pair.
+    """Return one pair of the metadata.
 
-    :raises errors.NotFound: there is none; ``noun`` says of what.
+    :raises errors.NotFound: there is no such key; ``noun``: the name of the item in the message.
     """
     if key not in found:
         raise errors.NotFound.of(noun, key)
@@ -20,9 +20,9 @@ def pick(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
 
 
 def one_of_path(req: Request, field: str = 'body') -> Any:
-    """Return the body, which has the one pair that the path names; ``field``: what to call it.
+    """Return the body, which must hold just the pair that the path names. ``field``: its name in messages.
 
-    :raises errors.Invalid: it has another, or more.
+    :raises errors.Invalid: the body has another key, or more.
     """
     key = req.params['key']
     if set(req.body) != {key}:
@@ -32,10 +32,10 @@ def one_of_path(req: Request, field: str = 'body') -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Calls:
-    """The calls around the metadata of one noun.
+    """The metadata calls of one resource type.
 
     ``actions`` has ``metadata``, ``set_metadata`` and ``delete_metadata``; ``params`` are the parts of the path that
-    name the resource. ``more`` says what else the changing actions are to know of a request.
+    name the resource. ``more`` returns further arguments for the changing actions.
     """
 
     noun: str
@@ -51,29 +51,29 @@ class Calls:
         return self.actions.metadata(req.ctx, *self._ids(req))
 
     def merge_metadata(self, req: Request) -> dict[str, str]:
-        """Set some metadata."""
+        """Set some keys of the metadata."""
         return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
 
     def replace_metadata(self, req: Request) -> dict[str, str]:
-        """Set all metadata."""
+        """Replace all metadata."""
         return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req))
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
-        """Show one pair."""
+        """Show one key of the metadata."""
         return pick(self.actions.metadata(req.ctx, *self._ids(req)), req.params['key'], 'metadata item')
 
     def set_metadata_item(self, req: Request) -> dict[str, str]:
-        """Set one pair."""
+        """Set one key of the metadata."""
         pair: dict[str, str] = one_of_path(req, 'meta')
         self.actions.set_metadata(req.ctx, *self._ids(req), pair, replace=False, **self.more(req))
         return pair
 
     def delete_metadata(self, req: Request) -> None:
-        """Delete one pair."""
+        """Delete one key of the metadata."""
         self.actions.delete_metadata(req.ctx, *self._ids(req), req.params['key'], **self.more(req))
 
     def named(self, name: str) -> Callable[[Request], Any]:
-        """Return one of the calls as a function that shows itself as the noun's."""
+        """Return one of the calls as a function with the module and the name of the resource type."""
         method = getattr(self, name)
 
         def call(req: Request) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations over HTTP: how far what was asked for is."""
+"""Handlers for operations: the progress of requested work."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from manila_lite.db import operations_seen
 from manila_lite.operations import phases
 from manila_lite.policies import operations as rules
 
-#: What of the progress is shown, where a kind of operation has it.
+#: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
 _UNSAID = {rows.OPEN: 'It did not work so far and is tried again.',
            rows.PARKED: 'It was set aside for an administrator to look at.'}
@@ -19,27 +19,27 @@ _FAILED = 'It failed; an administrator can see why.'
 
 
 def phase(row: Any, req: Request) -> str:
-    """Read the name of the step."""
+    """Read the name of the current step."""
     return phases.now(row.kind, row.topic, row.step)
 
 
 def step(row: Any, req: Request) -> int:
-    """Read the number of the step, from 1 on."""
+    """Read the number of the current step, from 1 on."""
     return min(row.step + 1, steps(row, req))
 
 
 def steps(row: Any, req: Request) -> int:
-    """Read how many steps there are."""
+    """Read the number of steps."""
     return len(phases.steps(row.kind))
 
 
 def running(row: Any, req: Request) -> bool:
-    """Read whether somebody works on it at this moment."""
+    """Read whether a worker runs the operation now."""
     return row.state == rows.OPEN and row.owner is not None
 
 
 def progress(row: Any, req: Request) -> dict[str, Any]:
-    """Read the figures, whole numbers; null for what is not known."""
+    """Read the figures as whole numbers; unknown ones are null."""
     known = operations_seen.data(row).get('progress')
     known = known if isinstance(known, dict) else {}
     if known.get('percent') is None and known.get('total'):
@@ -52,7 +52,7 @@ def _number(value: Any) -> int | None:
 
 
 def error(row: Any, req: Request) -> str | None:
-    """Read why it failed, or why the last try did. Only who may gets it in the words of the backend."""
+    """Read the error of the operation, or of its last try. Only callers with the policy see the backend's own words."""
     if row.error is None or req.may(rules.SEE_INSIDE):
         return row.error
     failure = operations_seen.data(row).get('failure')

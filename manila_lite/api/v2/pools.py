@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools over HTTP, for administrators. Read from the table that backends report to: no scheduler need be asked."""
+"""Handlers for pools, for administrators. They read the table that backends report to; no scheduler is asked."""
 
 import math
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from manila_lite.api.request import Request
 
 
 def part(name: str) -> Callable[[Any, Request], str]:
-    """Read one part of ``host@backend#pool``."""
+    """Return a reader of one part of ``host@backend#pool``."""
     return lambda row, req: actions.names(row.host)[name]
 
 
 def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
-    """Read what the pool can do, and how much room it has; what was promised since the report counts as provisioned."""
+    """Read the pool's capabilities and capacity. Capacity that was promised since the report counts as provisioned."""
     return {
         **row.capabilities,
         'pool_name': actions.names(row.host)['pool'],
@@ -31,7 +31,7 @@ def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
 
 
 def _room(size: float) -> float | str:
-    """A number is JSON; that there is no end to it is a word."""
+    """Return a finite capacity in GiB as it is, and others as a word, since JSON has no such numbers."""
     return size if math.isfinite(size) else 'infinite' if size > 0 else 'unknown'
 
 
@@ -41,5 +41,5 @@ def index(req: Request) -> list[Any]:
 
 
 def detail(req: Request) -> list[Any]:
-    """List pools in full."""
+    """List pools with details."""
     return actions.list_pools(req.ctx, req.query)

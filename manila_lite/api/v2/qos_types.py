@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QoS types over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for QoS types: from the parsed request to an action or a query, and back."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def index(req: Request) -> list[Any]:
 
 
 def show(req: Request) -> Any:
-    """Show one."""
+    """Show one QoS type."""
     with req.ctx.db.reader() as conn:
         row = qos_types.get(conn, req.params['qos_type_id'])
         related.load_pairs(conn, req, models.qos_type_specs, [row])
@@ -31,14 +31,14 @@ def show(req: Request) -> Any:
 
 
 def create(req: Request) -> Any:
-    """Make one."""
+    """Create a QoS type."""
     row, specs = actions.create(req.ctx, req.body)
     req.related['metadata'] = {row.id: specs}
     return row
 
 
 def update(req: Request) -> Any:
-    """Change the description."""
+    """Change the description of a QoS type."""
     row = actions.update(req.ctx, req.params['qos_type_id'], req.body)
     with req.ctx.db.reader() as conn:
         related.load_pairs(conn, req, models.qos_type_specs, [row])
@@ -46,34 +46,34 @@ def update(req: Request) -> Any:
 
 
 def delete(req: Request) -> None:
-    """Delete one."""
+    """Delete a QoS type."""
     actions.delete(req.ctx, req.params['qos_type_id'])
 
 
 # Specs ------------------------------------------------------------------------------------------
 
 def get_specs(req: Request) -> dict[str, str]:
-    """Show the specs."""
+    """Show the specs of a QoS type."""
     with req.ctx.db.reader() as conn:
         return pairs.of(conn, models.qos_type_specs, qos_types.get(conn, req.params['qos_type_id']).id)
 
 
 def set_specs(req: Request) -> dict[str, str]:
-    """Set some specs."""
+    """Set specs of a QoS type."""
     return actions.set_specs(req.ctx, req.params['qos_type_id'], req.body)
 
 
 def get_spec(req: Request) -> dict[str, str]:
-    """Show one spec."""
+    """Show one spec of a QoS type."""
     return metadata.pick(get_specs(req), req.params['key'], 'qos spec')
 
 
 def set_spec(req: Request) -> dict[str, str]:
-    """Set one spec."""
+    """Set one spec of a QoS type."""
     metadata.one_of_path(req)
     return set_specs(req)
 
 
 def delete_spec(req: Request) -> None:
-    """Delete one spec."""
+    """Delete one spec of a QoS type."""
     actions.delete_spec(req.ctx, req.params['qos_type_id'], req.params['key'])

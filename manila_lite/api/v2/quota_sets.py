@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quota sets over HTTP."""
+"""Handlers for quota sets."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from manila_lite.policies import quotas as rules
 def _project(req: Request, rule: str = rules.GET) -> str:
     """Return the project of the URL.
 
-    :raises errors.Forbidden: the rule does not let the caller at its quotas.
+    :raises errors.Forbidden: the rule does not allow the caller to use its quotas.
     """
     project = req.params['quota_project_id']
     if not req.may(rule, {'project_id': project, 'user_id': req.ctx.user_id}):
@@ -26,33 +26,33 @@ def _scope(conn: Any, req: Request) -> actions.Scope:
 
 
 def show(req: Request) -> dict[str, Any]:
-    """Show the limits."""
+    """Show the limits of a project, or of a user or share type in it."""
     with req.ctx.db.reader() as conn:
         whose = _scope(conn, req)
         return {'id': whose.project_id, **actions.get(conn, req.ctx, whose)}
 
 
 def detail(req: Request) -> dict[str, Any]:
-    """Show the limits and what is used of them."""
+    """Show the limits of a project, or of a user or share type in it, and their usage."""
     with req.ctx.db.reader() as conn:
         whose = _scope(conn, req)
         return {'id': whose.project_id, **actions.detail(conn, req.ctx, whose)}
 
 
 def defaults(req: Request) -> dict[str, Any]:
-    """Show the limits of a project for which none were set."""
+    """Show the default limits of a project."""
     project = _project(req)
     with req.ctx.db.reader() as conn:
         return {'id': project, **quotas.class_limits(conn, req.ctx.conf, quotas.DEFAULT_CLASS)}
 
 
 def update(req: Request) -> dict[str, Any]:
-    """Set limits."""
+    """Set limits of a project, or of a user or share type in it."""
     values = {key: value for key, value in req.body.items() if value is not None and key not in ('force', 'tenant_id')}
     return actions.update(req.ctx, _project(req, rules.UPDATE), req.query.get('user_id'), req.query.get('share_type'),
                           values, force=bool(req.body.get('force')))
 
 
 def delete(req: Request) -> None:
-    """Put limits back to the defaults."""
+    """Reset limits of a project, or of a user or share type in it, to the defaults."""
     actions.delete(req.ctx, _project(req, rules.DELETE), req.query.get('user_id'), req.query.get('share_type'))

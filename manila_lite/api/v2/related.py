@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lists have in common: whose rows they show, and what belongs to the rows, loaded for all of them at once, so that
-a list costs the same number of statements whatever its length."""
+"""Shared parts of lists: the choice of the project, and the load of related data.
+
+Related data is loaded for all rows at once, so that a list needs the same number of statements whatever its length.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +16,7 @@ _INLINE_EXPORTS_UNTIL = 8
 
 
 def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
-    """Metadata, and below 2.9 the export locations, of these shares are at hand for the view."""
+    """Load metadata, replication and, below 2.9, the export locations of these shares for the view."""
     req.related['metadata'] = pairs.of_many(conn, models.share_metadata, [row.id for row in rows])
     if named := [row.id for row in rows if row.replication_type]:
         req.related['replicated'] = replicas.replicated(conn, named)
@@ -23,15 +25,17 @@ def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
 
 
 def load_pairs(conn: Any, req: Request, table: Any, rows: Sequence[Any]) -> None:
-    """The pairs of these rows are at hand for the view."""
+    """Load the pairs of these rows for the view."""
     req.related['metadata'] = pairs.of_many(conn, table, [row.id for row in rows])
 
 
 def whose(req: Request, filters: dict[str, Any], rule: str, noun: str) -> str | None:
-    """Take ``all_tenants`` and ``project_id`` out of the filters of a list, and return the project whose rows it shows:
-    the caller's, or with ``all_tenants`` anybody's (``None``) or one project's.
+    """Return the project of the rows that a list shows.
 
-    :raises errors.Forbidden: ``all_tenants`` from somebody to whom ``rule`` does not allow it.
+    It is the caller's, or with ``all_tenants`` one project or all (``None``). ``all_tenants`` and ``project_id`` are
+    taken out of the filters.
+
+    :raises errors.Forbidden: ``rule`` does not allow ``all_tenants`` to the caller.
     """
     everybody, wanted = filters.pop('all_tenants', False), filters.pop('project_id', None)
     if everybody and not req.may(rule):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource locks over HTTP."""
+"""Handlers for resource locks."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from manila_lite.policies import resource_locks as rules
 
 
 def index(req: Request) -> list[Any]:
-    """List locks, the newest first."""
+    """List resource locks, the newest first."""
     filters = dict(req.query)
     project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'resource locks')
     with req.ctx.db.reader() as conn:
@@ -22,21 +22,21 @@ def index(req: Request) -> list[Any]:
 
 
 def create(req: Request) -> Any:
-    """Lock something."""
+    """Lock a share or an access rule."""
     return actions.create(req.ctx, req.body)
 
 
 def show(req: Request) -> Any:
-    """Show one lock."""
+    """Show one resource lock."""
     with req.ctx.db.reader() as conn:
         return locks.get(conn, req.params['resource_lock_id'], project_id=actions.scope(req.ctx))
 
 
 def update(req: Request) -> Any:
-    """Change a lock."""
+    """Change a resource lock."""
     return actions.update(req.ctx, req.params['resource_lock_id'], req.body)
 
 
 def delete(req: Request) -> None:
-    """Take a lock away."""
+    """Delete a resource lock."""
     actions.delete(req.ctx, req.params['resource_lock_id'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Security services over HTTP."""
+"""Handlers for security services."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from manila_lite.api.v2 import related
 from manila_lite.db import security_services
 from manila_lite.policies import security_services as rules
 
-#: Clients show a status and filter by it; it never was anything else.
+#: Clients show a status and filter by it; no other value ever existed.
 STATUS = 'new'
 
 
@@ -20,7 +20,7 @@ def status(row: Any, req: Request) -> str:
 
 
 def password_of(row: Any, req: Request) -> str | None:
-    """Read the password; who sees the service may know it."""
+    """Read the password. Callers who see the service may see it."""
     return encryption.decrypt(row.password)
 
 
@@ -30,13 +30,13 @@ def networks_of(row: Any, req: Request) -> list[str]:
 
 
 def index(req: Request) -> list[Any]:
-    """List ids, names and types."""
+    """List ids, names and types of security services."""
     with req.ctx.db.reader() as conn:
         return _list(conn, req)
 
 
 def detail(req: Request) -> list[Any]:
-    """List security services in full."""
+    """List security services with details."""
     with req.ctx.db.reader() as conn:
         found = _list(conn, req)
         req.related['networks'] = security_services.networks_of(conn, [row.id for row in found])

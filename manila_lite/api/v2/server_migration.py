@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migration of share servers over HTTP."""
+"""Handlers for migrations of share servers."""
 
 from typing import Any
 
@@ -8,30 +8,30 @@ from manila_lite.api.request import Request
 
 
 def check(req: Request) -> dict[str, Any]:
-    """Ask whether a share server could move."""
+    """Check whether a share server could migrate to a host."""
     return actions.check(req.ctx, req.params['share_server_id'], req.body)
 
 
 def start(req: Request) -> None:
-    """Begin to copy a share server to another backend."""
+    """Start the migration of a share server."""
     actions.start(req.ctx, req.params['share_server_id'], req.body)
 
 
 def complete(req: Request) -> dict[str, str]:
-    """Let the copy take over."""
+    """Complete the migration of a share server: the copy takes over."""
     return {'destination_share_server_id': actions.complete(req.ctx, req.params['share_server_id'])}
 
 
 def cancel(req: Request) -> None:
-    """Call the migration off."""
+    """Cancel the migration of a share server."""
     actions.cancel(req.ctx, req.params['share_server_id'])
 
 
 def progress(req: Request) -> dict[str, Any]:
-    """Show how far the migration is."""
+    """Show the progress of a share server's migration."""
     return actions.progress(req.ctx, req.params['share_server_id'])
 
 
 def reset_task_state(req: Request) -> None:
-    """Set the task state by hand."""
+    """Set the task state of a share server."""
     actions.reset_task_state(req.ctx, req.params['share_server_id'], req.body.get('task_state'))

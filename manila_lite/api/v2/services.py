@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services over HTTP, for administrators."""
+"""Handlers for services, for administrators."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from manila_lite.db import services
 
 
 def state_of(row: Any, req: Request) -> str:
-    """Read whether the service lives."""
+    """Read whether the service is up."""
     return 'up' if services.is_up(row.heartbeat_at, row.stopped, req.ctx.conf.service_down_time) else 'down'
 
 
@@ -26,26 +26,26 @@ def index(req: Request) -> list[Any]:
         filters['disabled'] = status == 'disabled'
     with req.ctx.db.reader() as conn:
         found = services.list_services(conn, filters)
-    # What is up depends on the clock: there are few services, so it is decided here, where it is shown.
+    # The state depends on the clock. There are few services, so the filter is applied here.
     return [row for row in found if state in (None, state_of(row, req))]
 
 
 def ensure(req: Request) -> None:
-    """Have all shares of a backend checked and repaired."""
+    """Check and repair all shares of a backend."""
     actions.ensure_shares(req.ctx, req.body['host'])
 
 
 def ensure_shares(req: Request) -> None:
-    """Have all shares of a backend checked and repaired; under the path that clients use."""
+    """Check and repair all shares of a backend, under the path that clients use."""
     ensure(req)
 
 
 def enable(req: Request) -> Any:
-    """Let a service have new shares again."""
+    """Enable a service, so that it gets new shares again."""
     return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=False)
 
 
 def disable(req: Request) -> Any:
-    """Let a service have no new shares."""
+    """Disable a service, so that it gets no new shares."""
     return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=True,
                                 reason=req.body.get('disabled_reason'))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for share backups: from the parsed request to an action or a query, and back."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from manila_lite.policies import share_backups as rules
 
 
 def listed(req: Request) -> list[Any]:
-    """List backups, in short or in full."""
+    """List share backups, in either form."""
     filters = dict(req.query)
     if filters.get('host') is not None and not req.may(base.CONTEXT_IS_ADMIN):
         raise errors.Forbidden('host: only administrators filter by it.')
@@ -25,17 +25,17 @@ def listed(req: Request) -> list[Any]:
 
 
 def index(req: Request) -> list[Any]:
-    """List backups in short."""
+    """List ids, names and statuses of share backups."""
     return listed(req)
 
 
 def detail(req: Request) -> list[Any]:
-    """List backups in full."""
+    """List share backups with details."""
     return listed(req)
 
 
 def show(req: Request) -> Any:
-    """Show one backup."""
+    """Show one share backup."""
     with req.ctx.db.reader() as conn:
         return share_backups.get(conn, req.ctx, req.params['backup_id'])
 
@@ -46,12 +46,12 @@ def create(req: Request) -> Any:
 
 
 def update(req: Request) -> Any:
-    """Change name or description."""
+    """Change the name or description of a share backup."""
     return actions.update(req.ctx, req.params['backup_id'], req.body)
 
 
 def delete(req: Request) -> None:
-    """Delete a backup."""
+    """Delete a share backup."""
     actions.delete(req.ctx, req.params['backup_id'])
 
 
@@ -61,7 +61,7 @@ def restore(req: Request) -> dict[str, Any]:
 
 
 def restore_to(req: Request) -> dict[str, Any]:
-    """Restore a backup to its share, or to the one whose id the body has, bare or under a name."""
+    """Restore a backup to its share, or to the share whose id is in the body, with or without a key."""
     wanted = req.body.get('target_share_id') if isinstance(req.body, dict) else req.body
     return _restored(actions.restore(req.ctx, req.params['backup_id'], wanted or None))
 
@@ -71,5 +71,5 @@ def _restored(row: Any) -> dict[str, Any]:
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share backup."""
     actions.reset_status(req.ctx, req.params['backup_id'], req.body['status'])

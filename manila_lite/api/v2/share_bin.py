@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recycle bin over HTTP."""
+"""Handlers for the recycle bin."""
 
 from manila_lite.actions import share_bin as actions
 from manila_lite.api.request import Request
@@ -11,6 +11,6 @@ def soft_delete(req: Request) -> None:
 
 
 def restore(req: Request) -> None:
-    """Take a share out of the recycle bin; 200 says that it was not in it."""
+    """Take a share out of the recycle bin; 200 means that it was not in it."""
     if not actions.restore(req.ctx, req.params['share_id']):
         req.ok = 200

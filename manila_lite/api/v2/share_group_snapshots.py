@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of share groups over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for share group snapshots: from the parsed request to an action or a query, and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from manila_lite.api.v2 import related
 from manila_lite.db import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
 
-#: What of a member's row is shown as it is.
+#: Columns of a member's row that are shown unchanged.
 _AS_IT_IS = ('id', 'share_group_snapshot_id', 'share_id', 'name', 'project_id', 'size', 'share_proto', 'created_at')
 
 
 def members_of(row: Any, req: Request) -> list[dict[str, Any]]:
-    """Read the members, loaded for all rows at once. Clients know the protocol by two names, and the size too."""
+    """Read the members, loaded for all rows at once. Protocol and size are shown under two names each."""
     return [{**{name: getattr(member, name) for name in _AS_IT_IS}, 'share_protocol': member.share_proto,
              'share_size': member.size, 'status': row.status} for member in req.related['members'].get(row.id, [])]
 
@@ -31,12 +31,12 @@ def _loaded(req: Request, row: Any) -> Any:
 
 
 def index(req: Request) -> list[Any]:
-    """List ids and names."""
+    """List ids and names of share group snapshots."""
     return _list(req, detail=False)
 
 
 def detail(req: Request) -> list[Any]:
-    """List group snapshots in full."""
+    """List share group snapshots with details."""
     return _list(req, detail=True)
 
 
@@ -51,7 +51,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
 
 
 def show(req: Request) -> Any:
-    """Show one group snapshot."""
+    """Show one share group snapshot."""
     with req.ctx.db.reader() as conn:
         row = share_group_snapshots.get(conn, req.ctx, req.params['share_group_snapshot_id'])
         _load(conn, req, [row])
@@ -59,30 +59,30 @@ def show(req: Request) -> Any:
 
 
 def members(req: Request) -> list[dict[str, Any]]:
-    """List what the group snapshot has of each share."""
+    """List the members of a share group snapshot, one for each share."""
     return members_of(show(req), req)
 
 
 def create(req: Request) -> Any:
-    """Take a snapshot of a group."""
+    """Take a snapshot of a share group."""
     return _loaded(req, actions.create(req.ctx, req.body))
 
 
 def update(req: Request) -> Any:
-    """Change name or description."""
+    """Change the name or description of a share group snapshot."""
     return _loaded(req, actions.update(req.ctx, req.params['share_group_snapshot_id'], req.body))
 
 
 def delete(req: Request) -> None:
-    """Delete a group snapshot."""
+    """Delete a share group snapshot."""
     actions.delete(req.ctx, req.params['share_group_snapshot_id'])
 
 
 def force_delete(req: Request) -> None:
-    """Delete a group snapshot in any status."""
+    """Delete a share group snapshot in any status."""
     actions.delete(req.ctx, req.params['share_group_snapshot_id'], force=True)
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share group snapshot."""
     actions.reset_status(req.ctx, req.params['share_group_snapshot_id'], req.body['status'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share group types over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for share group types: from the parsed request to an action or a query, and back."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,21 +13,21 @@ from manila_lite.db import share_group_types as types
 
 
 def is_default(row: Any, req: Request) -> bool:
-    """Say whether requests that name no group type get this one."""
+    """Say whether the type is the default one."""
     return bool(row.name == req.ctx.conf.default_share_group_type)
 
 
 # Types ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
-    """List types: the public ones unless asked otherwise; users also see the private ones that they may use."""
+    """List share group types: public ones by default; users also see the private ones that they may use."""
     public = req.query.get('is_public', True) if req.ctx.is_admin else None
     with req.ctx.db.reader() as conn:
         return types.list_types(conn, req.ctx, is_public=public, group_specs=req.query.get('group_specs'))
 
 
 def default(req: Request) -> Any:
-    """Show the default type."""
+    """Show the default share group type."""
     name = req.ctx.conf.default_share_group_type
     if not name:
         raise errors.NotFound('No default share group type is configured.', code='share_group_type_not_found')
@@ -36,62 +36,62 @@ def default(req: Request) -> Any:
 
 
 def show(req: Request) -> Any:
-    """Show one type."""
+    """Show one share group type."""
     with req.ctx.db.reader() as conn:
         return types.get(conn, req.ctx, req.params['share_group_type_id'])
 
 
 def create(req: Request) -> Any:
-    """Create a type."""
+    """Create a share group type."""
     return actions.create(req.ctx, req.body)
 
 
 def delete(req: Request) -> None:
-    """Delete a type."""
+    """Delete a share group type."""
     actions.delete(req.ctx, req.params['share_group_type_id'])
 
 
 # Projects ---------------------------------------------------------------------------------------
 
 def list_access(req: Request) -> list[dict[str, str]]:
-    """List the projects that may use a private type."""
+    """List the projects that may use a private share group type."""
     return type_projects.of(req.ctx, types, req.params['share_group_type_id'])
 
 
 def add_access(req: Request) -> None:
-    """Let a project use a private type."""
+    """Allow a project to use a private share group type."""
     type_projects.add(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
 
 
 def remove_access(req: Request) -> None:
-    """No longer let a project use a private type."""
+    """Withdraw a project's right to use a private share group type."""
     type_projects.remove(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
 
 
 # Group specs ------------------------------------------------------------------------------------
 
 def get_specs(req: Request) -> Mapping[str, str]:
-    """Show the group specs."""
+    """Show the group specs of a share group type."""
     specs: Mapping[str, str] = show(req).group_specs
     return specs
 
 
 def set_specs(req: Request) -> Mapping[str, str]:
-    """Set some group specs."""
+    """Set group specs of a share group type."""
     return actions.set_specs(req.ctx, req.params['share_group_type_id'], req.body)
 
 
 def get_spec(req: Request) -> dict[str, str]:
-    """Show one group spec."""
+    """Show one group spec of a share group type."""
     return metadata.pick(get_specs(req), req.params['key'], 'group spec')
 
 
 def set_spec(req: Request) -> Mapping[str, str]:
-    """Set one group spec."""
+    """Set one group spec of a share group type."""
     metadata.one_of_path(req)
     return set_specs(req)
 
 
 def delete_spec(req: Request) -> None:
-    """Delete one group spec."""
+    """Delete one group spec of a share group type."""
     actions.delete_spec(req.ctx, req.params['share_group_type_id'], req.params['key'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for share groups: from the parsed request to an action or a query, and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def share_types_of(row: Any, req: Request) -> list[str]:
 
 
 def host_of(row: Any, req: Request) -> str | None:
-    """Read where the group is; who may not know finds nothing there."""
+    """Read the group's host, or None if the caller may not see it."""
     return row.host if req.may(rules.LIST_BY_HOST) else None
 
 
@@ -34,12 +34,12 @@ def _loaded(req: Request, row: Any) -> Any:
 
 
 def index(req: Request) -> list[Any]:
-    """List ids and names."""
+    """List ids and names of share groups."""
     return _list(req, detail=False)
 
 
 def detail(req: Request) -> list[Any]:
-    """List groups in full."""
+    """List share groups with details."""
     return _list(req, detail=True)
 
 
@@ -57,7 +57,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
 
 
 def show(req: Request) -> Any:
-    """Show one group."""
+    """Show one share group."""
     with req.ctx.db.reader() as conn:
         row = share_groups.get(conn, req.ctx, req.params['share_group_id'])
         _load(conn, req, [row])
@@ -65,25 +65,25 @@ def show(req: Request) -> Any:
 
 
 def create(req: Request) -> Any:
-    """Create a group."""
+    """Create a share group."""
     return _loaded(req, actions.create(req.ctx, req.body))
 
 
 def update(req: Request) -> Any:
-    """Change name or description."""
+    """Change the name or description of a share group."""
     return _loaded(req, actions.update(req.ctx, req.params['share_group_id'], req.body))
 
 
 def delete(req: Request) -> None:
-    """Delete a group."""
+    """Delete a share group."""
     actions.delete(req.ctx, req.params['share_group_id'])
 
 
 def force_delete(req: Request) -> None:
-    """Delete a group in any status."""
+    """Delete a share group in any status."""
     actions.delete(req.ctx, req.params['share_group_id'], force=True)
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share group."""
     actions.reset_status(req.ctx, req.params['share_group_id'], req.body['status'])

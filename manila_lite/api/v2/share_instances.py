@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share instances over HTTP, for administrators."""
+"""Handlers for share instances, for administrators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def exports_of(row: Any, req: Request) -> list[str]:
 
 
 def first_export(row: Any, req: Request) -> str | None:
-    """Read the path to mount first."""
+    """Read the preferred export path."""
     return next(iter(exports_of(row, req)), None)
 
 
@@ -48,7 +48,7 @@ def _load_exports(conn: Any, req: Request, rows: Sequence[Any]) -> None:
 
 
 def show(req: Request) -> Any:
-    """Show one instance."""
+    """Show one share instance."""
     with req.ctx.db.reader() as conn:
         row = _get(conn, req)
         _load_exports(conn, req, [row])
@@ -56,7 +56,7 @@ def show(req: Request) -> Any:
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share instance."""
     share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.reset_status(req.ctx, req.params['share_instance_id'], req.body['status'])
@@ -65,7 +65,7 @@ def reset_status(req: Request) -> None:
 
 
 def force_delete(req: Request) -> None:
-    """Delete an instance in any status; a share goes with its first one, and not with what a migration left behind."""
+    """Delete a share instance in any status. The share goes with it, unless it is a replica or was left by a migration."""
     share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.delete(req.ctx, req.params['share_instance_id'], force=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migration of shares over HTTP."""
+"""Handlers for migrations of shares."""
 
 from typing import Any
 
@@ -8,34 +8,36 @@ from manila_lite.api.request import Request
 
 
 def start(req: Request) -> None:
-    """Begin to copy a share to another backend."""
+    """Start the migration of a share."""
     actions.start(req.ctx, req.params['share_id'], req.body)
 
 
 def start_once(req: Request) -> None:
-    """Begin to copy a share to another backend, as before 2.22; it moves over as soon as it is copied, unless
-    ``notify`` is off."""
+    """Start the migration of a share, before 2.22.
+
+    The copy takes over as soon as it is made, unless ``notify`` is off.
+    """
     asked = {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy')}
     actions.start(req.ctx, req.params['share_id'], asked, by_itself=req.body.get('notify') is not False)
 
 
 def complete(req: Request) -> None:
-    """Let the copy take the place of the share."""
+    """Complete the migration of a share: the copy takes over."""
     actions.complete(req.ctx, req.params['share_id'])
 
 
 def cancel(req: Request) -> None:
-    """Call the migration off."""
+    """Cancel the migration of a share."""
     actions.cancel(req.ctx, req.params['share_id'])
 
 
 def progress(req: Request) -> dict[str, Any]:
-    """Show how far the migration is."""
+    """Show the progress of a share's migration."""
     return actions.progress(req.ctx, req.params['share_id'])
 
 
 def progress_with_details(req: Request) -> dict[str, Any]:
-    """Show how far the migration is; what is known beyond the usual stands in ``details``, too."""
+    """Show the progress of a share's migration, with further figures in ``details``, too."""
     found = progress(req)
     known = {name: value for name, value in found.items() if name not in ('total_progress', 'task_state')}
     return {**found, 'details': {name: value for name, value in known.items() if value is not None}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subnets of share networks over HTTP."""
+"""Handlers for subnets of share networks."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 
 
 def whether_to_push(req: Request) -> dict[str, bool]:
-    """Say that drivers are told of changed metadata, from the version on that promises it."""
+    """Return whether changed metadata is sent to drivers: from version 2.89 on."""
     return {'push': req.version >= versions.SUBNET_METADATA_FOR_DRIVERS}
 
 
@@ -31,7 +31,7 @@ def index(req: Request) -> list[Any]:
 
 
 def show(req: Request) -> Any:
-    """Show one subnet."""
+    """Show one subnet of a share network."""
     network_id = req.params['share_network_id']
     with req.ctx.db.reader() as conn:
         share_networks.get(conn, req.ctx, network_id)

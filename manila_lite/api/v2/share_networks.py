@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share networks over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for share networks: from the parsed request to an action or a query, and back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def subnets_of(row: Any, req: Request) -> list[Any]:
 
 
 def first_subnet(name: str) -> Callable[[Any, Request], Any]:
-    """Return the reader of a value of the one subnet that versions below 2.51 show: that for all zones, or the oldest."""
+    """Return a reader of one value of the only subnet that versions below 2.51 show: that for all zones, or the oldest."""
     def read(row: Any, req: Request) -> Any:
         found = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
         return subnet_value(name)(found[0], req) if found else None
@@ -29,7 +29,7 @@ def first_subnet(name: str) -> Callable[[Any, Request], Any]:
 
 
 def subnet_value(name: str) -> Callable[[Any, Request], Any]:
-    """Return the reader of a subnet's value; how the network is made is for administrators."""
+    """Return a reader of one value of a subnet. ``network_type`` and ``segmentation_id`` are for administrators only."""
     def read(subnet: Any, req: Request) -> Any:
         hidden = name in ('network_type', 'segmentation_id') and not req.may(rules.SHOW_DETAILS)
         return None if hidden else getattr(subnet, name)
@@ -37,13 +37,13 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
 
 
 def load(conn: Any, req: Request, rows: list[Any]) -> None:
-    """The subnets of these networks, and where the version shows it their metadata, are at hand for the view."""
+    """Load the subnets of these networks for the view, and their metadata if the version shows it."""
     req.related['subnets'] = subnets.of_networks(conn, [row.id for row in rows])
     load_metadata(conn, req, [subnet for found in req.related['subnets'].values() for subnet in found])
 
 
 def load_metadata(conn: Any, req: Request, found: list[Any]) -> None:
-    """The metadata of these subnets is at hand for the view."""
+    """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
         req.related['metadata'] = pairs.of_many(conn, models.share_network_subnet_metadata, [subnet.id for subnet in found])
 
@@ -51,13 +51,13 @@ def load_metadata(conn: Any, req: Request, found: list[Any]) -> None:
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
-    """List ids and names."""
+    """List ids and names of share networks."""
     with req.ctx.db.reader() as conn:
         return _list(conn, req)
 
 
 def detail(req: Request) -> list[Any]:
-    """List share networks in full."""
+    """List share networks with details."""
     with req.ctx.db.reader() as conn:
         found = _list(conn, req)
         load(conn, req, found)
@@ -92,7 +92,7 @@ def create(req: Request) -> Any:
 
 
 def update(req: Request) -> Any:
-    """Change name and description, or where the subnet for all zones is."""
+    """Change the name or description of a share network, or the Neutron ids of its default subnet."""
     return _shown(req, actions.update(req.ctx, req.params['share_network_id'], req.body))
 
 
@@ -102,26 +102,26 @@ def delete(req: Request) -> None:
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share network."""
     actions.reset_status(req.ctx, req.params['share_network_id'], req.body['status'])
 
 
-# Asking backends first ---------------------------------------------------------------------------
+# Checks at backends ------------------------------------------------------------------------------
 
 def check_subnet(req: Request) -> dict[str, Any]:
-    """Ask whether a subnet can be added: true, false, or null while the backends have not all answered."""
+    """Check whether a subnet can be added: true, false, or null while not all backends have answered."""
     wanted = dict(req.body)
     reset = bool(wanted.pop('reset_operation', False))
     return _answer(req, subnet_actions.check(req.ctx, req.params['share_network_id'], wanted, reset=reset))
 
 
 def check_new_security_service(req: Request) -> dict[str, Any]:
-    """Ask whether one more security service can be used: true, false, or null while backends have not answered."""
+    """Check whether a security service can be added: true, false, or null while not all backends have answered."""
     return _check_service(req, 'add_security_service', req.body['security_service_id'], None)
 
 
 def check_other_security_service(req: Request) -> dict[str, Any]:
-    """Ask whether a security service can take the place of another: true, false, or null while backends have not answered."""
+    """Check whether a security service can replace another: true, false, or null while not all backends have answered."""
     return _check_service(req, 'update_security_service', req.body['new_service_id'], req.body['current_service_id'])
 
 
@@ -141,17 +141,17 @@ def _answer(req: Request, said: dict[str, bool | None] | None) -> dict[str, Any]
 # Security services ------------------------------------------------------------------------------
 
 def add_security_service(req: Request) -> Any:
-    """Let the network use a security service."""
+    """Add a security service to a share network."""
     return _shown(req, service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
                                            in_use=req.version >= versions.SECURITY_SERVICES_IN_USE))
 
 
 def update_security_service(req: Request) -> Any:
-    """Let the network use a security service in the place of another."""
+    """Replace a security service of a share network by another."""
     return _shown(req, service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
                                               req.body['new_service_id']))
 
 
 def remove_security_service(req: Request) -> Any:
-    """Let the network no longer use a security service."""
+    """Remove a security service from a share network."""
     return _shown(req, service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id']))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share replicas over HTTP."""
+"""Handlers for share replicas."""
 
 from typing import Any
 
@@ -16,24 +16,24 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 
 
 def state_of(row: Any, req: Request) -> str:
-    """Read the state of the replica that an export location is of."""
+    """Read the state of the export location's replica."""
     return str(req.related['replica'].replica_state)
 
 
 def zone_of(row: Any, req: Request) -> str | None:
-    """Read the zone of the replica that an export location is of."""
+    """Read the zone of the export location's replica."""
     zone: str | None = req.related['replica'].availability_zone
     return zone
 
 
 def index(req: Request) -> list[Any]:
-    """List replicas in short."""
+    """List ids, shares and states of share replicas."""
     with req.ctx.db.reader() as conn:
         return _list(conn, req)
 
 
 def detail(req: Request) -> list[Any]:
-    """List replicas in full."""
+    """List share replicas with details."""
     with req.ctx.db.reader() as conn:
         found = _list(conn, req)
         related.load_pairs(conn, req, models.share_instance_metadata, found)
@@ -41,13 +41,13 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(conn: Any, req: Request) -> list[Any]:
-    # An administrator sees those of all projects, as of share instances; clients have no word to ask for it.
+    # Administrators see replicas of all projects, as with share instances: clients have no filter to ask for them.
     project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
     return replicas.list_replicas(conn, req.query, req.page, project_id=project_id)
 
 
 def show(req: Request) -> Any:
-    """Show one replica."""
+    """Show one share replica."""
     with req.ctx.db.reader() as conn:
         row = _get(conn, req)
         related.load_pairs(conn, req, models.share_instance_metadata, [row])
@@ -59,24 +59,24 @@ def _get(conn: Any, req: Request) -> Any:
 
 
 def create(req: Request) -> Any:
-    """Create a replica."""
+    """Create a share replica."""
     row, metadata = actions.create(req.ctx, req.body)
     req.related['metadata'] = {row.id: metadata}
     return row
 
 
 def delete(req: Request) -> None:
-    """Delete a replica."""
+    """Delete a share replica."""
     actions.delete(req.ctx, req.params['share_replica_id'])
 
 
 def force_delete(req: Request) -> None:
-    """Delete a replica, whatever its backend says."""
+    """Delete a share replica, even if its backend cannot delete it."""
     actions.delete(req.ctx, req.params['share_replica_id'], force=True)
 
 
 def promote(req: Request) -> Any:
-    """Make a replica the active one; 200 says that it is."""
+    """Promote a replica to be the active one; 200 means that it is active already."""
     row, changes = actions.promote(req.ctx, req.params['share_replica_id'], req.body.get('quiesce_wait_time') or 0)
     if not changes:
         req.ok = 200
@@ -86,23 +86,23 @@ def promote(req: Request) -> Any:
 
 
 def resync(req: Request) -> None:
-    """Bring a replica up to date; 200 says that it is the active one."""
+    """Bring a replica up to date; 200 means that it is the active one."""
     if not actions.resync(req.ctx, req.params['share_replica_id']):
         req.ok = 200
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share replica."""
     actions.reset_status(req.ctx, req.params['share_replica_id'], req.body['status'])
 
 
 def reset_replica_state(req: Request) -> None:
-    """Set the replica state by hand."""
+    """Set the replica state of a share replica."""
     actions.reset_replica_state(req.ctx, req.params['share_replica_id'], req.body['replica_state'])
 
 
 def exports(req: Request) -> list[Any]:
-    """List where a replica mounts."""
+    """List the export locations of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
         return [place for place in shares.exports(conn, (row.id,)).get(row.id, ())
@@ -110,7 +110,7 @@ def exports(req: Request) -> list[Any]:
 
 
 def export(req: Request) -> Any:
-    """Show one place where a replica mounts."""
+    """Show one export location of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
         return places.get(conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))

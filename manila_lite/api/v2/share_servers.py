@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers over HTTP."""
+"""Handlers for share servers."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ def subnets_of(row: Any, req: Request) -> list[str]:
 
 
 def first_subnet(row: Any, req: Request) -> str | None:
-    """Read the one subnet that versions below 2.70 know of."""
+    """Read the server's first subnet, for versions below 2.70, which show only one."""
     return next(iter(subnets_of(row, req)), None)
 
 
 def network_name(row: Any, req: Request) -> str:
-    """Read the name of the server's network; of one without a name, the id."""
+    """Read the name of the server's network, or its id if it has no name."""
     return row.share_network_name or row.share_network_id
 
 
 def details_of(row: Any, req: Request) -> dict[str, str]:
-    """Read what the backend keeps of the server."""
+    """Read the details that the backend stores for the server."""
     return req.related['details']
 
 
@@ -51,14 +51,14 @@ def show(req: Request) -> Any:
 
 
 def details(req: Request) -> dict[str, str]:
-    """Show what the backend keeps of a share server."""
+    """Show the details that the backend stores for a share server."""
     with req.ctx.db.reader() as conn:
         row = share_servers.seen(conn, req.ctx, req.params['share_server_id'])
         return share_servers.details(conn, row.id)
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share server."""
     actions.reset_status(req.ctx, req.params['share_server_id'], req.body['status'])
 
 
@@ -68,10 +68,10 @@ def delete(req: Request) -> None:
 
 
 def manage(req: Request) -> Any:
-    """Take over a share server that a backend has."""
+    """Manage an existing share server of a backend."""
     return _shown(req, actions.manage(req.ctx, req.body))
 
 
 def unmanage(req: Request) -> None:
-    """Let go of a share server."""
+    """Unmanage a share server."""
     actions.unmanage(req.ctx, req.params['share_server_id'], force=req.body.get('force', False))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers of shares over HTTP."""
+"""Handlers for transfers of shares."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from manila_lite.api.v2 import related
 from manila_lite.db import share_transfers
 from manila_lite.policies import share_transfers as rules
 
-#: What can be transferred.
+#: The only resource type that can be transferred.
 RESOURCE_TYPE = 'share'
 
 
 def key_of(row: Any, req: Request) -> str:
-    """Read the key, which is known only while the transfer is made."""
+    """Read the key, which is known only in the answer to the creation."""
     return req.related['keys'][row.id]
 
 
 def index(req: Request) -> list[Any]:
-    """List ids, names and shares."""
+    """List ids, names and shares of transfers."""
     filters = dict(req.query)
     project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'transfers')
-    # One that was accepted is gone, so none has a destination.
+    # An accepted transfer is deleted, so none has a destination.
     if filters.get('resource_type') not in (None, RESOURCE_TYPE) or filters.get('destination_project_id') is not None:
         return []
     with req.ctx.db.reader() as conn:
@@ -30,7 +30,7 @@ def index(req: Request) -> list[Any]:
 
 
 def detail(req: Request) -> list[Any]:
-    """List transfers in full."""
+    """List transfers with details."""
     return index(req)
 
 
@@ -41,18 +41,18 @@ def show(req: Request) -> Any:
 
 
 def create(req: Request) -> Any:
-    """Offer a share to whoever knows the key of the answer."""
+    """Offer a share for transfer to any project that knows the key of the answer."""
     row, key = actions.create(req.ctx, req.body['share_id'], req.body.get('name'))
     req.related['keys'] = {row.id: key}
     return row
 
 
 def delete(req: Request) -> None:
-    """Take an offer back."""
+    """Withdraw a transfer."""
     actions.delete(req.ctx, req.params['transfer_id'])
 
 
 def accept(req: Request) -> None:
-    """Take over a share that was offered."""
+    """Accept a transfer of a share."""
     actions.accept(req.ctx, req.params['transfer_id'], req.body['auth_key'],
                    clear_rules=bool(req.body.get('clear_access_rules')))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for shares: from the parsed request to an action or a query, and back."""
 
 from typing import Any
 
@@ -25,31 +25,31 @@ def exports_of(row: Any, req: Request) -> list[str]:
 
 
 def first_export(row: Any, req: Request) -> str | None:
-    """Read the path to mount first."""
+    """Read the preferred export path."""
     return next(iter(exports_of(row, req)), None)
 
 
 def rules_status(row: Any, req: Request) -> str:
-    """Read the state of the rules as a whole; ``syncing`` was ``out_of_sync`` once."""
+    """Read the state of all access rules together. Below 2.28 ``syncing`` is shown as ``out_of_sync``."""
     if req.version < versions.STATES_OF_RULES and row.access_rules_status == states.Rules.SYNCING:
         return 'out_of_sync'
     return row.access_rules_status
 
 
 def has_replicas(row: Any, req: Request) -> bool:
-    """Read whether there is a replica beside the active one; looked up for all rows at once."""
+    """Read whether the share has a replica beside the active one; looked up for all rows at once."""
     return row.id in req.related.get('replicated', ())
 
 
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
-    """List ids and names."""
+    """List ids and names of shares."""
     return _list(req, detail=False)
 
 
 def detail(req: Request) -> list[Any]:
-    """List shares in full."""
+    """List shares with details."""
     return _list(req, detail=True)
 
 
@@ -58,7 +58,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     _guard(req, filters)
     scope = {'project_id': related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
     if filters.get('share_server_id') is not None and req.ctx.is_admin:
-        scope['project_id'] = None      # those that the server has, whosever they are
+        scope['project_id'] = None      # all shares of the server, of any project
     public = filters.pop('is_public', None)
     scope['deferred'] = req.may(rules.LIST_DELETED)
     with req.ctx.db.reader() as conn:
@@ -96,7 +96,7 @@ def create(req: Request) -> Any:
 
 
 def update(req: Request) -> Any:
-    """Change name, description or visibility."""
+    """Change the name, description or visibility of a share."""
     row = actions.update(req.ctx, req.params['share_id'], req.body)
     with req.ctx.db.reader() as conn:
         related.load_for_shares(conn, req, [row])
@@ -114,12 +114,12 @@ def force_delete(req: Request) -> None:
 
 
 def reset_task_state(req: Request) -> None:
-    """Set the task state by hand."""
+    """Set the task state of a share."""
     actions.reset_task_state(req.ctx, req.params['share_id'], req.body.get('task_state'))
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a share."""
     actions.reset_status(req.ctx, req.params['share_id'], req.body['status'])
 
 
@@ -137,5 +137,5 @@ def shrink(req: Request) -> None:
 
 
 def revert(req: Request) -> None:
-    """Put a share back to its latest snapshot."""
+    """Revert a share to its latest snapshot."""
     actions.revert(req.ctx, req.params['share_id'], req.body['snapshot_id'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Over HTTP: who mounts snapshots, and where they mount."""
+"""Handlers for access rules and export locations of snapshots."""
 
 from typing import Any
 
@@ -10,30 +10,30 @@ from manila_lite.db import snapshot_access, snapshot_instances, snapshots
 
 
 def allow(req: Request) -> Any:
-    """Add a rule."""
+    """Add an access rule to a snapshot."""
     return actions.allow(req.ctx, req.params['snapshot_id'], req.body, ipv6=req.version >= versions.IPV6_RULES)
 
 
 def deny(req: Request) -> None:
-    """Take a rule away."""
+    """Remove an access rule of a snapshot."""
     actions.deny(req.ctx, req.params['snapshot_id'], req.body['access_id'])
 
 
 def index(req: Request) -> list[Any]:
-    """List a snapshot's rules."""
+    """List a snapshot's access rules."""
     with req.ctx.db.reader() as conn:
         return snapshot_access.of_snapshot(conn, snapshots.get(conn, req.ctx, req.params['snapshot_id']).id)
 
 
 def exports(req: Request) -> list[Any]:
-    """List where a snapshot mounts."""
+    """List the export locations of a snapshot."""
     with req.ctx.db.reader() as conn:
         found = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
         return snapshot_access.exports(conn, found.id, hidden=bool(req.ctx.is_admin))
 
 
 def export(req: Request) -> Any:
-    """Show one place where a snapshot mounts."""
+    """Show one export location of a snapshot."""
     with req.ctx.db.reader() as conn:
         found = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
         return snapshot_access.export(conn, found.id, req.params['snapshot_export_location_id'],
@@ -41,14 +41,14 @@ def export(req: Request) -> Any:
 
 
 def instance_exports(req: Request) -> list[Any]:
-    """List where a snapshot instance mounts."""
+    """List the export locations of a snapshot instance."""
     with req.ctx.db.reader() as conn:
         found = snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
         return snapshot_access.exports(conn, found.snapshot_id, hidden=bool(req.ctx.is_admin))
 
 
 def instance_export(req: Request) -> Any:
-    """Show one place where a snapshot instance mounts."""
+    """Show one export location of a snapshot instance."""
     with req.ctx.db.reader() as conn:
         found = snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
         return snapshot_access.export(conn, found.snapshot_id, req.params['snapshot_export_location_id'],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshot instances over HTTP, for administrators."""
+"""Handlers for snapshot instances, for administrators."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ def index(req: Request) -> list[Any]:
 
 
 def detail(req: Request) -> list[Any]:
-    """List the instances of all snapshots in full."""
+    """List the instances of all snapshots with details."""
     return index(req)
 
 
 def show(req: Request) -> Any:
-    """Show one instance."""
+    """Show one snapshot instance."""
     with req.ctx.db.reader() as conn:
         return snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a snapshot instance."""
     actions.reset_status(req.ctx, show(req).snapshot_id, req.body['status'])

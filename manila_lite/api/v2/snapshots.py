@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots over HTTP: from the parsed request to an action or a query, and back."""
+"""Handlers for snapshots: from the parsed request to an action or a query, and back."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
-    """List ids and names."""
+    """List ids and names of snapshots."""
     return _list(req, detail=False)
 
 
 def detail(req: Request) -> list[Any]:
-    """List snapshots in full."""
+    """List snapshots with details."""
     return _list(req, detail=True)
 
 
@@ -62,7 +62,7 @@ def create(req: Request) -> Any:
 
 
 def update(req: Request) -> Any:
-    """Change name or description."""
+    """Change the name or description of a snapshot."""
     row = actions.update(req.ctx, req.params['snapshot_id'], req.body)
     with req.ctx.db.reader() as conn:
         _load(conn, req, [row])
@@ -80,5 +80,5 @@ def force_delete(req: Request) -> None:
 
 
 def reset_status(req: Request) -> None:
-    """Set the status by hand."""
+    """Set the status of a snapshot."""
     actions.reset_status(req.ctx, req.params['snapshot_id'], req.body['status'])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator does on the machine itself, beside the API: the schema, services, shares, and what is stuck.
+"""Administration on the machine itself, without the API: the schema, services, shares, and stuck operations.
 
-Exit status: 0 all is well, 1 something is wrong or was refused, 2 the command or the configuration makes no sense.
+Exit status: 0 success, 1 a problem was found or the command was refused, 2 the command or the configuration is invalid.
 """
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
@@ -40,21 +40,21 @@ COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copying.COMMANDS, *doctor.
                                 *shares.COMMANDS, *share_servers.COMMANDS, *share_backups.COMMANDS, *migration.COMMANDS,
                                 *ensuring.COMMANDS, *secrets.COMMANDS, *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
 
-#: What each category is about.
-CATEGORIES = {'db': 'the schema, old rows, and the way to another database', 'service': 'services and their heartbeats',
+#: Descriptions of the categories.
+CATEGORIES = {'db': 'schema, old rows, copy to another database', 'service': 'services and their heartbeats',
                'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
                'share_backup': 'records of backups',
-               'migration': 'share servers and shares that move', 'ensure': 'checks of all shares of a backend',
+               'migration': 'migrations of share servers and shares', 'ensure': 'checks of all shares of a backend',
                'secret': 'secrets in the database, and their keys',
-               'config': 'the configuration', 'version': 'what is installed',
-               'logs': 'what the log files of this machine say',
-               'shell': 'Python with the configuration, the database and an administrator at hand'}
+               'config': 'configuration', 'version': 'installed release',
+               'logs': 'log files of this machine',
+               'shell': 'Python with the configuration, the database and an administrator context'}
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='manila-manage', description=__doc__)
     parser.add_argument('--version', action='version', version=metadata.version('manila-lite'))
-    parser.add_argument('--config-file', action='append', default=[], help='configuration file; may be repeated')
+    parser.add_argument('--config-file', action='append', default=[], help='configuration file; may be given more than once')
     parser.add_argument('--config-dir', action='append', default=[], help='directory of configuration files')
     categories = parser.add_subparsers(dest='category', metavar='COMMAND', required=True)
     made: dict[str, argparse._SubParsersAction] = {}
@@ -94,12 +94,12 @@ def main() -> int:
 def _run(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     log.register_options(cfg.CONF)
-    cfg.CONF.set_default('use_stderr', True)        # standard output is for what was asked for
+    cfg.CONF.set_default('use_stderr', True)        # standard output is for the command's results
     conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
                             *(f'--config-dir={name}' for name in args.config_dir)],
                            transport_url='inproc://', logged=args.logged)
     if args.body is not database.sync:
-        logging.getLogger('alembic').setLevel(logging.WARNING)      # it says at each look that it looks
+        logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs a line at each look at the schema
     try:
         return args.body(Call(conf, Database(conf), args))
     except errors.BadConfig:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command of ``manila-manage`` is, and how it shows what it found."""
+"""A command of ``manila-manage``: its arguments, and the output of its results."""
 
 import argparse
 import dataclasses
@@ -27,13 +27,13 @@ class Call:
     args: argparse.Namespace
 
     def services(self) -> context.Services:
-        """Return what a process works with: also a bus, which the caller closes."""
+        """Return the services of a process. They include a bus, which the caller closes."""
         return dataclasses.replace(setup.services(self.conf), db=self.db)
 
     def show(self, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-        """The rows stand on standard output as ``--format`` says: as a table of the ``heads``, or with all they have.
+        """Print the rows in the format of ``--format``: as a table of the ``heads``, or with all their values.
 
-        Nothing in them steers the terminal: names and errors can be a tenant's words.
+        The output is escaped, so that it cannot steer the terminal: names and errors can come from tenants.
         """
         if self.args.format != 'table':
             found = json.dumps([dict(row) for row in rows], indent=2, default=str)
@@ -54,16 +54,16 @@ class Argument:
 
 
 def argument(*names: str, **options: Any) -> Argument:
-    """Return an argument; ``options`` are argparse's."""
+    """Return an argument; ``options`` are those of argparse."""
     return Argument(names, options)
 
 
 def one_of(*arguments: Argument) -> tuple[Argument, ...]:
-    """Return spellings of an argument of which a call has one."""
+    """Return alternatives, of which a call has exactly one."""
     return arguments
 
 
-#: Every listing has it; the second spelling is an old one.
+#: An argument of every listing; the second spelling is an old one.
 FORMAT = argument('--format', '--format_output', dest='format', choices=['table', 'json', 'yaml'], default='table',
                   help='default: table')
 
@@ -72,7 +72,7 @@ FORMAT = argument('--format', '--format_output', dest='format', choices=['table'
 class Command:
     """``manila-manage CATEGORY NAME``, or without a name. The body's docstring is its help; it returns the exit status.
 
-    ``logged``: it writes to the log as any process does. One that reads nothing but files need not be able to.
+    ``logged``: write to the log as configured. Commands that only read files need no log.
     """
 
     category: str
@@ -91,7 +91,7 @@ def natural(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Return a pause of more than nothing and less than an hour, for argparse."""
+    """Return a number of seconds, above 0 and less than an hour, for argparse."""
     value = float(text)
     if not 0 < value < 3600:
         raise ValueError(text)

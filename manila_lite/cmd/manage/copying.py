@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage db copy``: the way from one database to another, as from SQLite to PostgreSQL."""
+"""``manila-manage db copy``: the copy of a database into another one, as from SQLite to PostgreSQL."""
 
 import contextlib
 import sys
@@ -16,11 +16,11 @@ from manila_lite.db.engine import Connection, Database
 
 
 def copy(call: Call) -> int:
-    """Copy all rows of the configured database into another, empty one. Stop every service first, manila-api too.
+    """Copy all rows of the configured database to another, empty database. First stop every service, also manila-api.
 
-    The schema there is made, or is there already without rows. All rows come in one transaction: after a failure none is
-    there, and the command can be run again. The configured database is only read. Exit status: 0 all is there, 1 it was
-    refused or failed, 130 Ctrl-C was pressed.
+    The schema of the target is created, or exists already without rows. All rows are copied in one transaction: after a failure
+    the target has none of them, and the command can be run again. The configured database is only read. Exit status: 0 all rows
+    are copied, 1 the copy was refused or failed, 130 Ctrl-C was pressed.
     """
     if migrate.current(call.db) != migrate.head(call.db):
         raise errors.Conflict('the schema of the configured database is not the newest: run "manila-manage db sync" first')
@@ -33,7 +33,7 @@ def copy(call: Call) -> int:
             with display() as show:
                 rows = copying.copy(source, target, lambda step: show.update(_progress(step)))
     except KeyboardInterrupt:
-        if not rows:        # else it came too late
+        if not rows:        # else the copy was complete before Ctrl-C
             print('manila-manage: nothing was copied', file=sys.stderr)
             return STOPPED
     print(f'{sum(rows.values())} rows of {len(rows)} tables are in {where}. Let [database] connection name that on every host, '
@@ -46,18 +46,18 @@ def _target(call: Call) -> Iterator[Database]:
     conf = manila_lite.conf.register(cfg.ConfigOpts())
     files = [f'--config-file={call.args.to_config}'] if call.args.to_config else []
     try:
-        # The environment speaks of the configured database.
+        # environment variables describe the configured database, not the target
         conf(files, project='manila_lite', default_config_files=[], default_config_dirs=[], use_env=False)
         if call.args.to:
             conf.set_override('connection', call.args.to.replace('$', '$$'), 'database')
         named = conf.database.connection
     except (cfg.Error, OSError, ValueError):
-        # It would say the line that it stumbled over, which may be the one with the password.
+        # oslo.config's error would quote the line, which may hold the password
         raise errors.BadConfig(f'--to-config: {call.args.to_config} cannot be read as a configuration file; '
                                'in it a $ is written as $$') from None
     if not named:
         raise errors.BadConfig(f'--to-config: {call.args.to_config} has no [database] connection')
-    conf.set_override('max_retries', 0, 'database')      # somebody waits, and can try again
+    conf.set_override('max_retries', 0, 'database')      # the operator waits, and can try again
     target = Database(conf)
     try:
         yield target
@@ -66,7 +66,10 @@ def _target(call: Call) -> Iterator[Database]:
 
 
 def _refuse(call: Call, source: Connection, target: Database) -> None:
-    """:raises errors.Conflict: the target is the source, or somebody works with the source."""
+    """Refuse a target that is the source, and a source that services still use.
+
+    :raises errors.Conflict: the target is the source, or services are alive.
+    """
     if copying.same(call.db, target):
         raise errors.Conflict(f'{copying.place(target)} is the configured database: name another')
     found = [] if call.args.force else copying.alive(source, call.conf.service_down_time)
@@ -84,8 +87,9 @@ def _progress(step: copying.Step) -> Progress:
 
 COMMANDS: Sequence[Command] = (
     Command('db', 'copy', copy, [
-        one_of(argument('--to', metavar='URL', help='where to; others on this host see it in the list of processes'),
-               argument('--to-config', metavar='FILE', help='a configuration file whose [database] connection is meant: for '
-                                                            'passwords')),
-        argument('--force', action='store_true', help='also while services seem to be alive')]),
+        one_of(argument('--to', metavar='URL',
+                        help='URL of the target database; other users of this host can see it in the list of processes'),
+               argument('--to-config', metavar='FILE',
+                        help='configuration file with the target as [database] connection; for URLs with a password')),
+        argument('--force', action='store_true', help='copy even if services seem to be alive')]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage db``: the schema, and rows that were kept long enough."""
+"""``manila-manage db``: upgrades of the schema, and deletion of old rows."""
 
 import datetime
 
@@ -11,7 +11,7 @@ from manila_lite.db import kept_answers, messages, migrate, operations
 
 
 def sync(call: Call) -> int:
-    """Bring the schema to the newest revision, or to the one given; and make the key of secrets, if the database is new."""
+    """Upgrade the schema to the newest or the given revision. For a new database, also create the key for secrets."""
     _known(call, call.args.revision)
     migrate.upgrade(call.db, call.args.revision or 'head')
     print(f'The schema is at {migrate.current(call.db)}.')
@@ -21,13 +21,13 @@ def sync(call: Call) -> int:
 
 
 def version(call: Call) -> int:
-    """Print the revision that the schema is at."""
+    """Print the revision of the schema."""
     print(migrate.current(call.db) or 'none')
     return GOOD
 
 
 def check(call: Call) -> int:
-    """Say whether the schema is the one that this release works with."""
+    """Check whether the schema has the revision that this release needs."""
     now, newest = migrate.current(call.db), migrate.head(call.db)
     if now == newest:
         print(f'The schema is at {now}, the newest.')
@@ -37,7 +37,7 @@ def check(call: Call) -> int:
 
 
 def stamp(call: Call) -> int:
-    """Let the schema count as being at a revision, without changing it."""
+    """Record a revision for the schema, without a change of the schema."""
     _known(call, call.args.revision)
     migrate.stamp(call.db, call.args.revision)
     print(f'The schema counts as being at {call.args.revision}.')
@@ -45,7 +45,7 @@ def stamp(call: Call) -> int:
 
 
 def downgrade(call: Call) -> int:
-    """Refuse: revisions are not undone. To go back, restore the backup made before the upgrade, and install the old release.
+    """Refuse: revisions are not undone. To go back, restore the backup from before the upgrade, and install the old release.
 
     Nothing is changed, and the exit status is 1.
     """
@@ -61,7 +61,7 @@ def _known(call: Call, revision: str | None) -> None:
 
 
 def purge(call: Call) -> int:
-    """Delete finished operations older than a number of days, and expired messages and answers."""
+    """Delete finished operations older than a number of days, expired messages, and expired answers."""
     with call.db.writer() as conn:
         gone = operations.purge(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
         expired = messages.expire(conn)
@@ -75,6 +75,7 @@ COMMANDS = (
     Command('db', 'version', version),
     Command('db', 'check', check),
     Command('db', 'stamp', stamp, [argument('revision', help='revision of the schema')]),
-    Command('db', 'downgrade', downgrade, [argument('revision', nargs='?', help='is refused, whichever it is')]),
-    Command('db', 'purge', purge, [argument('age_in_days', type=natural, help='keep what ended within these days')]),
+    Command('db', 'downgrade', downgrade, [argument('revision', nargs='?', help='any revision; it is refused')]),
+    Command('db', 'purge', purge, [argument('age_in_days', type=natural,
+                                            help='keep operations that ended within this number of days')]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage doctor``: what is not in a terminal state, what of it is wrong, and its mending."""
+"""``manila-manage doctor``: resources that are not in a terminal state, the problems among them, and their repair."""
 
 import datetime
 import sys
@@ -21,10 +21,10 @@ _HEADS = ('wrong', 'what', 'id', 'state', 'about', 'age', 'tries', 'why')
 
 
 def examine(call: Call) -> int:
-    """List all that is not in a terminal state and say what of it is wrong. Exit status 1: something is.
+    """List all resources and operations not in a terminal state, with their problems. Exit status 1: there are problems.
 
-    With --fix what is wrong is mended first, beside running services: work is freed, woken or begun again; what cannot be
-    taken up again ends in its failed status; rows that nothing owns are deleted.
+    With --fix, problems are first repaired, while services may run: work is freed, woken or restarted; work that cannot be
+    resumed ends in its failed status; rows without an owner are deleted.
     """
     if migrate.current(call.db) != migrate.head(call.db):
         raise errors.BadConfig('the schema is not the one of this release: run "manila-manage db sync"')
@@ -40,12 +40,12 @@ def examine(call: Call) -> int:
 
 
 _FIX = ' Run it with --fix.'
-#: Mending one thing may show another.
+#: One repair may reveal another problem.
 _ROUNDS = 3
 
 
 def _fix(call: Call, services: context.Services) -> bool:
-    """Mend what is wrong, and say so line by line; returns whether something could not be mended."""
+    """Repair the problems and print a line for each; return whether a repair failed."""
     for _ in range(_ROUNDS):
         found = [finding for finding in doctor.look(services, call.args.older_than) if finding.mend]
         results = [_mend(services, finding) for finding in found]
@@ -57,7 +57,7 @@ def _fix(call: Call, services: context.Services) -> bool:
 
 
 def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
-    """Return whether there was something to do; nothing if it failed."""
+    """Return whether there was something to repair; None if the repair failed."""
     try:
         said, done = doctor.mend(services, finding), True
     except Exception as bad:
@@ -65,7 +65,7 @@ def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
         said, done = f'could not be mended: {bad.__class__.__name__}: {bad}', None
     if said is None:
         return False
-    # Not on standard output: listings in JSON stay readable by programs.
+    # Not on standard output, which may hold JSON for programs.
     print(log_lines.escaped(f'{finding.what} {finding.id} {finding.state}: {" ".join(said.split())}'), file=sys.stderr)
     return done
 
@@ -86,7 +86,7 @@ def _age(seconds: float | None) -> str:
 
 COMMANDS: Sequence[Command] = (
     Command('doctor', '', examine, [
-        argument('--fix', action='store_true', help='mend what is wrong'),
-        argument('--older-than', type=natural, default=0, metavar='SECONDS', help='overlook what is younger'),
+        argument('--fix', action='store_true', help='repair the problems'),
+        argument('--older-than', type=natural, default=0, metavar='SECONDS', help='skip findings younger than this'),
         FORMAT]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage ensure``: how far the check of all shares of a backend is. It is only looked at."""
+"""``manila-manage ensure``: progress of the check of all shares of a backend. Nothing is changed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +12,10 @@ from manila_lite.db import operations as rows
 
 
 def follow(call: Call) -> int:
-    """Show how far the newest check of all shares of a backend is, until it ends. Nothing is changed.
+    """Show the progress of the newest check of all shares of a backend until it ends. Nothing is changed.
 
-    On a terminal a bar moves; elsewhere there is a line for each change. Exit status: 0 every share was checked, 1 some
-    could not be, or are broken, 130 Ctrl-C was pressed (the check goes on).
+    A terminal shows a bar; other output gets a line for each change. Exit status: 0 every share was checked, 1 some shares
+    could not be checked or are broken, 130 Ctrl-C was pressed (the check continues).
     """
     host = call.args.host.partition('#')[0]
     with call.db.reader() as conn:
@@ -36,7 +36,7 @@ def follow(call: Call) -> int:
 
 
 def progress(op: Any) -> Progress:
-    """Return how far a check is, from its operation's row."""
+    """Return the progress of a check, from its operation's row."""
     told = op.data.get('progress') or {}
     total, done, broken = told.get('total'), told.get('done'), told.get('broken')
     percent = 100 * done // total if total else None
@@ -55,12 +55,12 @@ def progress(op: Any) -> Progress:
 
 
 def _repairs(op: Any) -> list[str]:
-    """Return a line for each share that was repaired, as far as the operation remembers."""
+    """Return a line for each repaired share in the operation's data."""
     return [f'{share_id}: {" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
 
 
 COMMANDS: Sequence[Command] = (
     Command('ensure', 'watch', follow, [
-        argument('host', help='host@backend'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='between looks; default: 1')]),
+        argument('host', help='backend, as host@backend'),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage service`` and ``host``: who is there, and who is gone for good."""
+"""``manila-manage service`` and ``host``: lists of services and backends, and removal of services that are gone for good."""
 
 import datetime
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ def _state(row: object, down: float) -> str:
 
 
 def service_cleanup(call: Call) -> int:
-    """Remove services without a heartbeat for --down seconds that have no shares and no work waiting for them.
+    """Delete the records of services without a heartbeat for --down seconds, without shares and without waiting operations.
 
-    Exit status 1: some are as silent and have shares or work.
+    Exit status 1: some services without a heartbeat still have shares or operations.
     """
     if call.args.down < call.conf.service_down_time:
         raise errors.Invalid(f'--down: {call.args.down} s is less than service_down_time, {call.conf.service_down_time} s')
@@ -47,7 +47,7 @@ def service_cleanup(call: Call) -> int:
 
 
 def host_list(call: Call) -> int:
-    """List the backends, all or those of a zone."""
+    """List all backends, or those of one availability zone."""
     with call.db.reader() as conn:
         rows = hosts.backends(conn, call.args.zone)
     down = call.conf.service_down_time
@@ -60,7 +60,8 @@ def host_list(call: Call) -> int:
 COMMANDS: Sequence[Command] = (
     Command('service', 'list', service_list, [FORMAT]),
     Command('service', 'cleanup', service_cleanup, [
-        argument('--down', type=natural, default=3600, metavar='SECONDS', help='without a heartbeat that long; default: 3600'),
+        argument('--down', type=natural, default=3600, metavar='SECONDS',
+                 help='minimum time without a heartbeat; default: 3600'),
         FORMAT]),
-    Command('host', 'list', host_list, [argument('zone', nargs='?', help='default: all zones'), FORMAT]),
+    Command('host', 'list', host_list, [argument('zone', nargs='?', help='availability zone; default: all'), FORMAT]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage logs``: what this machine's log files say of errors and of our programs. They are only read."""
+"""``manila-manage logs``: errors, and lines about our programs, in the log files of this machine. They are only read."""
 
 import collections
 import re
@@ -14,14 +14,14 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
 
-#: Where a line says its level: near its begin, or in an object (``use_json``).
+#: The level in a line: near its begin, or in a JSON object (``use_json``).
 _LEVEL = re.compile(rb'(?:\{.*?"levelname": "|(?!\{).{0,80}?\b)(TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b')
 _BAD = (b'ERROR', b'CRITICAL')
-#: Bytes that are in memory at a time; a longer line is shown in pieces.
+#: Bytes of a line in memory at a time; a longer line is printed in pieces.
 _LONGEST = 1 << 20
 _SYSLOGS = (Path('/var/log/syslog'), Path('/var/log/messages'))
 _JOURNAL = "journalctl --unit 'manila-*'"
-#: Options that send the log elsewhere, and where it is to be looked for then.
+#: Options that send the log elsewhere, and the hint on where to look then.
 _ELSEWHERE = {'log_config_append': 'log_config_append says where the log goes: look there',
               'use_journal': f'The log goes to the journal: {_JOURNAL} --priority err',
               'use_syslog': 'The log goes to syslog: "manila-manage logs syslog" shows its newest lines'}
@@ -30,10 +30,10 @@ _STDERR = ('The log goes to standard error, which systemd and containers keep: '
 
 
 def log_errors(call: Call) -> int:
-    """Print the lines of level ERROR and CRITICAL in the log files, under each file's name, the oldest first.
+    """Print the lines of level ERROR and CRITICAL from the log files, under the name of each file, the oldest first.
 
-    The files are the one that log_file names and those in log_dir that end with .log; what was written to last comes last. A
-    line without a level belongs to the one before. Exit status 1: no log file is configured, or one cannot be read.
+    The files are the one of log_file and those in log_dir that end with .log; the file with the newest change comes last.
+    A line without a level belongs to the line before. Exit status 1: no log file is configured, or a file cannot be read.
     """
     paths = _files(call.conf)
     _end_with_the_reader()
@@ -52,7 +52,10 @@ def log_errors(call: Call) -> int:
 
 
 def _files(conf: cfg.ConfigOpts) -> list[Path]:
-    """:raises errors.NotFound: no log file is configured, or none is there."""
+    """Return the log files, the one written to last at the end.
+
+    :raises errors.NotFound: no log file is configured, or there is none.
+    """
     if conf.log_config_append or not (conf.log_file or conf.log_dir):
         elsewhere = next((said for name, said in _ELSEWHERE.items() if conf[name]), _STDERR)
         raise errors.NotFound(f'no log file is configured by log_file or log_dir. {elsewhere}')
@@ -67,11 +70,14 @@ def _written(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
-        return 0        # opening it fails too, and says so
+        return 0        # opening the file fails too, and is reported
 
 
 def _bad_lines(path: Path) -> Iterator[bytes]:
-    """:raises OSError: the file cannot be read."""
+    """Yield the lines of level ERROR and CRITICAL, with the lines without a level that follow them.
+
+    :raises OSError: the file cannot be read.
+    """
     bad = False
     for line, is_piece in _lines(path):
         if not is_piece and (found := _LEVEL.match(line)):
@@ -81,7 +87,7 @@ def _bad_lines(path: Path) -> Iterator[bytes]:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
-    """Yield each line, and whether it only goes on with one that is too long."""
+    """Yield each line or piece of a line, with whether it is a further piece of a line that is too long."""
     with path.open('rb') as file:
         is_piece = False
         while line := file.readline(_LONGEST):
@@ -90,9 +96,9 @@ def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
 
 
 def log_syslog(call: Call) -> int:
-    """Print the newest lines about programs of manila_lite in /var/log/syslog or, where there is none, /var/log/messages.
+    """Print the newest lines about programs of manila_lite in /var/log/syslog or, if it does not exist, /var/log/messages.
 
-    Exit status 1: there is neither, or it cannot be read.
+    Exit status 1: neither file exists, or it cannot be read.
     """
     path = call.args.file or next((path for path in _SYSLOGS if path.exists()), None)
     if path is None:
@@ -114,17 +120,17 @@ def log_syslog(call: Call) -> int:
 
 
 def _end_with_the_reader() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # who pipes it into "head" has seen enough, and that is no error
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # piped into "head", the command ends without an error
 
 
 def _write(line: bytes) -> None:
-    """A line is on standard output as it is in the file, in whatever encoding."""
+    """Write a line to standard output with its bytes unchanged, in any encoding."""
     sys.stdout.buffer.write(line if line.endswith(b'\n') else line + b'\n')
 
 
 COMMANDS: Sequence[Command] = (
     Command('logs', 'errors', log_errors, logged=False),
     Command('logs', 'syslog', log_syslog, [
-        argument('lines', nargs='?', type=natural, default=10, help='how many; default: 10'),
-        argument('--file', type=Path, help='another file than those two')], logged=False),
+        argument('lines', nargs='?', type=natural, default=10, help='number of lines; default: 10'),
+        argument('--file', type=Path, help='path of another file')], logged=False),
 )

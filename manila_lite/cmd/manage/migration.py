@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage migration``: how far the move of a share server, or of a share, is. It is only looked at."""
+"""``manila-manage migration``: progress of the migration of a share server or a share. Nothing is changed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from manila_lite.operations import migrating, phases
 from manila_lite.operations.progress import figures
 from manila_lite.states import Migration
 
-#: What people call the steps; what is not named is being prepared.
+#: Words for the steps; all other steps are shown as "preparing".
 _WORDS = {phases.PLACING: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
           'cut_over': 'cutting over'}
 _COMMANDS = {server_migrations.KIND: 'openstack share server migration', share_migrations.KIND: 'openstack share migration'}
@@ -22,10 +22,10 @@ _COPIED = ('wait', 'cut_over')
 
 
 def follow(call: Call) -> int:
-    """Show how far the migration of a share server, or of a share, is, until it ends. Nothing is changed.
+    """Show the progress of the migration of a share server or of a share until it ends. Nothing is changed.
 
-    On a terminal a bar moves; elsewhere there is a line for each change. Exit status: 0 everything has moved, 1 it has not,
-    130 Ctrl-C was pressed (the migration goes on).
+    A terminal shows a bar; other output gets a line for each change. Exit status: 0 everything has moved, 1 it has not, 130
+    Ctrl-C was pressed (the migration continues).
     """
     with call.db.reader() as conn:
         ident = _found(conn, call.args.id)
@@ -61,7 +61,7 @@ def _server_of(conn: Connection, ident: str) -> str | None:
 
 
 def progress(op: Any) -> Progress:
-    """Return how far a migration is, from its operation's row."""
+    """Return the progress of a migration, from its operation's row."""
     step = phases.now(op.kind, op.topic, op.step)
     if op.state != rows.OPEN:
         return _ended(op)
@@ -88,6 +88,6 @@ def _ended(op: Any) -> Progress:
 
 COMMANDS: Sequence[Command] = (
     Command('migration', 'watch', follow, [
-        argument('id', metavar='ID', help='share server (source or target) or share'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='between looks (default: 1)')]),
+        argument('id', metavar='ID', help='id of a share server (source or target) or of a share'),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage config``: the options as this host's processes see them; and ``version``: what is installed."""
+"""``manila-manage config``: the options in force on this host; and ``version``: the installed release."""
 
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -12,7 +12,7 @@ from manila_lite.cmd.manage.command import FORMAT, GOOD, Call, Command, argument
 
 
 def config_list(call: Call) -> int:
-    """List the options with the values in force. Secrets are not shown."""
+    """List the options with their present values. Secrets are hidden."""
     call.show(('option', 'value', 'set by'), [
         line for line in _lines(call.conf) if not call.args.changed or line['changed']])
     return GOOD
@@ -43,6 +43,7 @@ def version_list(call: Call) -> int:
 
 COMMANDS: Sequence[Command] = (
     Command('config', 'list', config_list, [
-        argument('--changed', action='store_true', help='only what files or the environment set'), FORMAT], logged=False),
+        argument('--changed', action='store_true',
+                 help='only options set in files or in the environment'), FORMAT], logged=False),
     Command('version', 'list', version_list, logged=False),
 )

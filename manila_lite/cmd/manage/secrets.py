@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage secret``: how secrets of the database are encrypted, and all of them with the first key."""
+"""``manila-manage secret``: count secrets by their encryption, and encrypt all of them with the first key."""
 
 import sys
 from collections import Counter
@@ -12,12 +12,12 @@ from manila_lite.db import migrate
 from manila_lite.encryption import key_file, renewal
 
 _STATES = (renewal.FIRST, renewal.ANOTHER, renewal.PLAIN, renewal.LOST)
-#: Ids that are named of the secrets that are lost.
+#: Lost secrets whose ids are printed.
 _NAMED = 20
 
 
 def secret_list(call: Call) -> int:
-    """Count the secrets by how they are encrypted. Exit status 1: some are plain, or of no key that is here."""
+    """Count the secrets by their encryption. Exit status 1: some are plain, or encrypted with a key that is missing here."""
     _need_schema(call)
     found = renewal.look(call.conf, call.db)
     call.show(('secrets', *_STATES), [{'secrets': kind, **{state: counted[state] for state in _STATES}}
@@ -26,10 +26,10 @@ def secret_list(call: Call) -> int:
 
 
 def reencrypt(call: Call) -> int:
-    """Encrypt every secret with the first key: what was plain, and what another key encrypted. Services may run.
+    """Encrypt all secrets with the first key, also plain secrets and those of other keys. Services may run.
 
-    It can be stopped and run again at any time. Exit status: 0 all is done, 1 some are of no key that is here, 130 Ctrl-C was
-    pressed.
+    The command can be stopped and run again at any time. Exit status: 0 all secrets are done, 1 the key of some secrets is
+    missing here, 130 Ctrl-C was pressed.
     """
     _need_schema(call)
     if call.conf.upgrade_levels.operations != 'auto':
@@ -59,7 +59,7 @@ def reencrypt(call: Call) -> int:
 
 
 def new_key(call: Call) -> int:
-    """Print a new key, as it stands on a line of the key file. Nothing is changed."""
+    """Print a new key, as a line for the key file. Nothing is changed."""
     print(key_file.new())
     return GOOD
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage share_backup``: records of backups, for when the backend that made them, or their export, is lost."""
+"""``manila-manage share_backup``: records of backups whose backend, or whose export, is lost."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,15 @@ from manila_lite.operations import backing_up
 from manila_lite.rpc import transport
 
 _FORCE = ' Add --force to do it all the same.'
-#: Statuses in which nobody counts on the backup.
+#: Statuses of backups that are of no use to their owners.
 _UNWANTED = ('error', 'error_deleting', 'deleting')
 
 
 def update_host(call: Call) -> int:
-    """Give the backups of a backend to another one, with the deletions that wait for it. Their shares stay where they are.
+    """Assign the backups of a backend to another one, with the deletions that wait for it. The shares stay at their backends.
 
-    For a backend that is gone for good: the new one, which has to mount the same exports, deletes them from then on.
+    Use it for a backend that is lost for good. The new backend must mount the same exports; from then on it deletes the
+    backups.
     """
     old, new = call.args.currenthost, call.args.newhost
     if old == new or not (_is_backend(old) and _is_backend(new)):
@@ -50,7 +51,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
 
 
 def delete(call: Call) -> int:
-    """Delete the record of a backup. What its export has of it stays there."""
+    """Delete the record of a backup. Its data in the export stays there."""
     ident, reached = call.args.backup, call.services()
     try:
         with call.db.writer() as conn:
@@ -86,10 +87,10 @@ def _refuse(conn: Connection, backup: Any) -> None:
 
 COMMANDS: Sequence[Command] = (
     Command('share_backup', 'update_host', update_host, [
-        argument('--currenthost', required=True, metavar='HOST', help='host@backend that made the backups'),
-        argument('--newhost', required=True, metavar='HOST', help='host@backend that will delete them'),
-        argument('--force', action='store_true', help='also to a backend that is not up, and from one that is')]),
+        argument('--currenthost', required=True, metavar='HOST', help='backend that made the backups, as host@backend'),
+        argument('--newhost', required=True, metavar='HOST', help='backend for their deletion, as host@backend'),
+        argument('--force', action='store_true', help='even if the new backend is not up, or the old one is')]),
     Command('share_backup', 'delete', delete, [
         argument('backup', help='id of the backup'),
-        argument('--force', action='store_true', help='in any status, and while it is worked on')]),
+        argument('--force', action='store_true', help='in any status, even during an operation on the backup')]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage share_server``: what share servers are known to be able to do. No backend is touched."""
+"""``manila-manage share_server``: recorded capabilities of share servers. No backend is contacted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +13,10 @@ from manila_lite.db.engine import Connection
 
 
 def update_capabilities(call: Call) -> int:
-    """Say of share servers that they can, or cannot, do something: after an update of their driver, which is not asked.
+    """Set or clear recorded capabilities of share servers, after an update of their driver. The driver is not asked.
 
-    A server keeps what its backend could do when it was made. All servers named are changed, or none if one is not there.
-    Exit status 1: no server was found, or one of those named was not.
+    The record of a share server keeps the capabilities that its backend had at its creation. Either all named share servers are
+    changed, or, if one does not exist, none. Exit status 1: no share server was found, or a named one was not.
     """
     if not (call.args.share_servers or call.args.host):
         raise errors.Invalid('Name share servers with --share_servers, or their host with --host.')
@@ -33,7 +33,10 @@ def update_capabilities(call: Call) -> int:
 
 
 def _found(conn: Connection, idents: Sequence[str] | None, host: str | None) -> list[Any]:
-    """:raises errors.NotFound: one of those named is not there, or there is none."""
+    """Return the share servers with these ids or on this host.
+
+    :raises errors.NotFound: one of the ids is unknown, or there is no server.
+    """
     found = server_abilities.find(conn, idents, host)
     if missing := sorted(set(idents or ()) - {row.id for row in found}):
         raise errors.NotFound(f'There are no share servers {", ".join(missing)}{f" on {host}" if host else ""}; '
@@ -66,16 +69,17 @@ def capability_list(text: str) -> list[str]:
 
 
 def boolean(text: str) -> bool:
-    """Return what the word means, for argparse; ``bool`` would take "False" for true."""
+    """Return the truth value of a word, for argparse; ``bool`` would take "False" for true."""
     return strutils.bool_from_string(text, strict=True)
 
 
 COMMANDS: Sequence[Command] = (
     Command('share_server', 'update_share_server_capabilities', update_capabilities, [
-        argument('--share_servers', type=id_list, metavar='ID,ID', help='ids with commas between'),
-        argument('--host', metavar='HOST', help='all those, or only those, of a host or host@backend'),
+        argument('--share_servers', type=id_list, metavar='ID,ID', help='ids of share servers, separated by commas'),
+        argument('--host', metavar='HOST',
+                 help='all share servers of this host or host@backend; with --share_servers: only those of it'),
         argument('--capabilities', type=capability_list, required=True, metavar='NAME,NAME',
-                 help=f'any of {", ".join(server_abilities.NAMES)}'),
+                 help=f'one or more of {", ".join(server_abilities.NAMES)}'),
         argument('--value', type=boolean, required=True, metavar='BOOLEAN', help='True or False'),
-        argument('--dry-run', action='store_true', help='only say what would be changed'), FORMAT]),
+        argument('--dry-run', action='store_true', help='only show the changes'), FORMAT]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage share``: records of shares, for when hosts are renamed and backends are lost. No backend is touched."""
+"""``manila-manage share``: records of shares whose hosts are renamed or whose backends are lost. No backend is contacted."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from manila_lite.db import hosts, operations, records, services, share_backups, 
 from manila_lite.db.engine import Connection
 
 _FORCE = ' Add --force to do it all the same.'
-#: Statuses in which nobody counts on the share.
+#: Statuses of shares that are of no use to their owners.
 _BROKEN = ('error', 'error_deleting', 'inactive')
 
 
 def update_host(call: Call) -> int:
-    """Give all shares of a host, backend or pool to another, with their pools and open operations.
+    """Assign all shares of a host, backend or pool to another one, with their pools and open operations.
 
-    Names: host, host@backend or host@backend#pool. For a host that was renamed, or storage that was plugged in elsewhere.
-    The data is not moved.
+    Names: host, host@backend or host@backend#pool. Use it after a host was renamed, or its storage was connected to another
+    host. The data is not moved.
     """
     old, new = call.args.currenthost, call.args.newhost
     if _shape(old) != _shape(new) or old == new:
@@ -58,7 +58,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
 
 
 def delete(call: Call) -> int:
-    """Delete the record of a share, with its rules and snapshots. What the backend has of it stays there."""
+    """Delete the record of a share, with its access rules and snapshots. Its data at the backend stays there."""
     ident = call.args.share
     ctx = context.admin(context.Services(conf=call.conf, db=call.db))
     with call.db.writer() as conn:
@@ -91,11 +91,11 @@ def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
 
 COMMANDS: Sequence[Command] = (
     Command('share', 'update_host', update_host, [
-        argument('--currenthost', required=True, metavar='HOST', help='where the shares are in the records'),
-        argument('--newhost', required=True, metavar='HOST', help='where they are in truth'),
-        argument('--force', action='store_true', help='also to a host that no service reports, and from one that is up')]),
+        argument('--currenthost', required=True, metavar='HOST', help='host, backend or pool of the shares in the records'),
+        argument('--newhost', required=True, metavar='HOST', help='actual host, backend or pool of the shares'),
+        argument('--force', action='store_true', help='even if no service reports the new host, or the old host is up')]),
     Command('share', 'delete', delete, [
         one_of(argument('share', nargs='?', default=argparse.SUPPRESS, help='id of the share'),
-               argument('--share_id', dest='share', metavar='SHARE', help='the same; an old spelling')),
-        argument('--force', action='store_true', help='in any status, with snapshots, and while it is worked on')]),
+               argument('--share_id', dest='share', metavar='SHARE', help='id of the share; old spelling')),
+        argument('--force', action='store_true', help='in any status, with snapshots, even during an operation on the share')]),
 )

@@ -21,28 +21,28 @@ _BANNER = 'conf: the configuration; db: the database; ctx: an administrator. Not
 
 
 def python(call: Call) -> int:
-    """Start Python, with the names conf, db and ctx."""
+    """Start Python, with the variables conf, db and ctx."""
     return _interact(call, 'python')
 
 
 def ipython(call: Call) -> int:
-    """Start IPython, with the names conf, db and ctx. Exit status 1: it is not installed."""
+    """Start IPython, with the variables conf, db and ctx. Exit status 1: IPython is not installed."""
     return _interact(call, 'ipython')
 
 
 def bpython(call: Call) -> int:
-    """Start bpython, with the names conf, db and ctx. Exit status 1: it is not installed, or there is no terminal."""
+    """Start bpython, with the variables conf, db and ctx. Exit status 1: bpython is not installed, or there is no terminal."""
     return _interact(call, 'bpython')
 
 
 def run(call: Call) -> int:
-    """Start the best of bpython, IPython and Python that is installed; Python where there is no terminal."""
+    """Start the first installed shell of bpython, IPython and Python; without a terminal, Python."""
     best = next(kind for kind in _SHELLS if _is_installed(kind)) if sys.stdin.isatty() else 'python'
     return _interact(call, call.args.shell or best)
 
 
 def script(call: Call) -> int:
-    """Run a Python file, with the names conf, db and ctx. Its exit status is the command's."""
+    """Run a Python file, with the variables conf, db and ctx. The exit status is that of the file."""
     path = call.args.path
     try:
         with open(path, 'rb'):
@@ -54,7 +54,7 @@ def script(call: Call) -> int:
         try:
             runpy.run_path(path, init_globals=names, run_name='__main__')
         except Exception:
-            traceback.print_exc()       # whatever it is, its author wants to see where
+            traceback.print_exc()       # show the script's author where any error happened
             return WRONG
     return GOOD
 
@@ -72,7 +72,7 @@ def _names(call: Call) -> Iterator[Names]:
 def _interact(call: Call, kind: str) -> int:
     if not _is_installed(kind):
         raise errors.NotFound(f'{kind} is not installed: the package is called {kind}')
-    sys.excepthook = sys.__excepthook__     # that of the log would note each mistyped name as CRITICAL
+    sys.excepthook = sys.__excepthook__     # the log's hook would write each mistyped name as CRITICAL
     with _names(call) as names:
         _SHELLS[kind](names)
     return GOOD
@@ -97,12 +97,12 @@ def _ipython(names: Names) -> None:
 def _bpython(names: Names) -> None:
     if not sys.stdin.isatty():
         raise errors.Invalid('bpython needs a terminal')
-    sys.modules.pop('greenlet', None)       # hidden from oslo.service, which has been loaded by now; bpython is made of it
+    sys.modules.pop('greenlet', None)       # blocked for oslo.service, which is loaded by now; bpython needs it
     import bpython
     bpython.embed(names, args=['--quiet'], banner=_BANNER)
 
 
-#: What starts each, the best first.
+#: The function that starts each shell, the best shell first.
 _SHELLS: Mapping[str, Callable[[Names], None]] = {'bpython': _bpython, 'ipython': _ipython, 'python': _python}
 _PACKAGES = {'bpython': 'bpython', 'ipython': 'IPython', 'python': 'code'}
 
@@ -112,11 +112,11 @@ def _is_installed(kind: str) -> bool:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('shell', 'run', run, [argument('--shell', choices=list(_SHELLS), help='default: the best')]),
+    Command('shell', 'run', run, [argument('--shell', choices=list(_SHELLS), help='default: the first installed one')]),
     Command('shell', 'python', python),
     Command('shell', 'ipython', ipython),
     Command('shell', 'bpython', bpython),
     Command('shell', 'script', script, [
-        one_of(argument('path', nargs='?', default=argparse.SUPPRESS, help='the file'),
-               argument('--path', dest='path', metavar='PATH', help='the same; an old spelling'))]),
+        one_of(argument('path', nargs='?', default=argparse.SUPPRESS, help='path of the file'),
+               argument('--path', dest='path', metavar='PATH', help='path of the file; old spelling'))]),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watching long work: a bar that moves on a terminal, and a line for each change elsewhere."""
+"""Progress of long work: a moving bar on a terminal, and a line for each change elsewhere."""
 
 import dataclasses
 import sys
@@ -13,18 +13,18 @@ from rich.console import Console
 from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import GOOD, WRONG
 
-#: Exit status of who had seen enough (Ctrl-C).
+#: Exit status after Ctrl-C.
 STOPPED = 130
-#: So much of the bar on a line for each change: a long copy is no long log.
+#: Percentage points between lines, so that a long copy prints few of them.
 _STEP = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far something is. ``phase`` is a word or two, ``detail`` the figures, ``hint`` what to do now.
+    """Progress of an operation. ``phase`` is a word or two, ``detail`` the figures, ``hint`` advice for the operator.
 
-    ``percent`` None: nobody knows. ``ended`` None: it goes on; True: well; False: badly, ``hint`` says why. The texts are
-    escaped: errors can be a tenant's words, and must not steer the terminal.
+    ``percent`` None: unknown. ``ended`` None: not yet; True: with success; False: with a failure, which ``hint``
+    explains. The texts are escaped: errors can contain a tenant's words, and must not steer the terminal.
     """
 
     phase: str
@@ -40,14 +40,14 @@ class Progress:
 
     @property
     def change(self) -> tuple[Any, ...]:
-        """What makes another line worth while."""
+        """The values whose change is worth another line."""
         return self.phase, None if self.percent is None else self.percent // _STEP, self.hint, self.ended
 
 
 def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None = None) -> int:
-    """What ``look`` returns is shown, at first and ``every`` so many seconds, until it has ended.
+    """Show the result of ``look`` at once and every ``every`` seconds, until it has ended.
 
-    Returns the exit status: 0 it ended well, 1 badly, 130 Ctrl-C was pressed; the work goes on then.
+    :returns: the exit status: 0 it ended well, 1 it failed, 130 Ctrl-C was pressed; the work goes on then.
     """
     try:
         with display(out) as show:
@@ -62,13 +62,13 @@ def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None =
 
 
 def display(out: TextIO | None = None) -> '_Bar | _Lines':
-    """Return what shows each ``Progress`` that it is updated with, while it is open: a bar, or lines for files and pipes."""
+    """Return a context manager that shows each ``Progress`` of ``update``: as a bar, or as lines for files and pipes."""
     out = out or sys.stdout
     return _Bar(Console(file=out)) if out.isatty() else _Lines(out)
 
 
 class _Lines:
-    """For files and pipes."""
+    """Progress lines for files and pipes."""
 
     def __init__(self, out: TextIO):
         self._out = out
@@ -78,10 +78,10 @@ class _Lines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is left open."""
+        """Do nothing: there is nothing to close."""
 
     def update(self, now: Progress) -> None:
-        """A line is there if something changed."""
+        """Print a line if something changed."""
         if now.change == self._last:
             return
         self._last = now.change
@@ -90,7 +90,7 @@ class _Lines:
 
 
 class _Bar:
-    """For terminals. Hints stand above the bar and stay."""
+    """A progress bar for terminals. Hints are printed above the bar and stay."""
 
     def __init__(self, console: Console):
         self._progress = progress.Progress(
@@ -108,7 +108,7 @@ class _Bar:
         self._progress.stop()
 
     def update(self, now: Progress) -> None:
-        """The bar is as long as that."""
+        """Draw the bar, and print a new hint."""
         if now.hint and now.hint != self._hint:
             self._progress.console.print(now.hint, markup=False, highlight=False)
         self._hint = now.hint
@@ -124,7 +124,7 @@ def _left(now: Progress) -> str:
 
 
 def of(done: float | None, total: float | None, unit: str) -> str:
-    """Return ``3 of 10 shares``, or what of it is known."""
+    """Return ``3 of 10 shares``, or as much of it as is known."""
     if done is None:
         return ''
     return f'{_number(done)}{"" if total is None else f" of {_number(total)}"} {unit}'

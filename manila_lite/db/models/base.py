@@ -17,11 +17,11 @@ metadata = sa.MetaData(naming_convention={
 
 #: Microseconds on every database; the API shows them.
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
-#: GiB, and what is multiplied with them, in double precision: a plain FLOAT has that everywhere else.
+#: GiB, and factors of GiB, in double precision: a plain FLOAT has that everywhere else.
 Room = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
-#: As db/secrets.py has it; SQLite takes any length as any other, and the column is as old as the table there.
+#: See db/secrets.py. SQLite ignores the length, and the column keeps its old type there.
 Secret = sa.Text().with_variant(sa.String(255), 'sqlite')
 
 
@@ -32,39 +32,39 @@ class Json(sa.TypeDecorator):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Any) -> str | None:
-        """Python to text."""
+        """Convert a value to text."""
         return None if value is None else json.dumps(value, sort_keys=True)
 
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
-        """Text to Python."""
+        """Convert text to a value."""
         return None if value is None else json.loads(value)
 
 
 def ident(name: str = 'id', **kwargs: Any) -> sa.Column:
-    """A UUID primary key."""
+    """Return the column of a UUID primary key."""
     return sa.Column(name, Id, primary_key=True, **kwargs)
 
 
 def ref(name: str, target: str, *, nullable: bool = False, cascade: bool = False, index: bool = True) -> sa.Column:
-    """A UUID that points to another table's row; ``cascade``: it goes when that row goes."""
+    """Return a column of UUIDs that point to another table's rows. ``cascade``: rows are deleted with those."""
     return sa.Column(name, Id, sa.ForeignKey(target, ondelete='CASCADE' if cascade else None),
                      nullable=nullable, index=index)
 
 
 def times() -> tuple[sa.Column, sa.Column]:
-    """created_at and updated_at, kept by themselves."""
+    """Return the columns created_at and updated_at, which are set automatically."""
     return (sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
             sa.Column('updated_at', Time, onupdate=timeutils.utcnow))
 
 
 def flag(name: str, default: bool = False) -> sa.Column:
-    """A boolean that is never null."""
+    """Return a boolean column that is never null."""
     return sa.Column(name, sa.Boolean, nullable=False, default=default,
                      server_default=sa.true() if default else sa.false())
 
 
 def pairs(name: str, owner: str, *, value_length: int = 1023) -> sa.Table:
-    """A table of key/value pairs of ``owner`` (table name), which go when their owner goes."""
+    """Return a table of key/value pairs of ``owner`` (table name), which are deleted with their owner."""
     return sa.Table(
         name, metadata,
         sa.Column('owner_id', Id, sa.ForeignKey(f'{owner}.id', ondelete='CASCADE'), primary_key=True),

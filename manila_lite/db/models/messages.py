@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User messages: why something that was accepted did not work out."""
+"""User messages: the reasons why requests that were accepted failed later."""
 
 import sqlalchemy as sa
 
@@ -10,7 +10,7 @@ messages = sa.Table(
     sa.Column('project_id', Name, nullable=False),
     sa.Column('request_id', Name),
     sa.Column('resource_type', Name),
-    # No foreign key: a message outlives what it is about.
+    # No foreign key: a message outlives its resource.
     sa.Column('resource_id', Id, index=True),
     sa.Column('action_id', sa.String(10), nullable=False),
     sa.Column('detail_id', sa.String(10), nullable=False),

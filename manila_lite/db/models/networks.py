@@ -12,7 +12,7 @@ share_networks = sa.Table(
     sa.Column('name', Name),
     sa.Column('description', Name),
     sa.Column('status', Name, nullable=False),
-    # Deleted for its owner; the row goes with the last of its unused servers.
+    # Deleted for its owner; the row is deleted with the last of its unused servers.
     flag('is_going'),
     sa.Index('ix_share_networks_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_networks_created_at', 'created_at'),
@@ -21,9 +21,9 @@ share_networks = sa.Table(
 share_network_subnets = sa.Table(
     'share_network_subnets', metadata, ident(), *times(),
     ref('share_network_id', 'share_networks.id', cascade=True),
-    # Null: for every zone that has no subnet of its own.
+    # Null: for all zones without a subnet of their own.
     ref('availability_zone_id', 'availability_zones.id', nullable=True),
-    # As the network plugin calls them: clients choose by these ids, whichever plugin there is.
+    # The ids of the network plugin: clients choose subnets by them, with any plugin.
     sa.Column('neutron_net_id', Id),
     sa.Column('neutron_subnet_id', Id, index=True),
     sa.Column('network_type', sa.String(32)),
@@ -38,15 +38,15 @@ share_network_subnet_metadata = pairs('share_network_subnet_metadata', 'share_ne
 
 network_allocations = sa.Table(
     'network_allocations', metadata, ident(), *times(),
-    # No cascade: who deletes a server frees its addresses first, or they would leak at the plugin.
+    # No cascade: before a server is deleted its addresses must be freed, or they would leak at the plugin.
     ref('share_server_id', 'share_servers.id'),
-    # Null: in the admin network.
+    # Null: in the administrators' network.
     ref('share_network_subnet_id', 'share_network_subnets.id', nullable=True),
-    # Several share networks may have subnets in the same subnet of the plugin, so it is there that addresses are unique.
+    # Several share networks may have subnets in the same subnet of the plugin, so addresses are unique there.
     sa.Column('neutron_subnet_id', Id),
     sa.Column('ip_address', sa.String(64), nullable=False),
     sa.Column('mac_address', sa.String(32)),
-    # What the plugin knows the address by, if it keeps a record of its own.
+    # The plugin's own id of the address, if it keeps a record.
     sa.Column('port_id', Id),
     sa.Column('label', Name),
     sa.Column('network_type', sa.String(32)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Durable work. The row is the truth; a message on the bus only says that it is there."""
+"""Operations. The row is the truth; a message on the bus only says that it is there."""
 
 import sqlalchemy as sa
 
@@ -13,11 +13,11 @@ operations = sa.Table(
     sa.Column('project_id', Name),
     sa.Column('user_id', Name),
     sa.Column('request_id', Name),
-    # Who shall do it: "scheduler", or "share" together with the backend's host.
+    # The queue: "scheduler", or "share" together with the backend's host.
     sa.Column('topic', sa.String(32), nullable=False),
     sa.Column('host', Name, nullable=False, server_default=''),
     sa.Column('lane', sa.String(8), nullable=False),
-    # Whose turn it takes there: the project's, or nobody's, which take turns with projects.
+    # Whose turn it takes in the queue: the project's. Operations without a project take turns with projects.
     sa.Column('turn_of', Name, nullable=False, server_default=''),
     # At most one operation with the same key is open, and no two with the same serial run together.
     sa.Column('open_key', Name, unique=True),
@@ -34,7 +34,7 @@ operations = sa.Table(
     sa.Column('lease_expires_at', Time),
     sa.Column('finished_at', Time, index=True),
     sa.Index('ix_operations_turns', 'topic', 'host', 'state', 'lane', 'turn_of', 'next_run_at'),
-    # What is claimed is little: where a database can, the index has nothing else, and is used for nothing else.
+    # Few rows are claimed: where the database can, the index holds only these, and is used for nothing else.
     sa.Index('ix_operations_claims', 'topic', 'host', 'owner', postgresql_where=sa.text('owner IS NOT NULL'),
              sqlite_where=sa.text('owner IS NOT NULL')),
 )

@@ -8,8 +8,8 @@ from manila_lite.db.models.base import Id, Name, metadata, times
 quotas = sa.Table(
     'quotas', metadata, *times(),
     sa.Column('project_id', Name, primary_key=True),
-    # One of user_id and share_type_id may narrow the limit; the empty string means neither does,
-    # since a primary key cannot hold null.
+    # One of user_id and share_type_id may narrow the limit. The empty string means that it does not, since a primary
+    # key cannot hold null.
     sa.Column('user_id', Name, primary_key=True, server_default=''),
     sa.Column('share_type_id', Id, primary_key=True, server_default=''),
     sa.Column('resource', sa.String(64), primary_key=True),

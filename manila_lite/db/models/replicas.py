@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What replicas have beside what every share instance has: metadata of their own, and copies of their share's snapshots."""
+"""Tables of replicas only: metadata of their own, and copies of their share's snapshots."""
 
 import sqlalchemy as sa
 
@@ -7,7 +7,7 @@ from manila_lite.db.models.base import Name, ident, metadata, pairs, ref, times
 
 share_instance_metadata = pairs('share_instance_metadata', 'share_instances')
 
-#: A row for each snapshot that a replica which is not the active one holds, while it does.
+#: A row for each snapshot that a replica other than the active one holds.
 replica_snapshots = sa.Table(
     'replica_snapshots', metadata, ident(), *times(),
     ref('snapshot_id', 'snapshots.id', cascade=True),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a process can tell whether it has the right key before it writes with a wrong one."""
+"""The check by which a process can tell whether it has the right key, before it writes with a wrong one."""
 
 import sqlalchemy as sa
 
 from manila_lite.db.models.base import metadata
 
-#: One row: a word that everybody knows, encrypted as secrets are.
+#: One row: a known word, encrypted like secrets.
 secret_checks = sa.Table(
     'secret_checks', metadata,
     sa.Column('id', sa.String(36), primary_key=True),

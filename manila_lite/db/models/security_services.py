@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Security services (directories that know a project's users), and the share networks that use them."""
+"""Security services (directories of a project's users), and the share networks that use them."""
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -25,7 +25,7 @@ security_services = sa.Table(
 share_network_security_services = sa.Table(
     'share_network_security_services', metadata,
     sa.Column('share_network_id', Id, sa.ForeignKey('share_networks.id', ondelete='CASCADE'), primary_key=True),
-    # No cascade: a service in use cannot go.
+    # No cascade: a service in use cannot be deleted.
     sa.Column('security_service_id', Id, sa.ForeignKey('security_services.id'), primary_key=True, index=True),
     sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability zones, services with their heartbeats, and the pools they report."""
+"""Availability zones, services with their heartbeats, and the pools that they report."""
 
 import sqlalchemy as sa
 
@@ -25,7 +25,7 @@ services = sa.Table(
     # When all shares were last ensured, and the fingerprint that the backend had then.
     sa.Column('ensured_at', Time),
     sa.Column('ensured_as', Name),
-    # Of several processes for one backend, the one that works there; until when, if it does not renew it.
+    # The backend lease: of several processes for one backend, the owner works there; and its end unless renewed.
     sa.Column('lease_owner', Name),
     sa.Column('lease_expires_at', Time),
     sa.UniqueConstraint('host', 'binary'),

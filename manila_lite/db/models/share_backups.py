@@ -7,7 +7,7 @@ from manila_lite.db.models.base import Id, Name, ident, metadata, ref, times
 
 share_backups = sa.Table(
     'share_backups', metadata, ident(), *times(),
-    # No cascade: a share with backups cannot go.
+    # No cascade: a share with backups cannot be deleted.
     ref('share_id', 'shares.id'),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
@@ -16,15 +16,15 @@ share_backups = sa.Table(
     sa.Column('status', Name, nullable=False),
     sa.Column('size', sa.Integer, nullable=False),
     sa.Column('backup_type', Name, nullable=False),
-    # The backend that made it, and that will delete it.
+    # The backend that made the backup, and that will delete it.
     sa.Column('host', Name, nullable=False),
-    # That of the share, by name: a backup may outlive a zone.
+    # The zone of the share, by name: a backup may outlive a zone.
     sa.Column('availability_zone', Name),
     sa.Column('progress', sa.String(32), nullable=False),
     sa.Column('restore_progress', sa.String(32), nullable=False),
-    # The share that it is, or was last, restored to.
+    # The share that the backup is being restored to, or was last.
     sa.Column('target_share_id', Id, index=True),
-    # The address that the share is mounted from while the backend's manager copies it, if it does so as a client.
+    # The address from which the backend's manager mounts the share while it copies it, if it does so as a client.
     sa.Column('copier', Name),
     sa.Index('ix_share_backups_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_backups_created_at', 'created_at'),

@@ -7,7 +7,7 @@ from manila_lite.db.models.base import Id, Name, flag, ident, metadata, pairs, r
 
 
 def _of_types(name: str, owner: str) -> sa.Table:
-    """A table of the share types of each ``owner`` (table name); a share type that is named here cannot go."""
+    """Return a table of the share types of each ``owner`` (table name). Share types in it cannot be deleted."""
     return sa.Table(
         name, metadata,
         sa.Column('owner_id', Id, sa.ForeignKey(f'{owner}.id', ondelete='CASCADE'), primary_key=True),
@@ -40,11 +40,12 @@ share_groups = sa.Table(
     sa.Column('host', Name),
     ref('share_group_type_id', 'share_group_types.id'),
     ref('availability_zone_id', 'availability_zones.id', nullable=True, index=False),
-    # As of share instances: who deletes a network or a server looks here.
+    # No foreign keys, as in share_instances: whoever deletes a network or a server checks these columns.
     sa.Column('share_network_id', Id, index=True),
     sa.Column('share_server_id', Id, index=True),
     sa.Column('source_share_group_snapshot_id', Id, index=True),
-    # How its backend snapshots it: all shares of a pool, or of the backend, at one moment; null: one after another.
+    # How its backend takes snapshots: of all shares of a pool, or of the backend, at one moment; null: one after
+    # another.
     sa.Column('consistent_snapshot_support', sa.String(8)),
     sa.Index('ix_share_groups_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_groups_created_at', 'created_at'),
@@ -54,7 +55,7 @@ share_group_share_types = _of_types('share_group_share_types', 'share_groups')
 
 share_group_snapshots = sa.Table(
     'share_group_snapshots', metadata, ident(), *times(),
-    # No cascade: a group with snapshots cannot go.
+    # No cascade: a group with snapshots cannot be deleted.
     ref('share_group_id', 'share_groups.id'),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
@@ -65,7 +66,7 @@ share_group_snapshots = sa.Table(
     sa.Index('ix_share_group_snapshots_created_at', 'created_at'),
 )
 
-# What the group snapshot has of each share of the group. Not one of ``snapshots``: it comes and goes with the others.
+# The snapshot of each share in a group snapshot. Not in ``snapshots``: it is created and deleted with the others.
 share_group_snapshot_members = sa.Table(
     'share_group_snapshot_members', metadata, ident(), *times(),
     ref('share_group_snapshot_id', 'share_group_snapshots.id', cascade=True),

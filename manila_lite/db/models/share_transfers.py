@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offers of a share to whoever knows the key."""
+"""Transfers: offers of a share to a user who has the key."""
 
 import sqlalchemy as sa
 
 from manila_lite.db.models.base import Id, Name, Time, ident, metadata, times
 
-# A share is offered once at a time; the offer goes with the share, and when it is accepted or taken back.
+# A share has one offer at a time. It is deleted with the share, and when it is accepted or withdrawn.
 share_transfers = sa.Table(
     'share_transfers', metadata, ident(), *times(),
     sa.Column('share_id', Id, sa.ForeignKey('shares.id', ondelete='CASCADE'), nullable=False),
-    # Of those who offer it.
+    # The project that offers the share.
     sa.Column('project_id', Name, nullable=False),
     sa.Column('name', Name),
     sa.Column('salt', sa.String(64), nullable=False),

@@ -12,7 +12,7 @@ shares = sa.Table(
     sa.Column('name', Name),
     sa.Column('description', Name),
     sa.Column('size', sa.Integer, nullable=False),
-    # While a resize runs: the size it goes to. Quotas count the larger of the two.
+    # The target size of a running resize. Quotas count the larger of the two.
     sa.Column('target_size', sa.Integer),
     sa.Column('share_proto', sa.String(32), nullable=False),
     flag('is_public'),
@@ -21,7 +21,7 @@ shares = sa.Table(
     flag('revert_to_snapshot_support'), flag('mount_snapshot_support'),
     sa.Column('replication_type', Name),
     sa.Column('share_group_id', Id, index=True),
-    # The part of a group snapshot that the share was made from.
+    # The member of a group snapshot that the share was made from.
     sa.Column('source_share_group_snapshot_member_id', Id, index=True),
     sa.Column('task_state', Name),
     flag('is_soft_deleted'),
@@ -30,14 +30,14 @@ shares = sa.Table(
     sa.Column('mount_point_name', Name),
     sa.Column('encryption_key_ref', Id),
     flag('snapshot_inherit_share_access_support'),
-    # Its owner deleted it and sees it no more; the backend still has it. No quota counts it.
+    # Deleted by its owner, who no longer sees it; the backend still holds it. No quota counts it.
     flag('is_going'),
-    # As lists are sorted, so that a page is read and not sorted out of all.
+    # In the order of lists, so that a page is read without sorting all rows.
     sa.Index('ix_shares_project_id_created_at_id', 'project_id', 'created_at', 'id'),
     sa.Index('ix_shares_created_at_id', 'created_at', 'id'),
     sa.Index('ix_shares_name', 'name'),
     sa.Index('ix_shares_snapshot_id', 'snapshot_id'),
-    # Parts of paths at backends, which projects with one prefix share.
+    # Names are parts of paths at backends, and projects with the same prefix share them.
     sa.Index('ix_shares_mount_point_name', 'mount_point_name', unique=True),
     sa.Index('ix_shares_scheduled_to_be_deleted_at', 'scheduled_to_be_deleted_at'),
 )
@@ -51,13 +51,13 @@ share_instances = sa.Table(
     sa.Column('access_rules_status', Name, nullable=False),
     ref('share_type_id', 'share_types.id', nullable=True),
     ref('availability_zone_id', 'availability_zones.id', nullable=True, index=False),
-    # No foreign keys: instances were there before the tables of networks and servers, and may name what never was.
-    # Who deletes a network or a server holds its row and looks here.
+    # No foreign keys: instances are older than the tables of networks and servers, and may name ids that never existed.
+    # Whoever deletes a network or a server locks its row and checks these columns.
     sa.Column('share_network_id', Id, index=True),
     sa.Column('share_server_id', Id, index=True),
     sa.Column('replica_state', Name),
     flag('cast_rules_to_readonly'),
-    # Not where the share is: where it is being moved to, or what it left behind. ``db.shares`` passes over it.
+    # Not the share's main instance: the target of a migration, its remains, or a replica. ``db.shares`` passes over it.
     flag('is_aside'),
     sa.Column('progress', sa.String(32)),
     sa.Column('scheduled_at', Time),

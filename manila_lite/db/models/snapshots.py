@@ -7,7 +7,7 @@ from manila_lite.db.models.base import Name, flag, ident, metadata, pairs, ref, 
 
 snapshots = sa.Table(
     'snapshots', metadata, ident(), *times(),
-    # No cascade: a share with snapshots cannot go.
+    # No cascade: a share with snapshots cannot be deleted.
     ref('share_id', 'shares.id'),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
@@ -19,7 +19,7 @@ snapshots = sa.Table(
     sa.Column('share_proto', sa.String(32), nullable=False),
     sa.Column('progress', sa.String(32)),
     sa.Column('provider_location', Name),
-    # As of shares.
+    # As in ``shares``.
     flag('is_going'),
     sa.Index('ix_snapshots_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_snapshots_created_at', 'created_at'),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups of the dummy: each look at a copy brings half of it over. They are files of the backend that made them, which the
-others on the same host find.
+"""Backups of the dummy: each look at a copy moves half of it.
+
+A backup is a file in the store of the backend that made it; other dummies on the same host read it there.
 """
 
 from manila_lite import errors, kinds
@@ -12,7 +13,7 @@ _STEP, _ALL = 50, 100
 
 
 class DummyBackups(interface.BacksUp):
-    """See above. The type of a backup makes no difference."""
+    """The backup part of the driver. The type of a backup makes no difference."""
 
     backend: interface.Backend
     store: Store
@@ -49,7 +50,7 @@ class DummyBackups(interface.BacksUp):
         return kinds.BackupProgress(percent)
 
     def _restored(self, share: kinds.Share, backup: kinds.Backup, *, begin: bool = False) -> tuple[BackupRecord, int]:
-        """Return the backup, and how much of it is in the share after this look."""
+        """Return the backup, and the percentage of it that is restored to the share after this look."""
         home = self.store if backup.host == self.backend.host else self.store.neighbour(backup.host)
         with home.locked():
             record = self._record(home, backup)

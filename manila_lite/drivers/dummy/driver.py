@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver without storage that keeps every promise of the contract, and breaks those that a test orders it to."""
+"""A driver without storage that keeps the whole contract, and breaks it where a test orders a fault."""
 
 import base64
 import dataclasses
@@ -28,7 +28,7 @@ _LEVELS = ('rw', 'ro')
 
 
 def _key(share_id: str, rule: kinds.AccessRule) -> str | None:
-    """Return what a Ceph client shows to be let in: the same each time, since it is not kept."""
+    """Return the access key of a Ceph client. It is not stored, so it is derived and always the same."""
     if rule.type != 'cephx':
         return None
     return base64.b64encode(hashlib.sha256(f'{share_id}/{rule.to}'.encode()).digest()[:28]).decode()
@@ -38,9 +38,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                   interface.MountsSnapshots, interface.ConsistentSnapshots, migration.DummyMigration,
                   share_migration.DummyShareMigration, managing.DummyManaging, share_managing.DummyShareManaging,
                   replication.DummyReplication, backups.DummyBackups):
-    """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the rest.
+    """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the state.
 
-    Whether they are on share servers is up to the option driver_handles_share_servers.
+    The option driver_handles_share_servers decides whether shares are on share servers.
     """
 
     OPTIONS = options.OPTIONS
@@ -59,7 +59,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
 
     @classmethod
     def check(cls, backend: interface.Backend) -> Sequence[kinds.Problem]:
-        """Return what of the options makes no sense, and whether the state directory cannot be written."""
+        """Return invalid options, and a problem if the state directory cannot be written."""
         problems = [kinds.Problem(f'{name} is empty', 'name at least one')
                     for name in ('dummy_pools', 'dummy_protocols', 'dummy_export_ips') if not backend.conf[name]]
         for text in backend.conf.dummy_knobs:
@@ -119,7 +119,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             return {target.share.id: self._ensure(target) for target in targets}
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Return the addresses of the options."""
+        """Return the export addresses from the options."""
         return {'addresses': ' '.join([*self.conf.dummy_export_ips, self.conf.dummy_admin_export_ip or ''])}
 
     @knobbed
@@ -185,7 +185,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             self.store.shares.put(record)
 
     def write(self, share_id: str, content: str, used: float | None = None) -> None:
-        """The share holds ``content`` and, if given, seems to be filled with ``used`` GiB: what a client would do."""
+        """Store ``content`` in the share, as a client would; with ``used``, also set how many GiB the share seems to
+        hold.
+        """
         with self.store.locked():
             record = self.store.share(share_id)
             record.content = content
@@ -193,11 +195,11 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             self.store.shares.put(record)
 
     def read(self, share_id: str) -> str:
-        """Return what the share holds."""
+        """Return the content of the share."""
         return self.store.share(share_id).content
 
     def lose_exports(self) -> None:
-        """No share server runs, no share is exported and no rule is in force: what a reboot would do."""
+        """Stop all share servers and drop all exports and rules, as a reboot would."""
         with self.store.locked():
             for server in self.store.servers.all():
                 server.running = False
@@ -221,7 +223,10 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return self._locations(share, record)
 
     def _new(self, share: kinds.Share) -> ShareRecord:
-        """:raises errors.Final: the backend does not serve the protocol, has no such pool or server, or is full."""
+        """Return a record for a new share.
+
+        :raises errors.Final: the backend does not serve the protocol, has no such pool or server, or is full.
+        """
         if share.pool not in self.conf.dummy_pools:
             raise errors.Final(f'This backend has no pool {share.pool}.')
         if share.proto.upper() not in self.PROTOCOLS:
@@ -232,7 +237,10 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                            key=share.encryption_key_ref)
 
     def _need_room(self, pool: str, more: int) -> None:
-        """:raises errors.Final: the pool cannot promise ``more`` GiB."""
+        """Check that the pool can promise ``more`` GiB.
+
+        :raises errors.Final: it cannot.
+        """
         room = report.promise(self.conf) - self.store.allocated(pool)
         if more > max(room, 0):
             raise errors.Final(f'Pool {pool} has room for {max(room, 0):g} GiB, not for {more}.',
@@ -253,7 +261,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
 
     def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule],
                  before: ShareRecord | None = None) -> dict[str, kinds.RuleResult]:
-        """The rules are in force; nothing is written if all is as ``before``."""
+        """Put the rules in force. The record is written only if it differs from ``before``."""
         results = {rule.id: kinds.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
         record.exported = True
         record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
@@ -262,7 +270,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return results
 
     def _objection(self, rule: kinds.AccessRule) -> str | None:
-        """Return why a rule cannot be in force, or nothing."""
+        """Return the reason why a rule cannot be in force, or None."""
         if rule.type not in self.conf.dummy_access_types:
             known = ', '.join(self.conf.dummy_access_types) or 'none'
             return f'This backend knows rules of these types only, not {rule.type}: {known}.'
@@ -281,9 +289,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return locations.of_backend(self.conf, record)
 
     def _server_of(self, share: kinds.Share) -> str | None:
-        """Return the id of the running server that the share is to be on, or nothing on a backend without servers.
+        """Return the id of the running share server of the share, or None on a backend without share servers.
 
-        :raises errors.Final: there is no such server.
+        :raises errors.Final: the share has no server, or it does not run.
         """
         if not self.HANDLES_SHARE_SERVERS:
             return None

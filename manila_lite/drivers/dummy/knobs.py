@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults to order: the dummy can be slow, fail, hang, answer in part or die at a named call.
+"""Ordered faults: the dummy can be slow, fail, hang, return half an answer or die at a named call.
 
 A knob reads ``method:action[_after][=seconds][@once|@times=N]``, for instance ``create_share:delay=2``,
 ``delete_share:fail@once``, ``create_snapshot:die_after@once``, ``*:delay=0.1``. Without ``_after`` the fault comes
-before the work, with it after, even if that ended in an error; ``partial`` is about the answer. Knobs come from the
-option ``dummy_knobs`` and, read anew at each call, one a line from the file ``knobs`` in the state directory.
+before the work. With it the fault comes after the work, even if that ended in an error. ``partial`` cuts the answer.
+Knobs come from the option ``dummy_knobs`` and from the file ``knobs`` in the state directory, which has one a line and
+is read anew at each call.
 """
 
 import collections
@@ -25,14 +26,14 @@ _TEXT = re.compile(r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after
                    r'(?:=(?P<seconds>\d+(?:\.\d+)?))?(?:@(?:(?P<once>once)|times=(?P<times>\d+)))?')
 _POLL = 0.05
 
-#: Every method that has knobs: all that the contract makes a driver write.
+#: The methods that have knobs: all abstract methods of the contract.
 METHODS = frozenset(name for base in (interface.ShareDriver, *interface.ABILITIES)
                     for name in base.__abstractmethods__)
 
 
 @dataclasses.dataclass(frozen=True)
 class Knob:
-    """One fault. ``times`` is how often it happens; nothing means always."""
+    """One fault. ``times`` is how often it happens; None means always."""
 
     text: str
     method: str
@@ -45,7 +46,7 @@ class Knob:
     def parse(cls, text: str) -> 'Knob':
         """Return the knob that a text describes.
 
-        :raises ValueError: it describes none.
+        :raises ValueError: the text is no valid knob.
         """
         found = _TEXT.fullmatch(text.strip())
         if found is None or found['action'] not in ACTIONS:
@@ -59,7 +60,7 @@ class Knob:
 
 
 class Knobs:
-    """The knobs of one backend. How often one was used is kept on disk too: a death must not bring it back."""
+    """The knobs of one backend. Uses are counted on disk, so that a used-up knob stays used up after the process died."""
 
     def __init__(self, state_dir: Path, fixed: Iterable[str] = ()):
         self.file = state_dir / 'knobs'
@@ -69,9 +70,9 @@ class Knobs:
         self._lock = threading.Lock()
 
     def turn(self, *texts: str) -> None:
-        """The file holds exactly these knobs, all of them unused.
+        """Replace the knobs in the file by these, all of them unused.
 
-        :raises ValueError: one is no knob; the file is as before.
+        :raises ValueError: a text is no valid knob; the file is unchanged.
         """
         wanted = {Knob.parse(text).text for text in texts}
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,13 +88,13 @@ class Knobs:
         return [knob for knob in knobs if knob.method in ('*', method)]
 
     def meet(self, method: str, *, after: bool) -> None:
-        """Whatever the knobs want to happen at this moment has happened."""
+        """Run the faults that are set for this moment of a call."""
         for knob in self.live(method):
             if knob.after == after and knob.action != 'partial' and self._take(knob):
                 ACTIONS[knob.action](self, method, knob)
 
     def cut(self, method: str, answer: Any) -> Any:
-        """Return the answer, or only its first half when a knob says ``partial``."""
+        """Return the answer, or only its first half if a knob says ``partial``."""
         if not any(knob.action == 'partial' and self._take(knob) for knob in self.live(method)):
             return answer
         if isinstance(answer, Mapping):
@@ -111,27 +112,39 @@ class Knobs:
             return True
 
     def delay(self, method: str, knob: Knob) -> None:
-        """``seconds`` have passed, or the driver is shutting down."""
+        """Wait for ``seconds``, or until the driver is shutting down."""
         self.closing.wait(knob.seconds)
 
     def fail(self, method: str, knob: Knob) -> None:
-        """:raises ConnectionError: which callers take for "perhaps still running"."""
+        """Fail in a way that callers take for "perhaps still running".
+
+        :raises ConnectionError: always.
+        """
         raise ConnectionError(f'{method} lost touch with the backend: {knob.text}')
 
     def fail_final(self, method: str, knob: Knob) -> None:
-        """:raises errors.Final: as ordered."""
+        """Fail for good.
+
+        :raises errors.Final: always.
+        """
         raise errors.Final(f'{method} cannot be done: {knob.text}')
 
     def refuse(self, method: str, knob: Knob) -> None:
-        """:raises errors.RefusedShrink: as ordered."""
+        """Refuse to shrink a share.
+
+        :raises errors.RefusedShrink: always.
+        """
         raise errors.RefusedShrink(f'{method} is refused: {knob.text}')
 
     def deny(self, method: str, knob: Knob) -> None:
-        """:raises errors.Final: as a backend does that was asked whether it could, and cannot."""
+        """Answer like a backend that was asked whether it could do something, and cannot.
+
+        :raises errors.Final: always.
+        """
         raise errors.Final(f'This backend was told to deny {method}.')
 
     def hang(self, method: str, knob: Knob) -> None:
-        """The knob is gone.
+        """Wait until the knob is removed.
 
         :raises ConnectionError: the driver is shutting down.
         """
@@ -140,11 +153,11 @@ class Knobs:
                 raise ConnectionError(f'{method} was still hanging at shutdown')
 
     def die(self, method: str, knob: Knob) -> None:
-        """The process is no more, at once and without any clean-up."""
+        """Kill this process at once, without any clean-up."""
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-#: What a knob can do. ``partial`` is done by ``cut``.
+#: The actions of knobs. ``partial`` is done by ``cut``.
 ACTIONS: dict[str, Callable[[Knobs, str, Knob], None]] = {
     'delay': Knobs.delay,
     'fail': Knobs.fail,
@@ -158,7 +171,9 @@ ACTIONS: dict[str, Callable[[Knobs, str, Knob], None]] = {
 
 
 def knobbed(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a driver with ``knobs`` and ``store`` is counted, and meets its knobs before and after its work."""
+    """Decorate a method of a driver with ``knobs`` and ``store``: record its calls, and run its knobs before and after
+    it.
+    """
     name = method.__name__
 
     @functools.wraps(method)
@@ -175,7 +190,7 @@ def knobbed(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _idents(args: tuple[Any, ...]) -> list[str]:
-    """Return the ids that a call is about: that of its first argument, or of each of its targets."""
+    """Return the ids that a call is about: the id of its first argument, or of each of its targets."""
     if not args:
         return []
     targets = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where shares of the dummy seem to mount."""
+"""Export locations of the dummy's shares."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,12 +11,12 @@ from manila_lite.drivers.dummy.store import ShareRecord
 
 
 def of_backend(conf: Any, share: ShareRecord) -> list[kinds.ExportLocation]:
-    """Return a location for each address of the options."""
+    """Return an export location for each address of the options."""
     return _locations(share, conf.dummy_export_ips, [conf.dummy_admin_export_ip] if conf.dummy_admin_export_ip else [])
 
 
 def on_server(server: kinds.ShareServer, share: ShareRecord) -> list[kinds.ExportLocation]:
-    """Return a location for each address of the share's server."""
+    """Return an export location for each address of the share's server."""
     addresses = [allocation.ip_address for allocation in server.allocations]
     users = len(addresses) - len(server.admin_allocations)
     return _locations(share, addresses[:users], addresses[users:])

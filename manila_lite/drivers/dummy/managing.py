@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers of the dummy that were somebody else's, or are so again."""
+"""Managing and unmanaging of the dummy's share servers."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from manila_lite.drivers.dummy.store import ServerRecord, Store
 
 
 class DummyManaging(interface.ManagesServers):
-    """The part of the driver that takes over servers, and lets go of them."""
+    """The part of the driver that manages and unmanages share servers."""
 
     store: Store
     knobs: Knobs
@@ -31,7 +31,7 @@ class DummyManaging(interface.ManagesServers):
             self.store.servers.put(dataclasses.replace(
                 found, id=server.id, name=identifier, ours=True, addresses=addresses_of(server)))
             for other in self._named(identifier):
-                if other.id != server.id:       # what it was called before, also when a call died just here
+                if other.id != server.id:       # the old record; also in the repetition of a call that died
                     self.store.servers.drop(other.id)
         return details_of(server)
 

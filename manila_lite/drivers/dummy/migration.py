@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the dummy takes in a share server of another dummy on the same host: some shares at a time, noted on disk."""
+"""Migration of a share server from another dummy on the same host: some shares at a time, with the state on disk."""
 
 import dataclasses
 import math
@@ -14,12 +14,12 @@ from manila_lite.drivers.dummy.servers import DummyServers
 from manila_lite.drivers.dummy.store import Store
 
 _GIB = 1 << 30
-#: So many looks take any copy that has as many shares.
+#: Number of looks that a copy takes, if it has at least as many shares.
 _LOOKS = 10
 
 
 class DummyMigration(DummyServers, interface.MigratesServers):
-    """Each look at the copy brings a tenth of the shares over; the last words follow at the cut-over."""
+    """Each look at the copy brings a tenth of the shares; later changes follow at the cut-over."""
 
     backend: interface.Backend
     conf: Any
@@ -45,7 +45,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     @knobbed
     def choose_share_server_compatible_for_migration(
             self, idle: Sequence[kinds.ShareServer], migration: kinds.ServerMigration) -> str | None:
-        """The first that is idle will do."""
+        """Return the first idle server."""
         return idle[0].id if idle else None
 
     @knobbed
@@ -73,7 +73,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
         details = self._set_up(migration.target)
         found = {}
         for share in migration.shares:
-            if not self._serves(migration, share):      # else clients have written here since
+            if not self._serves(migration, share):      # a share that is served here may have newer data
                 self._copy(migration, share)
             found[share.id] = self._serve(migration, share)
         return kinds.MigratedServer(details, found, {snapshot.id: f'/snapshots/{snapshot.id}'
@@ -97,7 +97,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
             return [share for share in migration.shares if self.store.shares.get(share.id) is None]
 
     def _copy(self, migration: kinds.ServerMigration, share: kinds.Share) -> None:
-        """The share and its snapshots are here as they are there now; nobody is let in yet."""
+        """Copy the present state of the share and its snapshots from the source; without exports and rules."""
         source = self._source(migration)
         with source.locked():
             record = source.share(share.id)
@@ -114,7 +114,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
         return record is not None and record.exported and record.server == migration.target.id
 
     def _stop_serving(self, migration: kinds.ServerMigration) -> None:
-        """Clients reach nothing at the source any more; what they wrote until now counts."""
+        """Stop the exports and the server at the source. Later copies have all that clients wrote until now."""
         source = self._source(migration)
         with source.locked():
             for share in migration.shares:

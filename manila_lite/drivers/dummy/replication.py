@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the dummy replicates the shares of other dummies on the same host: each update brings over all that they hold."""
+"""Replication between dummies on the same host: each update copies all data of the active replica."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
 
 
 class DummyReplication(interface.Replicates):
-    """A backend cannot be reached while there is a file ``away`` in its state directory."""
+    """The replication part of the driver. A file ``away`` in the state directory of a backend makes it unreachable."""
 
     REPLICATION_TYPES = frozenset({'readable', 'dr'})
 
@@ -67,12 +67,12 @@ class DummyReplication(interface.Replicates):
             self.store.shares.drop(replica.id)
 
     def _home(self, replica: kinds.Replica) -> Store | None:
-        """Return where the active one is, if that can be reached."""
+        """Return the store of the active replica, or None if its backend cannot be reached."""
         home = self.store.neighbour(replica.active_host)
         return home if home.shares.folder.is_dir() and not (home.root / 'away').exists() else None
 
     def _fence(self, replica: kinds.Replica) -> None:
-        """Nobody is let in at the active one any more, if it can be reached."""
+        """Stop the export of the active replica, if its backend can be reached."""
         home = self._home(replica)
         if home is None:
             return
@@ -82,7 +82,7 @@ class DummyReplication(interface.Replicates):
                 home.shares.put(dataclasses.replace(record, exported=False, rules={}))
 
     def _pull(self, replica: kinds.Replica) -> bool:
-        """The replica holds what the active one holds; says no if that cannot be reached, or lacks a snapshot."""
+        """Copy the data of the active replica. Returns whether its backend was reached and had all snapshots."""
         home = self._home(replica)
         if home is None:
             return False
@@ -110,7 +110,7 @@ class DummyReplication(interface.Replicates):
         return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == ident]
 
     def _offer(self, replica: kinds.Replica) -> ShareRecord:
-        """Clients read the replica, if they may. Returns it."""
+        """Export the replica read-only if clients may mount it, else stop its export. Returns its record."""
         with self.store.locked():
             record = self.store.share(replica.id)
             if replica.is_mounted:
@@ -128,7 +128,7 @@ class DummyReplication(interface.Replicates):
                        else locations.of_backend(self.conf, record)) if record.exported else ()
         return kinds.ReplicaResult(state, places, held)
 
-    # What the driver has for all shares.
+    # Defined by the driver class.
     _new: Any
     _need_room: Any
     _server_of: Any

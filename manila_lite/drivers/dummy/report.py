@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dummy says of its pools."""
+"""The pools and capabilities that the dummy reports."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from manila_lite.drivers.dummy.store import ShareRecord
 
 
 def promise(conf: Any) -> float:
-    """Return how many GiB a pool may promise to its shares together."""
+    """Return the GiB that a pool may promise to all its shares together."""
     ratio = conf.dummy_max_over_subscription_ratio if conf.dummy_thin_provisioning else 1.0
     return float(conf.dummy_pool_size_gb * ratio)
 
 
 def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[kinds.Pool]:
-    """Return every pool of the options with the room that the shares leave."""
+    """Return every pool of the options, with the free capacity that the shares leave."""
     conf = driver.backend.conf
     thin = conf.dummy_thin_provisioning
     total = conf.dummy_pool_size_gb
@@ -38,7 +38,7 @@ def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[
 
 
 def capabilities(driver: interface.ShareDriver) -> dict[str, Any]:
-    """Return what is true of the dummy, overruled by the option ``dummy_capabilities``."""
+    """Return the capabilities of the dummy, overruled by the option ``dummy_capabilities``."""
     conf = driver.backend.conf
     versions = ({4, 6} if driver.HANDLES_SHARE_SERVERS
                 else {ipaddress.ip_address(address).version for address in conf.dummy_export_ips})
@@ -57,5 +57,5 @@ def capabilities(driver: interface.ShareDriver) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Return the boolean that a word means, or the word."""
+    """Return the boolean that a text means, or the text itself."""
     return strutils.bool_from_string(text) if text.lower() in ('true', 'false') else text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers of the dummy: a file each, with the addresses that the server would have."""
+"""Share servers of the dummy: a file for each, with its addresses."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from manila_lite.drivers.dummy.store import ServerRecord, Store
 
 class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
                    interface.UpdatesSecurityServices):
-    """The part of the driver that is about share servers, wherever its shares are."""
+    """The part of the driver for share servers."""
 
     store: Store
     knobs: Knobs
@@ -84,7 +84,10 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
 
     def _must_fit(self, server: kinds.ShareServer, new: kinds.SecurityService,
                   current: kinds.SecurityService | None) -> ServerRecord:
-        """:raises errors.Final: the server uses another service of the type than the one that is to give place."""
+        """Return the server's record, if ``new`` may take the place of ``current``.
+
+        :raises errors.Final: the server uses a security service of that type which is neither ``new`` nor ``current``.
+        """
         record = self.store.server(server.id)
         used = record.services.get(new.type)
         if used not in (None, new.id, current.id if current else None):
@@ -110,12 +113,12 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
 
 
 def details_of(server: kinds.ShareServer) -> dict[str, str]:
-    """Return what is to be found again of the server."""
+    """Return the details to store with the server."""
     return {'server_name': f'dummy-{server.id}', 'subnets': ','.join(network.subnet_id for network in server.networks)}
 
 
 def addresses_of(server: kinds.ShareServer) -> dict[str, list[str]]:
-    """Return the server's addresses by subnet, those for administrators under ''."""
+    """Return the server's addresses by subnet, those in the network of administrators under ''."""
     found: dict[str, list[str]] = {}
     for network in server.networks:
         found[network.subnet_id] = [allocation.ip_address for allocation in network.allocations]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares and snapshots of the dummy that were somebody else's, or are so again."""
+"""Managing and unmanaging of the dummy's shares and snapshots."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,9 +12,10 @@ from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
 
 class DummyShareManaging(interface.ManagesSnapshots):
-    """The part of the driver that takes over shares and snapshots, and lets go of them. There are no options.
+    """The part of the driver that manages and unmanages shares and snapshots. There are no driver options.
 
-    A share is found by the last part of its export path, which it keeps, and so is a snapshot by that of its location.
+    A share is found by the last part of its export path, which it keeps. A snapshot is found by the last part of its
+    provider location.
     """
 
     store: Store
@@ -44,7 +45,7 @@ class DummyShareManaging(interface.ManagesSnapshots):
         return record
 
     def _drop_namesakes(self, record: ShareRecord) -> None:
-        """What the share was before is gone, also when a call died just before this."""
+        """Drop the record that the share had before it was managed, also if an earlier call died just before this."""
         for other in self._called(record.was):
             if other.id != record.id and not other.ours:
                 self.store.shares.drop(other.id)
@@ -56,7 +57,7 @@ class DummyShareManaging(interface.ManagesSnapshots):
             if record is None or not record.ours:
                 return
             asked = _last(share.export_locations[0].path) if share.export_locations else record.path
-            if asked == record.was:     # nobody ever knew it by another name
+            if asked == record.was:     # no client has seen its new path
                 record.path = asked
             record.ours, record.exported, record.rules, record.server = False, False, {}, None
             self.store.shares.put(record)
@@ -79,7 +80,7 @@ class DummyShareManaging(interface.ManagesSnapshots):
             raise errors.Final(f'This backend has no snapshot at {place}.')
         if any(record.ours for record in found):
             raise errors.Final(f'The snapshot at {place} of this backend is managed already.')
-        # A share that was let go of and taken over again has another id than its snapshots know it by.
+        # A share that was unmanaged and managed again has another id than its snapshots have stored.
         if found[0].share_id != share.id and found[0].path != share.was:
             raise errors.Final(f'The snapshot at {place} is of another share.')
         record = dataclasses.replace(found[0], id=snapshot.id, share_id=share.id, name=_last(place), ours=True)
@@ -101,11 +102,11 @@ class DummyShareManaging(interface.ManagesSnapshots):
     def _snapshots_called(self, name: str) -> list[SnapshotRecord]:
         return [record for record in self.store.snapshots.all() if (record.name or record.id) == name]
 
-    # What the driver has for all shares.
+    # Defined by the driver class.
     _locations: Any
     _server_of: Any
 
 
 def _last(path: str) -> str:
-    """Return the last part of an export path as any protocol writes it."""
+    """Return the last part of an export path of any protocol."""
     return path.replace('\\', '/').rstrip('/').rpartition('/')[2]

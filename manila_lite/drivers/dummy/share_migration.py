@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the dummy takes in a single share of another dummy on the same host, or of another of its pools."""
+"""Migration of a single share from another dummy on the same host, or from another pool of the same dummy."""
 
 import dataclasses
 from typing import Any
@@ -14,9 +14,7 @@ _GIB = 1 << 30
 
 
 class DummyShareMigration(interface.MigratesShares):
-    """Each look at the copy brings one thing over: a snapshot, or at last the share. What was written since follows at the
-    cut-over.
-    """
+    """Each look at the copy brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
 
     PROTOCOLS: frozenset[str]
     backend: interface.Backend
@@ -29,7 +27,7 @@ class DummyShareMigration(interface.MigratesShares):
         reason = self._objection_to(migration)
         if reason:
             return kinds.MigrationSupport(False, reason=reason)
-        # Snapshots keep their names, and a backend has each name once.
+        # Snapshots keep their ids, and a store has each id only once.
         return kinds.MigrationSupport(
             True, writable=self.conf.dummy_writable_migration, migration_get_progress=True,
             migration_cancel=self.conf.dummy_cancellable_migration,
@@ -115,7 +113,7 @@ class DummyShareMigration(interface.MigratesShares):
                                                          rules={}))
 
     def _take(self, migration: kinds.ShareMigration) -> ShareRecord:
-        """The share is here as it is there now; nobody is let in yet. Returns it."""
+        """Copy the present state of the share from the source, without exports and rules. Returns its record."""
         home, target = self._home_of(migration), migration.target
         with home.locked():
             found = home.share(migration.source.id)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dummy holds, on disk: one file for each share, snapshot and share server, so that no restart or kill loses any."""
+"""The state of the dummy on disk: one file for each share, snapshot, share server and backup, so that no kill loses
+any.
+"""
 
 import contextlib
 import dataclasses
@@ -14,18 +16,18 @@ from typing import Generic, TypeVar
 
 from manila_lite import errors
 
-#: No way out of a folder, and no draft.
+#: Excludes paths out of a folder, and names of drafts.
 _SAFE = re.compile(r'[A-Za-z0-9_-][A-Za-z0-9_.-]*')
 
 
 @dataclasses.dataclass
 class ShareRecord:
-    """A share. ``size`` and ``used`` in GiB; ``rules`` are those in force: id to type, to, level.
+    """A share. ``size`` and ``used`` are in GiB; ``rules`` are those in force: id to type, to, level.
 
-    ``exported`` and ``rules`` are what a reboot would lose; ``content`` stands for all its files. ``server`` is
-    the id of the share server that exports it, ``qos`` what it is promised, ``key`` the id of the key that it is encrypted
-    with. One that is not ``ours`` is only there to be taken over; ``was`` is the path by which it was, then.
-    ``role`` is 'replica' for one that is not the active one.
+    A reboot would lose ``exported`` and ``rules``. ``content`` stands for all files of the share. ``server`` is the id
+    of the share server that exports it, ``qos`` has its QoS specs, ``key`` is the id of its encryption key. ``ours`` is
+    false for an unmanaged share, which can be managed again; ``was`` is the path that it had then. ``role`` is
+    'replica' for a replica that is not active.
     """
 
     id: str
@@ -47,9 +49,9 @@ class ShareRecord:
 
 @dataclasses.dataclass
 class SnapshotRecord:
-    """A snapshot: what its share held when it was taken. ``name`` is what the backend calls it, if that is not its id.
+    """A snapshot, with the content of its share. ``name`` is the backend's name of the snapshot, if that is not its id.
 
-    ``path`` is that of its share, of one that is not ``ours``. ``exported`` and ``rules`` as of shares.
+    ``path`` is the path of its share while the snapshot is unmanaged. ``exported`` and ``rules`` as of shares.
     """
 
     id: str
@@ -66,11 +68,10 @@ class SnapshotRecord:
 
 @dataclasses.dataclass
 class ServerRecord:
-    """A share server: its addresses by subnet, with '' for those of administrators, and the metadata of each subnet;
-    its security services by type.
+    """A share server with its addresses by subnet, the metadata of each subnet, and its security services by type.
 
-    ``running`` is what a reboot would lose. ``name`` is what the backend calls it, if that is not its id. One that
-    is not ``ours`` is only there to be taken over.
+    The addresses for administrators are under ''. A reboot would reset ``running``. ``name`` is the backend's name of
+    the server, if that is not its id. ``ours`` is false for an unmanaged server, which can be managed again.
     """
 
     id: str
@@ -84,7 +85,9 @@ class ServerRecord:
 
 @dataclasses.dataclass
 class BackupRecord:
-    """A backup: what its share held when it began. ``percent`` of it are there, and of each share that it is restored to."""
+    """A backup, with the share's content when it began. ``percent`` is its progress, ``restored`` that of restores by
+    share.
+    """
 
     id: str
     share_id: str
@@ -98,7 +101,7 @@ Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord, BackupReco
 
 
 class Records(Generic[Record]):
-    """One folder of records. A record is there in full or not at all."""
+    """One folder of records. Records are written atomically."""
 
     def __init__(self, folder: Path, kind: type[Record]):
         self.folder = folder
@@ -107,14 +110,14 @@ class Records(Generic[Record]):
         self._scanned: int | None = None
 
     def get(self, ident: str) -> Record | None:
-        """Return the record, or nothing."""
+        """Return the record, or None."""
         try:
             return self._read(self._file(ident))
         except FileNotFoundError:
             return None
 
     def put(self, record: Record) -> None:
-        """The record is on disk."""
+        """Write the record to disk."""
         target = self._file(record.id)
         alone = self._is_known()
         with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
@@ -124,7 +127,7 @@ class Records(Generic[Record]):
         self._scanned = self._changed() if alone else None
 
     def drop(self, ident: str) -> None:
-        """There is no such record."""
+        """Delete the record, if there is one."""
         target = self._file(ident)
         alone = self._is_known()
         target.unlink(missing_ok=True)
@@ -132,11 +135,11 @@ class Records(Generic[Record]):
         self._scanned = self._changed() if alone else None
 
     def known(self) -> list[Record]:
-        """Return every record without a look at each, unless another process was at work too."""
+        """Return every record. The files are looked at only if another process changed the folder."""
         return [record for _mark, record in self._seen.values()] if self._is_known() else self.all()
 
     def all(self) -> list[Record]:
-        """Return every record, to a caller that holds the lock; only those that changed are read again."""
+        """Return every record; only changed files are read again. The caller holds the lock."""
         seen = {}
         changed = self._changed()
         for entry in os.scandir(self.folder):
@@ -164,7 +167,10 @@ class Records(Generic[Record]):
         return record
 
     def _file(self, ident: str) -> Path:
-        """:raises errors.Final: the id is not safe as a file name."""
+        """Return the file of a record.
+
+        :raises errors.Final: the id is not safe as a file name.
+        """
         if not _SAFE.fullmatch(ident):
             raise errors.Final(f'{ident!r} is no id of a share, snapshot or share server')
         return self.folder / ident
@@ -175,7 +181,7 @@ def _mark(stat: os.stat_result) -> tuple[int, int]:
 
 
 class Store:
-    """Everything below a backend's state directory. Safe for threads, and for a test's process beside the service's."""
+    """The state directory of a backend. Safe for threads, and for a test's process beside the service's."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -185,7 +191,7 @@ class Store:
         self.backups = Records(root / 'backups', BackupRecord)
 
     def prepare(self) -> None:
-        """The folders exist, and drafts of a killed process are gone."""
+        """Make the folders, and delete drafts of a killed process."""
         for records in (self.shares, self.snapshots, self.servers, self.backups):
             records.folder.mkdir(parents=True, exist_ok=True)
             with self.locked():
@@ -193,25 +199,25 @@ class Store:
                     draft.unlink()
 
     def neighbour(self, host: str) -> 'Store':
-        """Return the store of another dummy on the same machine; ``host``: host@backend."""
+        """Return the store of another dummy on the same machine, by its ``host`` (host@backend)."""
         return Store(self.root.parent / host.partition('@')[2])
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else, thread or process, changes a record. Let go by the kernel when the process dies."""
+        """Keep all other threads and processes from changing records. The kernel drops the lock when the process dies."""
         with (self.root / 'lock').open('a') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def held(self, ident: str) -> ShareRecord | None:
-        """Return a share of ours, or nothing."""
+        """Return a managed share, or None."""
         found = self.shares.get(ident)
         return found if found and found.ours else None
 
     def share(self, ident: str) -> ShareRecord:
-        """Return a share that must be there.
+        """Return a managed share.
 
-        :raises errors.Final: it is not.
+        :raises errors.Final: it is missing.
         """
         found = self.held(ident)
         if found is None:
@@ -219,9 +225,9 @@ class Store:
         return found
 
     def snapshot(self, ident: str) -> SnapshotRecord:
-        """Return a snapshot that must be there.
+        """Return a managed snapshot.
 
-        :raises errors.Final: it is not.
+        :raises errors.Final: it is missing.
         """
         found = self.snapshots.get(ident)
         if found is None or not found.ours:
@@ -229,9 +235,9 @@ class Store:
         return found
 
     def server(self, ident: str) -> ServerRecord:
-        """Return a share server that must be there and running.
+        """Return a managed share server that runs.
 
-        :raises errors.Final: it is not.
+        :raises errors.Final: it is missing, or does not run.
         """
         found = self.servers.get(ident)
         if found is None or not (found.running and found.ours):
@@ -239,17 +245,17 @@ class Store:
         return found
 
     def allocated(self, pool: str) -> int:
-        """Return how many GiB the shares of the pool may fill."""
+        """Return the sum of the sizes of the pool's shares, in GiB."""
         return sum(record.size for record in self.shares.known() if record.pool == pool)
 
     def note_call(self, method: str, idents: Sequence[str]) -> None:
-        """The call is one more line of the file ``calls``."""
+        """Append the call to the file ``calls``."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / 'calls').open('a') as calls:
             calls.write(f'{method} {",".join(idents) or "-"}\n')
 
     def calls(self, method: str | None = None) -> list[tuple[str, str]]:
-        """Return the calls so far as (method, ids), all of them or those of one method."""
+        """Return the calls so far as (method, ids): all, or those of one method."""
         try:
             lines = (self.root / 'calls').read_text().splitlines()
         except FileNotFoundError:

@@ -23,7 +23,7 @@ __all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Cl
            'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of', 'consistency_of',
            'replication_of']
 
-#: Which abstract class gives which ability.
+#: The ability that each abstract class stands for.
 ABILITIES: dict[type, kinds.Ability] = {
     Resizes: kinds.Ability.RESIZE,
     Snapshots: kinds.Ability.SNAPSHOT,
@@ -59,9 +59,9 @@ CAPABILITIES: dict[kinds.Ability, str] = {
 
 
 def abilities_of(driver: object) -> frozenset[kinds.Ability]:
-    """Return what a driver can do by the abstract classes it implements.
+    """Return the abilities of a driver, by the abstract classes that it implements.
 
-    Of a driver class that is what it can do at most; a driver as configured may make no share servers.
+    For a driver class, these are all abilities that it can have; an instance may be configured without share servers.
     """
     cls = driver if isinstance(driver, type) else type(driver)
     without_servers = isinstance(driver, ShareDriver) and not driver.HANDLES_SHARE_SERVERS
@@ -70,22 +70,23 @@ def abilities_of(driver: object) -> frozenset[kinds.Ability]:
 
 
 def capabilities_of(driver: object) -> dict[str, bool]:
-    """Return what a pool of the driver is to say of its abilities."""
+    """Return the capabilities that a pool of the driver reports for its abilities."""
     found = abilities_of(driver)
-    # That the rules of a share hold for its snapshots too is the manager's work.
+    # The manager applies a share's rules to its snapshots, so every driver that mounts snapshots has this.
     return {name: ability in found for ability, name in CAPABILITIES.items()} | {
         'snapshot_inherit_share_access_support': kinds.Ability.MOUNT_SNAPSHOT in found}
 
 
 def replication_of(driver: object, domain: str | None) -> dict[str, object]:
-    """Return what a pool of the driver is to say of replication; nothing outside a replication domain."""
+    """Return the capabilities that a pool of the driver reports for replication; empty without a replication domain."""
     if not domain or not isinstance(driver, Replicates):
         return {}
     return {'replication_domain': domain, 'replication_type': sorted(driver.REPLICATION_TYPES)}
 
 
 def consistency_of(driver: object) -> str | None:
-    """Return what shares of a group must have in common to be snapshotted at one moment: ``pool``, ``host``; nothing: they are
-    snapshotted one after another.
+    """Return the scope in which shares of a group can be snapshotted at one moment: ``pool`` or ``host``.
+
+    None means that their snapshots are taken one after another.
     """
     return driver.CONSISTENT_ACROSS if isinstance(driver, ConsistentSnapshots) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ability to copy what shares hold to another place, and back. Source: Manila API 2.80."""
+"""The ability to copy the data of shares to another place, and back. Source: Manila API 2.80."""
 
 import abc
 
@@ -7,41 +7,45 @@ from manila_lite import kinds
 
 
 class BacksUp(abc.ABC):
-    """Backups: copies in a place that has nothing to do with the backend, so that they outlive it.
+    """Backups: copies in a place that is independent of the backend, so that they outlive it.
 
-    A copy goes on by itself between calls; what a death stops begins again at the next look, and goes on behind what is
-    there already. Clients keep their access to the share all the while; what they write meanwhile may or may not be in
-    a backup, and is lost in a restore.
+    A copy goes on in the background between calls. If the process dies, the next ``continue`` call starts the copy
+    again, and it skips data that is there already. Clients keep their access to the share during a copy. Data that they
+    write meanwhile may or may not be in a backup, and is lost in a restore.
     """
 
     @abc.abstractmethod
     def create_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
-        """The copy of the share to the backup has begun. Returns at once.
+        """Start the copy of the share to the backup, and return at once.
 
-        :raises errors.Final: it cannot.
+        :raises errors.Final: the copy cannot be started.
         """
 
     @abc.abstractmethod
     def create_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
-        """Return how much is there; at 100 percent all is, as it was at a moment after the beginning. Called again and again.
+        """Return the progress of the copy. Called again and again.
+
+        At 100 percent the backup is complete: it shows the share as it was at a moment after the beginning.
 
         :raises errors.Final: the copy failed for good.
         """
 
     @abc.abstractmethod
     def restore_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
-        """The copy of the backup, of whichever share and made by whichever backend, to the share has begun. Returns at once.
+        """Start the copy of the backup to the share, and return at once.
 
-        :raises errors.Final: it cannot.
+        The backup may be of any share, and made by any backend.
+
+        :raises errors.Final: the copy cannot be started.
         """
 
     @abc.abstractmethod
     def restore_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
-        """Return how much is there; at 100 percent the share holds exactly what the backup holds.
+        """Return the progress of the copy. At 100 percent the share holds exactly the data of the backup.
 
         :raises errors.Final: the copy failed for good.
         """
 
     @abc.abstractmethod
     def delete_backup(self, backup: kinds.Backup) -> None:
-        """No copy to or from the backup runs here, and it is gone. One that is not there is a success."""
+        """Stop any copy to or from the backup, and delete it. A missing backup counts as success."""

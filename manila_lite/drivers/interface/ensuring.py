@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For drivers that look after shares one by one."""
+"""A base class for drivers that ensure shares one by one."""
 
 import abc
 import concurrent.futures
@@ -13,20 +13,21 @@ LOG = log.getLogger(__name__)
 
 
 class EnsuresOneByOne(abc.ABC):
-    """``ensure_shares`` in terms of ``ensure_share``. To be named before ``ShareDriver`` among the bases of a driver."""
+    """``ensure_shares`` in terms of ``ensure_share``. Must come before ``ShareDriver`` among the bases of a driver."""
 
-    #: How many shares are worked on at a time.
+    #: Number of shares that are ensured at a time.
     ENSURED_AT_ONCE = 4
 
     @abc.abstractmethod
     def ensure_share(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
-        """The share is mounted, exported and has its rules, whatever was lost since.
+        """Bring back the mount, the export and the rules of the share, if they were lost.
 
-        :raises errors.Final: it is broken; the message is for its owner. Whatever else is raised: it is asked for again.
+        :raises errors.Final: the share is broken; the message is for its owner. After any other exception the call is
+            repeated.
         """
 
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
-        """Each share is mounted, exported and has its rules; there is no result where that failed for no stated reason."""
+        """Ensure each share; a share whose call failed without ``errors.Final`` gets no result."""
         with concurrent.futures.ThreadPoolExecutor(self.ENSURED_AT_ONCE, 'ensure') as hands:
             results = list(hands.map(self._ensured, targets))
         return {target.share.id: result for target, result in zip(targets, results, strict=True) if result is not None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ability to take over share servers that somebody else made, and to let go of ours."""
+"""The ability to manage share servers that exist already, and to unmanage them."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -9,34 +9,37 @@ from manila_lite.drivers.interface.servers import MakesServers
 
 
 class ManagesServers(MakesServers):
-    """A server that the backend has already can become ours, with the addresses that it has.
+    """Management of servers that exist at the backend, with their present addresses.
 
-    ``identifier`` is what the backend calls it, and keeps calling it whoever's it is; of a server that was set up here
-    it is the ``id`` that it was set up with. ``options`` are an administrator's, for the driver alone.
+    ``identifier`` is the backend's own name of the server, and does not change when the server is managed or unmanaged.
+    For a server that this service set up it is the ``id`` of that time. ``options`` come from the administrator and are
+    for the driver alone.
     """
 
     @abc.abstractmethod
     def find_server(self, server: kinds.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
-        """Return the addresses of a server that is there and can become ``server``, which has none yet. Changes nothing.
+        """Return the addresses of an existing server that can be managed as ``server``, which has none yet. Changes
+        nothing.
 
-        :raises errors.Final: there is none of that identifier, or it is another of ours, or cannot be taken over; the
+        :raises errors.Final: no server has that identifier, it is managed already, or it cannot be taken over; the
             message says which.
         """
 
     @abc.abstractmethod
     def manage_server(self, server: kinds.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The server of that identifier is ``server`` from now on, and all calls find it by its ``id``.
+        """Manage the server of that identifier as ``server``; from now on all calls find it by its ``id``.
 
-        ``server`` has the addresses that were found, in its one network. Returns details to store with it.
+        ``server`` has the addresses that ``find_server`` returned, in its one network. Returns details to store with
+        it.
 
-        :raises errors.Final: it cannot be taken over; it is as it was.
+        :raises errors.Final: the server cannot be taken over; it is unchanged.
         """
 
     @abc.abstractmethod
     def unmanage_server(self, server: kinds.ShareServer) -> None:
-        """The server stays at the backend as it is, and is not ours any more; ``find_server`` finds it by its identifier.
+        """Unmanage the server: it stays at the backend unchanged, and ``find_server`` finds it by its identifier.
 
-        One that is not there, or not ours, is a success.
+        A missing or unmanaged server counts as success.
 
-        :raises errors.Final: it still exports shares of ours; nothing was changed.
+        :raises errors.Final: the server still exports managed shares; nothing was changed.
         """

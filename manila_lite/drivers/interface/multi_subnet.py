@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The abilities around share servers that live in several subnets at once, one abstract class each."""
+"""The abilities for share servers in several subnets at once, one abstract class each."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -9,42 +9,45 @@ from manila_lite.drivers.interface.servers import MakesServers
 
 
 class SpansSubnets(MakesServers):
-    """``setup_server`` takes several networks. A share on such a server has an export location for every address."""
+    """Support for several networks in ``setup_server``. A share then has an export location for every address of its
+    server.
+    """
 
 
 class AddsSubnets(MakesServers):
-    """Servers in use can get one more subnet. Does not follow from ``SpansSubnets``, nor the other way round."""
+    """The ability to add a subnet to servers in use. Independent of ``SpansSubnets``."""
 
     @abc.abstractmethod
     def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
                                                       targets: Sequence[kinds.EnsureTarget]) -> None:
-        """``update_share_server_network_allocations`` can be expected to work. Changes nothing.
+        """Check that ``update_share_server_network_allocations`` can be expected to work. Changes nothing.
 
         ``new`` has no allocations yet; ``targets`` are all shares of the server, with their rules.
 
-        :raises errors.Final: it cannot be done; the message is the reason, for the one who asked.
+        :raises errors.Final: the subnet cannot be added; the message gives the user the reason.
         """
 
     @abc.abstractmethod
     def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
                                                 shares: Sequence[kinds.Share],
                                                 snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
-        """The server has the addresses of ``new`` too; clients of the others noticed nothing.
+        """Add the addresses of ``new`` to the server. Clients of its other addresses notice nothing.
 
-        ``server`` is as it was before, or has ``new`` already. ``shares`` and ``snapshots`` are all that it exports;
-        the answer has the export locations of each.
+        ``server`` may lack ``new``, or have it already. ``shares`` and ``snapshots`` are all that it exports; the
+        result has the export locations of each.
 
-        :raises errors.Final: it cannot be done; the server has the addresses that it had.
+        :raises errors.Final: the subnet cannot be added; the server keeps the addresses that it had.
         """
 
 
 class TakesSubnetMetadata(MakesServers):
-    """Metadata of a subnet means something to the servers in it."""
+    """The ability to act on the metadata of a subnet in its servers."""
 
     @abc.abstractmethod
     def update_share_network_subnet_from_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
                                                   metadata: Mapping[str, str]) -> None:
-        """The server acts by ``metadata``, all that the subnet has now of the keys in driver_updatable_subnet_metadata.
+        """Apply ``metadata`` to the server: all current pairs of the subnet whose keys are in
+        driver_updatable_subnet_metadata.
 
-        :raises errors.Final: a value makes no sense; the server acts as before.
+        :raises errors.Final: a value is invalid; the server acts as before.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ability to change a share's size."""
+"""The ability to resize a share."""
 
 import abc
 
@@ -7,15 +7,15 @@ from manila_lite import kinds
 
 
 class Resizes(abc.ABC):
-    """Shares can grow and shrink while clients use them."""
+    """Resizing of shares while clients use them."""
 
     @abc.abstractmethod
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
-        """The share's limit is ``new_size`` GiB."""
+        """Raise the share's limit to ``new_size`` GiB."""
 
     @abc.abstractmethod
     def shrink_share(self, share: kinds.Share, new_size: int) -> None:
-        """The share's limit is ``new_size`` GiB and no data was lost.
+        """Lower the share's limit to ``new_size`` GiB without loss of data.
 
         :raises errors.RefusedShrink: the share holds more than ``new_size``; nothing was changed.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ability to give share servers in use another security service."""
+"""The ability to change the security services of share servers in use."""
 
 import abc
 from collections.abc import Sequence
@@ -9,28 +9,28 @@ from manila_lite.drivers.interface.servers import MakesServers
 
 
 class UpdatesSecurityServices(MakesServers):
-    """Servers in use can be told of one more security service, or of another one in the place of the one they know."""
+    """Addition or replacement of a security service of servers in use."""
 
     @abc.abstractmethod
     def check_update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
                                                    current: kinds.SecurityService | None,
                                                    targets: Sequence[kinds.EnsureTarget]) -> None:
-        """``update_share_server_security_service`` can be expected to work. Changes nothing.
+        """Check that ``update_share_server_security_service`` can be expected to work. Changes nothing.
 
-        ``current`` is of the type of ``new`` and will give place to it; without one the server gets its first of
-        that type. ``targets`` are all shares of the server, with their rules.
+        ``current`` has the type of ``new`` and will be replaced by it; None means that the server gets its first
+        security service of that type. ``targets`` are all shares of the server, with their rules.
 
-        :raises errors.Final: it cannot be done; the message is the reason, for the one who asked.
+        :raises errors.Final: the change is not possible; the message gives the user the reason.
         """
 
     @abc.abstractmethod
     def update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
                                              current: kinds.SecurityService | None,
                                              targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
-        """The server knows its users by ``new``, and by ``current`` no more; every share is served as before.
+        """Make the server use ``new`` to know its users, in place of ``current``; every share is served as before.
 
-        ``server`` has ``new`` among its security services already. The answer has export locations only of shares
-        that have others now.
+        ``server`` has ``new`` among its security services already. The result has export locations only for shares
+        whose locations changed.
 
-        :raises errors.Final: it cannot be done; the server knows its users as before.
+        :raises errors.Final: the change is not possible; the server uses the security services that it had.
         """

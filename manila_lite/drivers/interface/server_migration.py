@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ability to take over a share server, with all its shares, from another backend. Source: Manila API 2.57."""
+"""The ability to receive a share server, with all its shares, from another backend. Source: Manila API 2.57."""
 
 import abc
 from collections.abc import Sequence
@@ -9,60 +9,63 @@ from manila_lite.drivers.interface.servers import MakesServers
 
 
 class MigratesServers(MakesServers):
-    """Share servers of other backends can move here, in two phases: a copy while clients work, then a short cut-over.
+    """Migration of share servers to this backend, in two phases: a copy while clients work, then a short cut-over.
 
-    Every call is made of the driver of the backend that the server moves to, is idempotent by the id of the target,
-    and may come again after a crash. Until the cut-over the source serves as before, whatever happens here; but if the
-    driver said that it is not ``writable``, all rules of its shares are read-only there from before the start until the end.
-    ``migration.rules`` are the rules as they were given, which the target has once it serves.
+    Every call goes to the driver of the destination backend, is idempotent by the id of the target, and may be repeated
+    after a crash. Until the cut-over the source serves as before, even if a call here fails. If the driver said that
+    the migration is not ``writable``, all rules of the shares are read-only at the source from before the start until
+    the end. ``migration.rules`` are the rules as the users gave them; the target has them once it serves.
     """
 
     @abc.abstractmethod
     def share_server_migration_check_compatibility(self, migration: kinds.ServerMigration) -> kinds.MigrationSupport:
-        """Return whether and how the server could move here. Changes nothing.
+        """Return whether and how the server could move to this backend. Changes nothing.
 
-        ``migration.target`` has no addresses and need not be a server that exists.
+        ``migration.target`` has no addresses, and may be a server that does not exist.
         """
 
     @abc.abstractmethod
     def share_server_migration_start(self, migration: kinds.ServerMigration) -> None:
-        """The copy has begun. Returns at once.
+        """Start the copy, and return at once.
 
-        :raises errors.Final: it cannot; what was made here is to be cancelled.
+        :raises errors.Final: the copy cannot be started; the caller cancels the migration to remove what was made.
         """
 
     @abc.abstractmethod
     def share_server_migration_continue(self, migration: kinds.ServerMigration) -> bool:
-        """Say whether the copy is as near to the source as it gets. Called again and again until it is.
+        """Return whether the copy is as close to the source as it can get. Called until it is.
 
         :raises errors.Final: the copy failed for good.
         """
 
     @abc.abstractmethod
     def share_server_migration_get_progress(self, migration: kinds.ServerMigration) -> kinds.MigrationProgress:
-        """Return how far the copy is."""
+        """Return the progress of the copy."""
 
     @abc.abstractmethod
     def share_server_migration_complete(self, migration: kinds.ServerMigration) -> kinds.MigratedServer:
-        """The target serves every share and snapshot with its rules, and the source does not: no acknowledged write is lost.
+        """Serve every share and snapshot with its rules from the target instead of the source. No acknowledged write is
+        lost.
 
-        May be called again after it failed, also half way. ``migration.target`` has its addresses now.
+        May be called again after a failure, also half way. ``migration.target`` has its addresses now.
 
-        :raises errors.Final: it cannot be done as things are; both sides keep what they have.
+        :raises errors.Final: the cut-over is not possible in the present state; both sides keep their data.
         """
 
     @abc.abstractmethod
     def share_server_migration_cancel(self, migration: kinds.ServerMigration) -> None:
-        """Nothing of the migration is left here, and the source serves as before. One that is not there is a success.
+        """Remove everything that the migration made here; the source serves as before. A missing migration counts as
+        success.
 
-        A target that ``was_idle`` runs as before, with nothing on it.
+        A target that ``was_idle`` runs as before, without shares.
         """
 
     def choose_share_server_compatible_for_migration(
             self, idle: Sequence[kinds.ShareServer], migration: kinds.ServerMigration) -> str | None:
-        """Return the id of the ``idle`` server that is to take the shares in, or nothing: then a new one is made.
+        """Return the id of the ``idle`` server that shall receive the shares, or None to have a new server made.
 
-        They run here, in the subnets that the server moves to, and nothing is on them. Asked with the check, if the target
-        does not take over the addresses of the source; ``migration.target`` is then what a new one would be. Changes nothing.
+        The idle servers run on this backend, in the subnets that the server moves to, and have no shares. Called with
+        the check, if the target does not take over the addresses of the source; ``migration.target`` then describes the
+        new server. Changes nothing.
         """
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ability to make share servers: file servers inside a user's own network."""
+"""The ability to make share servers: file servers inside a project's own network."""
 
 import abc
 from collections.abc import Collection, Mapping, Sequence
@@ -8,45 +8,45 @@ from manila_lite import kinds
 
 
 class MakesServers(abc.ABC):
-    """Each share is exported by a share server, which has addresses in the subnets of a share network.
+    """Share servers: each share is exported by one that has addresses in the subnets of a share network.
 
     A driver has this ability and those that build on it while ``HANDLES_SHARE_SERVERS`` is true.
 
-    Calls here and in ``multi_subnet.py`` are idempotent by the server's id. Never two of them run at once for the
-    same server; beside them come calls for its shares, and calls for other servers.
+    Calls here and in ``multi_subnet.py`` are idempotent by the server's id. Two of them never run at once for the same
+    server. Calls for its shares, and calls for other servers, may run beside them.
     """
 
-    #: How many addresses a server needs in each of its subnets.
+    #: Number of addresses that a server needs in each of its subnets.
     ALLOCATIONS_PER_SUBNET: int = 1
-    #: How many it needs in the network of administrators besides.
+    #: Number of further addresses that a server needs in the network of administrators.
     ADMIN_ALLOCATIONS: int = 0
 
     def held_servers(self) -> Collection[str]:
-        """Return the ids of the servers that the backend holds and takes for ours, whether they run or not. Quick."""
+        """Return the ids of all managed servers at the backend, running or not. Must be quick."""
         return ()
 
     @abc.abstractmethod
     def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
-        """The server runs, with exactly the addresses of ``server.networks`` and ``server.admin_allocations``.
+        """Start the server with exactly the addresses of ``server.networks`` and ``server.admin_allocations``.
 
         Each network has ``ALLOCATIONS_PER_SUBNET`` addresses. A driver that is no ``SpansSubnets`` gets one network.
         Returns details to store with the server.
 
-        :raises errors.Final: one of the networks cannot be configured; the server is to be torn down.
+        :raises errors.Final: one of the networks cannot be configured; the caller tears the server down.
         """
 
     @abc.abstractmethod
     def teardown_server(self, server: kinds.ShareServer) -> None:
-        """Nothing is left of the server, whatever of it was ever set up. One that is not there is a success.
+        """Remove the server completely, even if its set-up never finished. A missing server counts as success.
 
-        :raises errors.Final: it still exports shares; nothing was changed.
+        :raises errors.Final: the server still exports shares; nothing was changed.
         """
 
     @abc.abstractmethod
     def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
-        """Each server runs with exactly its addresses, whatever was lost since (a reboot, a crash).
+        """Make each server run with exactly its addresses again, if a reboot or a crash stopped it.
 
-        Called before ``ensure_shares`` brings back exports and rules. Also takes back an address that is in use but
-        not stored: what an update left that was given up. What is well is not touched. Returns a result for every server,
-        by its id.
+        Called before ``ensure_shares``, which brings back exports and rules. Also removes an address that is in use but
+        not stored, left by an update that was given up. Servers that are in order are not touched. Returns a result for
+        every server, by its id.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The abilities around snapshots, one abstract class each."""
+"""The abilities for snapshots, one abstract class each."""
 
 import abc
 from collections.abc import Sequence
@@ -12,42 +12,42 @@ class Snapshots(abc.ABC):
 
     @abc.abstractmethod
     def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
-        """The snapshot exists. Returns a provider location to remember, or nothing."""
+        """Take the snapshot. Returns a provider location to store, or None."""
 
     @abc.abstractmethod
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """The snapshot is gone. One that is not there is a success."""
+        """Delete the snapshot. A missing snapshot counts as success."""
 
 
 class MountsSnapshots(abc.ABC):
-    """Snapshots that clients can mount, to read what the share held."""
+    """Snapshots that clients can mount to read them."""
 
     @abc.abstractmethod
     def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
-        """The snapshot is exported to exactly these clients, who can only read, until it is deleted or let go of.
+        """Export the snapshot, read-only, to exactly these clients, until it is deleted or unmanaged.
 
-        May run beside any call for the share. Returns where it mounts, preferred first, and a result for every rule, as
-        ``update_access``. All rules have the level ro.
+        May run beside any call for the share. Returns its export locations, preferred first, and a result for every
+        rule, as ``update_access``. All rules have the level ro.
 
-        :raises errors.Final: it is not there.
+        :raises errors.Final: the snapshot is missing.
         """
 
 
 class Clones(abc.ABC):
-    """New shares that start with a snapshot's content."""
+    """Creation of shares from snapshots."""
 
     @abc.abstractmethod
     def create_share_from_snapshot(self, share: kinds.Share,
                                    snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
-        """As ``create_share``, and the share holds what the snapshot holds."""
+        """Create a share as ``create_share`` does, with the data of the snapshot."""
 
 
 class Reverts(abc.ABC):
-    """Shares that can be put back to a snapshot."""
+    """Reverting of shares to a snapshot."""
 
     @abc.abstractmethod
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """The snapshot's share holds exactly what the snapshot holds. Exports and rules are kept.
+        """Revert the snapshot's share to exactly the data of the snapshot. Exports and rules are kept.
 
-        ``snapshot.share.size`` is the size it shall have afterwards.
+        ``snapshot.share.size`` is the size of the share afterwards.
         """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups of this backend's shares: rsync copies files between the pool and an export of the operator's.
+"""Backups of this backend's shares: rsync copies files between the pool and an export that the operator provides.
 
-On btrfs what is copied there is a snapshot, so it is of one moment; and what comes back comes to a subvolume that nobody
-mounts, and takes the share's place when it is whole. A plain directory has neither: there, clients can be at work meanwhile.
+On btrfs a backup is copied from a snapshot, so it shows one moment. A restore goes to a subvolume that no client
+mounts, which replaces the share when it is complete. A plain directory supports neither: there, clients can be at work
+meanwhile.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from manila_lite.drivers.linux.pool import Pool
 class Backups(Copies):
     """Copies of shares of the pool.
 
-    ``need`` raises ``errors.Final`` for a share that is not in it; ``swap`` makes what is at a place the share.
+    ``need`` raises ``errors.Final`` for a share that is not in the pool; ``swap`` replaces the share by a subvolume.
     """
 
     def __init__(self, pool: Pool, state: Path, need: Callable[[kinds.Share], None], swap: Callable[[kinds.Share, Path], None]):
@@ -30,21 +31,21 @@ class Backups(Copies):
         self.in_place = not isinstance(pool, BtrfsPool)
 
     def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """See ``Copies``. On btrfs as the share was when the copy began."""
+        """See ``Copies``. On btrfs the share as it was when the copy began."""
         self._need(share)
         if isinstance(self._pool, BtrfsPool):
             return beside.take(self._pool, backup.id, share.id)
         return self._pool.share(share.id)
 
     def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """See ``Copies``. On btrfs a copy of the share: what is the same in the backup takes no space."""
+        """See ``Copies``. On btrfs a snapshot of the share: data that is the same in the backup takes no space."""
         self._need(share)
         if isinstance(self._pool, BtrfsPool):
             return beside.draft(self._pool, backup.id, share.id, share.size)
         return self._pool.share(share.id)
 
     def land(self, share: kinds.Share, backup: kinds.Backup) -> None:
-        """See ``Copies``. On btrfs the share is not exported for a moment; then with the rules it had."""
+        """See ``Copies``. On btrfs the share is not exported for a moment, and then has its previous rules."""
         if isinstance(self._pool, BtrfsPool):
             place = beside.at(self._pool, backup.id)
             if place.exists():
@@ -62,12 +63,12 @@ class Backups(Copies):
 
 
 class LinuxBackups(BacksUpByCopies):
-    """The part of the driver that backs shares up."""
+    """The part of the driver that backs up shares."""
 
     copies: Backups
 
     def _swap_in(self, share: kinds.Share, place: Path) -> None:
-        """What is at the place is the share, if anything is there; and the share is exported with the rules it had."""
+        """Replace the share by the subvolume at ``place``, if there is one, and export it with its previous rules."""
         ident, pool = share.id, self._btrfs
         outlet = self._outlet_of(share)
         with self._alone(ident):
@@ -78,7 +79,7 @@ class LinuxBackups(BacksUpByCopies):
             outlet.serve_again(ident, pool.share(ident))
         pool.purge(ident)
 
-    # What the driver has for all shares.
+    # Defined by the driver class.
     _btrfs: Any
     _ensuring: Any
     _alone: Any

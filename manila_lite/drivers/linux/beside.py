@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of shares that lie in a btrfs pool where no client reaches them: to be read in peace, or to be made what a share is.
+"""Copies of shares in a btrfs pool that no client reaches: to read from, or to replace the share with.
 
-Each has a name of its own, the backup's id; there is one of a name.
+Each copy is named after its backup's id, so there is at most one of a name.
 """
 
 from pathlib import Path
@@ -11,24 +11,25 @@ from manila_lite.drivers.linux import btrfs
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.pool import GIB
 
-#: A file that changes is there twice for a moment; in the end what is there fits.
+#: A draft may grow to twice the share's size, since a file that changes exists twice for a moment. ``vet`` checks the
+#: size at the end.
 _ROOM = 2
-#: What the same files take differs a little from one copy to the next.
+#: Tolerance for the size: the same files take slightly different space in each copy.
 _NEAR = 1.02
 
 
 def folder(pool: BtrfsPool) -> Path:
-    """Return where all of them are."""
+    """Return the folder of all copies."""
     return pool.root / 'backups'
 
 
 def at(pool: BtrfsPool, name: str) -> Path:
-    """Return where one is."""
+    """Return the path of one copy."""
     return folder(pool) / name
 
 
 def take(pool: BtrfsPool, name: str, ident: str) -> Path:
-    """The share is there as it was when this was first called, to be read."""
+    """Return a read-only copy of the share, as it was at the first call."""
     place = at(pool, name)
     if not place.exists():
         folder(pool).mkdir(mode=0o700, exist_ok=True)
@@ -37,7 +38,7 @@ def take(pool: BtrfsPool, name: str, ident: str) -> Path:
 
 
 def draft(pool: BtrfsPool, name: str, ident: str, size: int) -> Path:
-    """What the share held when this was first called is there, to be written to. It cannot fill the pool."""
+    """Return a writable copy of the share, as it was at the first call. Its limit keeps it from filling the pool."""
     place = at(pool, name)
     if place.exists() and btrfs.is_read_only(place):
         btrfs.delete(place)
@@ -49,7 +50,7 @@ def draft(pool: BtrfsPool, name: str, ident: str, size: int) -> Path:
 
 
 def vet(pool: BtrfsPool, name: str, size: int) -> None:
-    """What is there is on the disk, and fits into ``size`` GiB.
+    """Write the copy to disk, and check that it fits into ``size`` GiB.
 
     :raises errors.Final: it does not fit.
     """
@@ -59,6 +60,6 @@ def vet(pool: BtrfsPool, name: str, size: int) -> None:
 
 
 def drop(pool: BtrfsPool, name: str) -> None:
-    """It is gone."""
+    """Delete the copy."""
     btrfs.sync(pool.root)
     btrfs.delete(at(pool, name))

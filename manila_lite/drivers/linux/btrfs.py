@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""btrfs by its own library and ioctls: subvolumes, snapshots, limits, usage. Milliseconds, and no processes."""
+"""btrfs through its library and ioctls: subvolumes, snapshots, limits, usage. Takes milliseconds and starts no
+processes.
+"""
 
 import ctypes
 import errno
@@ -9,14 +11,14 @@ import struct
 import uuid
 from pathlib import Path
 
-#: Directory file descriptors take the ioctl; see linux/btrfs.h.
+#: Ioctls on a directory's file descriptor; see linux/btrfs.h.
 _IOC_QGROUP_LIMIT = (2 << 30) | (48 << 16) | (0x94 << 8) | 43
 _IOC_FS_INFO = (2 << 30) | (1024 << 16) | (0x94 << 8) | 31
 _LIMIT_REFERENCED = 1
 _RECURSIVE = 1
 _READ_ONLY = 2
 _ROOT_INODE = 256
-#: More than struct btrfs_util_subvolume_info has: four numbers, three uuids, four numbers, four times.
+#: Larger than struct btrfs_util_subvolume_info: four numbers, three uuids, four numbers, four times.
 _INFO_BYTES = 512
 
 LIBRARY = 'libbtrfsutil.so.1'
@@ -29,9 +31,9 @@ class _Library:
         self._lib: ctypes.CDLL | None = None
 
     def call(self, name: str, path: Path, *arguments: object) -> None:
-        """Call a function whose last word is an error code.
+        """Call a function that returns an error code.
 
-        :raises OSError: it failed; with the errno and the path.
+        :raises OSError: the function failed; with the errno and the path.
         """
         if self._lib is None:
             self._lib = ctypes.CDLL(LIBRARY, use_errno=True)
@@ -47,40 +49,40 @@ _library = _Library()
 
 
 def create(path: Path) -> None:
-    """A subvolume is there."""
+    """Create a subvolume."""
     _library.call('btrfs_util_create_subvolume', path, 0, None, None)
 
 
 def snapshot(source: Path, path: Path, *, read_only: bool = False) -> None:
-    """A subvolume is there that holds what the source holds at this moment."""
+    """Create a snapshot of the source."""
     _library.call('btrfs_util_create_snapshot', source, os.fsencode(path), _READ_ONLY if read_only else 0, None, None)
 
 
 def delete(path: Path) -> None:
-    """The subvolume, and those inside it, are gone; one that is not there is a success."""
+    """Delete the subvolume and those inside it. A missing subvolume counts as success."""
     if path.exists():
         _library.call('btrfs_util_delete_subvolume', path, _RECURSIVE)
 
 
 def sync(path: Path) -> None:
-    """What was written is on the disk, and usage is up to date."""
+    """Write all changes to disk, which also brings the usage counters up to date."""
     _library.call('btrfs_util_sync', path)
 
 
 def subvolume_id(path: Path) -> int:
-    """Return the number under which the subvolume is counted."""
+    """Return the id under which the kernel counts the subvolume's usage."""
     found = ctypes.c_uint64()
     _library.call('btrfs_util_subvolume_id', path, ctypes.byref(found))
     return found.value
 
 
 def is_subvolume(path: Path) -> bool:
-    """Say whether the directory is the root of a subvolume: on btrfs those alone have this inode number."""
+    """Say whether the directory is the root of a subvolume: on btrfs only such roots have this inode number."""
     return path.lstat().st_ino == _ROOT_INODE
 
 
 def uuids(path: Path) -> tuple[str, str]:
-    """Return the subvolume's own uuid, and that of the one that it is a snapshot of (zeros if of none)."""
+    """Return the subvolume's own uuid, and the uuid of the subvolume that it is a snapshot of (zeros if it is none)."""
     info = ctypes.create_string_buffer(_INFO_BYTES)
     _library.call('btrfs_util_subvolume_info', path, 0, info)
     return str(uuid.UUID(bytes=info.raw[32:48])), str(uuid.UUID(bytes=info.raw[48:64]))
@@ -106,7 +108,7 @@ def _counters(pool: Path) -> Path:
 
 
 def limit(pool: Path, path: Path, size: int) -> None:
-    """The subvolume can hold ``size`` bytes. Through the pool's root: on a full subvolume itself it would fail."""
+    """Limit the subvolume to ``size`` bytes. Uses the pool's root: the ioctl would fail on a full subvolume."""
     _ioctl(pool, _IOC_QGROUP_LIMIT, bytearray(struct.pack('<6Q', subvolume_id(path), _LIMIT_REFERENCED, size, 0, 0, 0)))
 
 
@@ -115,7 +117,7 @@ def _counter(pool: Path, path: Path, name: str) -> int:
 
 
 def limit_of(pool: Path, path: Path) -> int | None:
-    """Return how many bytes the subvolume can hold; nothing if it has no limit."""
+    """Return the subvolume's limit in bytes, or None if it has no limit."""
     limited = _counter(pool, path, 'limit_flags') & _LIMIT_REFERENCED
     return _counter(pool, path, 'max_referenced') if limited else None
 
@@ -126,27 +128,27 @@ def used(pool: Path, path: Path) -> int:
 
 
 def alone(pool: Path, path: Path) -> int:
-    """Return how many bytes only this subvolume holds, as of the last ``sync``."""
+    """Return how many bytes this subvolume shares with no other, as of the last ``sync``."""
     return _counter(pool, path, 'exclusive')
 
 
 def is_read_only(path: Path) -> bool:
-    """Say whether nobody can write to the subvolume."""
+    """Say whether the subvolume is read-only."""
     found = ctypes.c_bool()
     _library.call('btrfs_util_get_subvolume_read_only', path, ctypes.byref(found))
     return found.value
 
 
 def set_read_only(path: Path, yes: bool) -> None:
-    """Nobody can write to the subvolume, or whoever may."""
+    """Make the subvolume read-only, or writable."""
     _library.call('btrfs_util_set_subvolume_read_only', path, ctypes.c_bool(yes))
 
 
 def has_quota(pool: Path) -> bool:
-    """Say whether the pool counts what subvolumes hold."""
+    """Say whether the pool counts the usage of subvolumes."""
     return _counters(pool).is_dir()
 
 
 def has_exact_quota(pool: Path) -> bool:
-    """Say whether the pool's counters can be believed; if not, a rescan makes them right."""
+    """Say whether the pool's counters are exact; if not, a rescan corrects them."""
     return (_counters(pool) / 'inconsistent').read_text().strip() == '0'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A btrfs as a pool: shares are subvolumes, each with a limit of its own."""
+"""A btrfs file system as a pool: each share is a subvolume with its own limit."""
 
 import os
 import shutil
@@ -11,12 +11,12 @@ from manila_lite import errors
 from manila_lite.drivers.linux import btrfs, mounts, pool
 from manila_lite.drivers.linux.run import CommandFailed, run
 
-#: How often an image is mounted once more, and the seconds between.
+#: Further tries to mount an image, and the seconds between them.
 _TRIES, _PAUSE = 10, 0.3
 
 
 class BtrfsPool(pool.Pool):
-    """The file system is in a file, through a loop device, or on a block device."""
+    """A pool whose file system is in an image file, mounted through a loop device, or on a block device."""
 
     CAPABLE = True
 
@@ -26,11 +26,11 @@ class BtrfsPool(pool.Pool):
         self._size = size
 
     def open(self) -> None:
-        """The file system exists, is mounted and counts what subvolumes hold."""
+        """Create the file system if necessary, mount it, and turn on the counting of usage."""
         on_device = self._source.is_block_device()
         if not on_device:
             self._make_image()
-            self._source.chmod(0o600)       # one that was made by an earlier release, too
+            self._source.chmod(0o600)       # also a file that an earlier release made
         if not mounts.is_mounted(self.root):
             if on_device:
                 self._mount(str(self._source))
@@ -43,7 +43,7 @@ class BtrfsPool(pool.Pool):
             (self.root / name).mkdir(exist_ok=True)
 
     def ensure(self) -> tuple[str, ...]:
-        """The file system is mounted and counts what subvolumes hold. A file that is gone is not made anew.
+        """Mount the file system again, and turn on the counting of usage. A missing file is not made anew.
 
         :raises CommandFailed: there is no file or device, or no file system on it.
         """
@@ -66,7 +66,7 @@ class BtrfsPool(pool.Pool):
             try:
                 self._mount(mounts.attach(self._source))
             except CommandFailed:
-                # A loop device that was let go may go just between being found and being mounted.
+                # The kernel may remove a detached loop device just between the lookup and the mount.
                 if not left:
                     raise
                 time.sleep(_PAUSE)
@@ -89,7 +89,7 @@ class BtrfsPool(pool.Pool):
         draft.rename(self._source)
 
     def close(self, *, remove_data: bool = False) -> None:
-        """The pool is unmounted and its loop device free. What is not ours on a block device stays."""
+        """Unmount the pool and free its loop device. Other data on a block device stays."""
         on_device = self._source.is_block_device()
         if remove_data and on_device and mounts.is_mounted(self.root):
             for name in ('shares', 'snapshots', 'backups'):
@@ -104,9 +104,9 @@ class BtrfsPool(pool.Pool):
                 self._image_draft.unlink(missing_ok=True)
 
     def capacity(self) -> tuple[float, float]:
-        """Return total and free GiB; of a sparse file no more than its host can still give.
+        """Return total and free GiB; for a sparse file, limited by the free space of the file system that it is in.
 
-        :raises CommandFailed: the pool is not mounted; what is beneath is another file system.
+        :raises CommandFailed: the pool is not mounted; the directory below is on another file system.
         """
         if not mounts.is_mounted(self.root):
             raise CommandFailed(f'{self.root} is not mounted')
@@ -126,7 +126,7 @@ class BtrfsPool(pool.Pool):
         return self.root / 'shares' / f'.{ident}.old'
 
     def recover(self, ident: str) -> None:
-        """A swap that died half way is finished or taken back, and leftovers are gone."""
+        """Finish or undo a swap that died half way, and delete its leftovers."""
         share, draft, old = self.share(ident), self._draft(ident), self._old(ident)
         if not share.exists() and old.exists():
             (draft if draft.exists() else old).rename(share)
@@ -134,7 +134,7 @@ class BtrfsPool(pool.Pool):
         btrfs.delete(old)
 
     def create(self, ident: str, size: int) -> None:
-        """An empty subvolume that can hold ``size`` GiB exists."""
+        """Create an empty subvolume with a limit of ``size`` GiB."""
         self.recover(ident)
         if self.share(ident).exists():
             return
@@ -145,7 +145,7 @@ class BtrfsPool(pool.Pool):
         draft.rename(self.share(ident))
 
     def clone(self, ident: str, snapshot: str, size: int) -> None:
-        """A subvolume that can hold ``size`` GiB, and holds what the snapshot holds, exists."""
+        """Create a share from the snapshot, with a limit of ``size`` GiB."""
         self.recover(ident)
         if not self.share(ident).exists():
             self._from_snapshot(ident, snapshot, size).rename(self.share(ident))
@@ -163,13 +163,13 @@ class BtrfsPool(pool.Pool):
         return draft
 
     def keep(self, ident: str, source: Path, size: int) -> None:
-        """A subvolume that can hold ``size`` GiB, and holds what that one does, exists."""
+        """Create a share from the subvolume ``source``, with a limit of ``size`` GiB."""
         self.recover(ident)
         if not self.share(ident).exists():
             self._writable(ident, source, size).rename(self.share(ident))
 
     def prepare_revert(self, ident: str, snapshot: str, size: int) -> None:
-        """What the share shall be is there beside it, with a limit of ``size`` GiB.
+        """Prepare a copy of the snapshot beside the share, with a limit of ``size`` GiB, for ``swap``.
 
         :raises errors.Final: the snapshot is not in the pool.
         """
@@ -177,33 +177,36 @@ class BtrfsPool(pool.Pool):
         self._from_snapshot(ident, snapshot, size)
 
     def prepare(self, ident: str, source: Path, size: int) -> None:
-        """A subvolume that can hold ``size`` GiB, and holds what that one does, is there beside the share."""
+        """Prepare a copy of the subvolume ``source`` beside the share, with a limit of ``size`` GiB, for ``swap``."""
         self.recover(ident)
         self._writable(ident, source, size)
 
     def swap(self, ident: str) -> None:
-        """The share is what was prepared. Nobody may have it mounted."""
+        """Replace the share by the prepared copy. The share must not be mounted."""
         self.share(ident).rename(self._old(ident))
         self._draft(ident).rename(self.share(ident))
 
     def swap_in(self, ident: str, place: Path, size: int) -> None:
-        """The share is what is at another place of the pool, with a limit of ``size`` GiB. Nobody may have it mounted."""
+        """Replace the share by the subvolume at ``place``, with a limit of ``size`` GiB. The share must not be mounted."""
         self.recover(ident)
         btrfs.limit(self.root, place, size * pool.GIB)
         self.share(ident).rename(self._old(ident))
         place.rename(self.share(ident))
 
     def purge(self, ident: str) -> None:
-        """What the share was before a swap, or held when it was discarded, is gone."""
+        """Delete the subvolume that a swap replaced, and the one that was discarded."""
         btrfs.delete(self._old(ident))
         btrfs.delete(self._gone(ident))
 
     def resize(self, ident: str, size: int) -> None:
-        """The share can hold ``size`` GiB."""
+        """Set the share's limit to ``size`` GiB."""
         btrfs.limit(self.root, self.share(ident), size * pool.GIB)
 
     def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
-        """The share can hold ``size`` GiB, also if it holds more now: then nobody writes until there is room again."""
+        """Enforce ``size`` GiB, and make the share writable. Returns the repairs in words.
+
+        If the share holds more, writes fail until space is free. A limit of ``stands`` GiB is accepted too.
+        """
         thawed = self._thaw(ident)
         found = btrfs.limit_of(self.root, self.share(ident))
         if found is not None and found in (size * pool.GIB, (stands or size) * pool.GIB):
@@ -213,7 +216,7 @@ class BtrfsPool(pool.Pool):
         return (*thawed, f'The size that is enforced was {was}; it is {size} GiB.')
 
     def freeze(self, ident: str) -> None:
-        """Nobody can write to the share, whoever mounts it and how."""
+        """Make the share read-only for all clients."""
         btrfs.set_read_only(self.share(ident), True)
 
     def _thaw(self, ident: str) -> tuple[str, ...]:
@@ -227,7 +230,7 @@ class BtrfsPool(pool.Pool):
         return self._used(self.share(ident))
 
     def measure(self, place: Path) -> tuple[int | None, int | None]:
-        """Return its limit, if it has one, and how many bytes it holds now."""
+        """Return the subvolume's limit in bytes, or None, and how many bytes it holds now."""
         return btrfs.limit_of(self.root, place), self._used(place)
 
     def _used(self, place: Path) -> int:
@@ -239,11 +242,11 @@ class BtrfsPool(pool.Pool):
     # Snapshots --------------------------------------------------------------------------------
 
     def snapshot(self, ident: str) -> Path:
-        """Return where a snapshot is."""
+        """Return the path of a snapshot."""
         return self.root / 'snapshots' / ident
 
     def take_snapshot(self, ident: str, share: str) -> None:
-        """A read-only copy of the share as it is now exists."""
+        """Take a read-only snapshot of the share."""
         if not self.snapshot(ident).exists():
             btrfs.snapshot(self.share(share), self.snapshot(ident), read_only=True)
 
@@ -251,26 +254,26 @@ class BtrfsPool(pool.Pool):
         return self.root / 'snapshots' / f'.{ident}.new'
 
     def prepare_snapshots(self, idents: Iterable[str]) -> None:
-        """Nothing is there of snapshots that are to be taken together, and little that has to be written when they are."""
+        """Delete leftovers of these snapshots, and sync the pool so that little has to be written when they are taken."""
         for ident in idents:
             self.delete_snapshot(ident)
         btrfs.sync(self.root)
 
     def draft_snapshot(self, ident: str, share: str) -> None:
-        """A read-only copy of the share as it is now exists, and is no snapshot yet."""
+        """Take a read-only snapshot under a draft name."""
         btrfs.snapshot(self.share(share), self._snapshot_draft(ident), read_only=True)
 
     def keep_drafts(self, idents: Iterable[str]) -> None:
-        """The drafts are the snapshots."""
+        """Give the drafts the names of the snapshots."""
         for ident in idents:
             self._snapshot_draft(ident).rename(self.snapshot(ident))
 
     def keep_snapshot(self, ident: str, source: Path) -> None:
-        """A read-only copy of the subvolume is the snapshot."""
+        """Make a read-only copy of the subvolume the snapshot."""
         if not self.snapshot(ident).exists():
             btrfs.snapshot(source, self.snapshot(ident), read_only=True)
 
     def delete_snapshot(self, ident: str) -> None:
-        """The snapshot is gone, and a draft of it."""
+        """Delete the snapshot and its draft."""
         btrfs.delete(self._snapshot_draft(ident))
         btrfs.delete(self.snapshot(ident))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that work in a tenant's tree: they see that tree, perhaps one to copy from, and nothing else of this machine.
+"""A sandbox for programs that work in a tenant's tree: they see that tree, perhaps one to copy from, and nothing else.
 
-A client may put a symbolic link where a directory was, between two system calls of such a program. Here it leads nowhere: the
-program has a mount namespace of its own, in which the tree is, and besides only the program with its libraries. It has no
-network, and of root's powers only those over owners and modes; device nodes in the trees cannot be opened.
+A client may replace a directory by a symbolic link between two system calls of such a program. In the sandbox the link
+leads nowhere: the program has its own mount namespace, which has only the trees, the program and its libraries. It has
+no network, and of root's capabilities only those over owners and modes. Device nodes in the trees cannot be opened.
 """
 
 import shutil
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from manila_lite.drivers.linux.run import ENV, CommandFailed
 
-#: Where the trees are, inside.
+#: Paths of the trees inside the sandbox.
 SOURCE, TARGET = '/source', '/target'
-#: What it takes to read and to make files of every owner and kind.
+#: Capabilities needed to read and make files of every owner and kind.
 _POWERS = ('CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'MKNOD', 'SETFCAP')
 _LIBRARIES = ('/usr/lib', '/usr/lib64', '/lib', '/lib64')
 _CAGE = ('bwrap', '--unshare-net', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--die-with-parent', '--clearenv',
@@ -22,10 +22,11 @@ _CAGE = ('bwrap', '--unshare-net', '--unshare-ipc', '--unshare-pid', '--unshare-
 
 
 def words(target: Path, program: str, *arguments: str, source: Path | None = None) -> tuple[str, ...]:
-    """Return the command that runs the program where it can write to ``target``, and read ``source``. It ends with the thread
-    that begins it.
+    """Return the command that runs the program with write access to ``target`` and read access to ``source``.
 
-    :raises CommandFailed: there is no such program.
+    The program ends with the thread that starts it.
+
+    :raises CommandFailed: the program is not installed.
     """
     place = shutil.which(program, path=ENV['PATH'])
     if place is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine lacks for real storage, and which package has it."""
+"""Checks for missing requirements of real storage, with the package that provides each."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from manila_lite.drivers.linux import btrfs, guard, smb_users
 from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
 _PROGRAMS = {'mount': 'mount', 'umount': 'mount'}
-#: What serves NFS has to be on btrfs.
+#: NFS needs a btrfs pool, so its programs are in this table too.
 _BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount', 'ganesha.nfsd': 'nfs-ganesha',
                    'dbus-daemon': 'dbus-daemon'}
 _DIRECTORY_PROGRAMS = {'bwrap': 'bubblewrap', 'find': 'findutils'}
@@ -23,7 +23,7 @@ _CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
 
 
 def lacks_for_cifs(conf: Any) -> str:
-    """Return why CIFS cannot be served, or nothing."""
+    """Return the reason why CIFS cannot be served, or ''."""
     if not conf.linux_cifs_users:
         return 'linux_cifs_users names no file with users'
     lacks = {package: program for program, package in _CIFS_PROGRAMS.items() if not shutil.which(program, path=ENV['PATH'])}
@@ -33,7 +33,7 @@ def lacks_for_cifs(conf: Any) -> str:
 
 
 def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[kinds.Problem]:
-    """Yield everything that is missing. Changes nothing."""
+    """Yield every missing requirement. Changes nothing."""
     if os.geteuid():
         yield kinds.Problem('not running as root', 'mounts and the NFS server need it; or use driver = dummy')
     with_servers = backend.conf.driver_handles_share_servers

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules as NFS-Ganesha's CLIENT blocks. Pure: text in, text out.
 
-Ganesha takes the first block that matches, so the longest prefix goes first. Its parser has gaps,
-each found by trying: ``/0`` is an error, and so is an IPv6 prefix length of three digits.
+NFS-Ganesha takes the first block that matches, so the longest prefix goes first. Its parser has gaps, each found by
+trying: ``/0`` is an error, and so is an IPv6 prefix length of three digits.
 """
 
 import dataclasses
@@ -17,25 +17,25 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LEVELS = {'rw': 'RW', 'ro': 'RO'}
 _BLOCK = re.compile(r'  CLIENT \{ Clients = ([^;]*); Access_Type = (\w+); ')
-#: What of the options of a client that NFS-Ganesha displays says what the client may do.
+#: The bits of a client's options, as NFS-Ganesha displays them, that hold the access level.
 _LEVEL_BITS = 0x1e0
 _IN_FORCE = {0x1e0: 'RW', 0x0a0: 'RO'}
-#: The longest IPv6 prefix that can be written, but for a single address.
+#: The longest IPv6 prefix that the parser reads, except for a single address.
 _LONGEST_V6 = 99
-#: Addresses that a prefix which cannot be written is spelt out for, at most.
+#: Largest number of addresses that are listed one by one instead of a prefix that the parser cannot read.
 _MOST_SPELT_OUT = 256
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """One rule as text: a line of its own, so that what Ganesha says about the line is about the rule."""
+    """One rule as text, on a line of its own, so that NFS-Ganesha's complaint about a line names the rule."""
 
     rule_id: str
     text: str
 
 
 def blocks(rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
-    """Return the blocks of those rules that can be expressed, in their order, and a result for every rule."""
+    """Return the blocks of the rules that can be expressed, in their order, and a result for every rule."""
     results = {}
     chosen = []
     for rule in rules:
@@ -46,32 +46,32 @@ def blocks(rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, ki
         else:
             results[rule.id] = kinds.RuleResult()
             chosen.append((-_reach(network), rule.level, network.version, str(network), rule.id, network))
-    # Of two rules for the same clients, "ro" comes first and decides.
+    # If two rules name the same clients, "ro" comes first and wins.
     return [Block(ident, _text(network, level)) for _, level, _, _, ident, network in sorted(chosen)], results
 
 
 def read(text: str) -> list[tuple[str, str]]:
-    """Return whom the blocks of a text let in, and how, as ``displayed`` says it of what is in force."""
+    """Return (client, level) for each client of a text with blocks, in the form that ``displayed`` returns."""
     return [(str(ipaddress.ip_network(client)), level) for clients, level in _BLOCK.findall(text)
             for client in clients.split(', ')]
 
 
 def displayed(entry: Sequence[Any]) -> tuple[str, str]:
-    """Return whom an entry of NFS-Ganesha's list of clients lets in, and how."""
+    """Return (client, level) for an entry of NFS-Ganesha's list of clients."""
     return str(entry[0]), _IN_FORCE.get(entry[-2] & _LEVEL_BITS, 'other')
 
 
 def _network(rule: kinds.AccessRule) -> Network:
-    """Return whom the rule names.
+    """Return the network that the rule names.
 
-    :raises ValueError: it cannot be expressed; the message is for the rule's owner.
+    :raises ValueError: the rule cannot be expressed; the message is for its owner.
     """
     if rule.type != 'ip':
         raise ValueError(f'this backend knows rules of type ip only, not {rule.type}: name the address of the client')
     if rule.level not in _LEVELS:
         raise ValueError(f'this backend knows the levels rw and ro only, not {rule.level}')
     if '%' in rule.to:
-        # Also because anything at all may stand behind it.
+        # Any text may follow the "%", which is one more reason to refuse it.
         raise ValueError('a client is to be named without the interface that it is reached through')
     network = ipaddress.ip_network(rule.to, strict=False)
     if isinstance(network, ipaddress.IPv4Network):
@@ -84,12 +84,12 @@ def _network(rule: kinds.AccessRule) -> Network:
 
 
 def _reach(network: Network) -> int:
-    """Comparable between the families: single addresses first, everything last."""
+    """Return the prefix length on a scale that is common to both address families; a single address has the highest."""
     return network.prefixlen * 128 // network.max_prefixlen
 
 
 def _written(network: Network) -> list[str]:
-    """Return the network as the parser can read it."""
+    """Return the network in a form that the parser can read."""
     if network.prefixlen == 0:
         return [str(half) for half in network.subnets(1)]
     if network.prefixlen == network.max_prefixlen:

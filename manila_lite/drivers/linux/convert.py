@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copy a pool that is a plain directory to a new file with btrfs on it, which can be served over NFS.
+"""Copy a pool in a plain directory to a new file with btrfs, which can be served over NFS.
 
-Nothing in the directory is changed. Called again after it was interrupted, it goes on.
+The directory is not changed. After an interruption, run the command again: it continues.
 """
 
 import argparse
@@ -17,23 +17,23 @@ from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.daemon import Daemon
 from manila_lite.drivers.linux.run import CommandFailed, run
 
-#: Everything of every file.
+#: Copies all attributes of every file.
 _RSYNC = ('rsync', '--archive', '--hard-links', '--acls', '--xattrs', '--numeric-ids', '--sparse', '--delete-before')
-#: The same, only said: what is still another, by content.
+#: The same without changes: lists the files that still differ, compared by content.
 _COMPARE = ('--checksum', '--dry-run', '--itemize-changes')
 _A_WEEK = 7 * 86400.0
-#: Who serves a directory, by the records that earlier share managers left.
+#: Records of the daemons that earlier share managers started; these may still serve the directory.
 _RECORDS = ('ganesha.json', 'smbd.json', 'bus.json')
 
 
 def _shares(directory: Path) -> list[Path]:
-    """Return the shares of a pool. What begins with a dot is none yet, or none any more."""
+    """Return the shares of a pool. Names that begin with a dot are of incomplete or deleted shares."""
     return sorted(place for place in (directory / 'shares').iterdir()
                   if place.is_dir() and not place.is_symlink() and not place.name.startswith('.'))
 
 
 def _exports(shares: list[Path]) -> Iterator[Path]:
-    """Yield where shares are mounted for clients."""
+    """Yield the mount points at which shares are exported to clients."""
     known = {place.name: place for place in shares}
     for line in Path('/proc/self/mountinfo').read_text(errors='surrogateescape').splitlines():
         place = Path(line.split(' ')[4].replace('\\040', ' '))
@@ -42,7 +42,7 @@ def _exports(shares: list[Path]) -> Iterator[Path]:
 
 
 def withdraw(shares: list[Path]) -> None:
-    """No client reaches the shares: file servers that outlived their share manager have ended."""
+    """Stop file servers that outlived their share manager, and unmount the shares, so that no client reaches them."""
     for place in list(_exports(shares)):
         for record in _RECORDS:
             Daemon(place.parent.parent / record).stop()
@@ -50,9 +50,9 @@ def withdraw(shares: list[Path]) -> None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """The target holds what the source holds, compared byte by byte.
+    """Copy the source to the target, and compare them byte by byte.
 
-    :raises CommandFailed: it does not: something cannot be copied, or was changed meanwhile.
+    :raises CommandFailed: the target differs: a file cannot be copied, or was changed meanwhile.
     """
     if not target.exists():
         btrfs.create(target)
@@ -63,10 +63,11 @@ def copy(source: Path, target: Path) -> None:
 
 
 def convert(directory: Path, image: Path, size: int) -> Iterator[tuple[int, int, str]]:
-    """The image is a pool of ``size`` GiB with what the directory holds. Yields how many shares of how many are done, and the
-    next one.
+    """Make the image a pool of ``size`` GiB with the data of the directory.
 
-    :raises CommandFailed: it could not be done; called again it goes on.
+    Yields the number of shares that are done, the number of all shares, and the name of the next one.
+
+    :raises CommandFailed: the conversion failed; another call continues it.
     """
     shares = _shares(directory)
     withdraw(shares)
@@ -85,17 +86,17 @@ def convert(directory: Path, image: Path, size: int) -> Iterator[tuple[int, int,
 
 
 def main() -> None:
-    """Convert one pool, and end with the exit status."""
+    """Convert one pool, and exit with the status."""
     os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-convert', description=__doc__)
-    parser.add_argument('directory', type=Path, help='the pool as it is: linux_pool_path of the backend')
-    parser.add_argument('image', type=Path, help='the file to make; then linux_pool_path of the backend')
-    parser.add_argument('--size-gb', type=int, required=True, help='size of the new pool, in GiB; the file is sparse')
+    parser.add_argument('directory', type=Path, help='directory of the present pool (linux_pool_path of the backend)')
+    parser.add_argument('image', type=Path, help='path of the new pool file, the later linux_pool_path')
+    parser.add_argument('--size-gb', type=int, required=True, help='size of the new pool in GiB; the file is sparse')
     sys.exit(_convert(parser.parse_args()))
 
 
 def _convert(arguments: argparse.Namespace) -> str | None:
-    """Return what went wrong."""
+    """Convert the pool. Returns an error message, or None."""
     directory, image = arguments.directory.resolve(), arguments.image.resolve()
     if not (directory / 'shares').is_dir():
         return f'{directory} is no pool: it has no folder "shares"'

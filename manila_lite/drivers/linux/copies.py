@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The copies of one backend: each is begun, looked at, begun again if it broke, and cleared away.
+"""The backup copies of one backend: their start, progress, retries and removal.
 
-The export for backups is mounted for each copy, at a place of its own. A backup is a directory in it that is called like the
-backup's id.
+The export for backups is mounted for each copy separately, at its own mount point. A backup is a directory in it, named
+after the backup's id.
 """
 
 import abc
@@ -26,10 +26,10 @@ from manila_lite.drivers.linux.servers import SAFE_ID
 LOG = log.getLogger(__name__)
 
 _ALL = 100
-#: How often a copy is begun again that broke.
+#: Number of failures after which a copy is given up.
 _TRIES = 5
 _LOCKS = 64
-#: Why a copy is given up, by how it broke. ``keeper``: where it goes, in words.
+#: The message for the user, by the error that ended the copy. ``keeper``: the target of the copy, in words.
 _WHY = (
     (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
     (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
@@ -38,7 +38,7 @@ _WHY = (
 
 
 class Copies(abc.ABC):
-    """``state``: the backend's own directory, by its real path."""
+    """Copies of shares to and from backups. ``state`` is the backend's own directory, by its real path."""
 
     def __init__(self, state: Path):
         self.folder = state / 'backups'
@@ -47,57 +47,57 @@ class Copies(abc.ABC):
         self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
         self._halted = False
 
-    # Where the share is -----------------------------------------------------------------------
+    # Paths of the share -----------------------------------------------------------------------
 
     @abc.abstractmethod
     def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """Return where the share can be read, the same at each call until ``let_go``.
+        """Return a path where the share can be read: the same at each call until ``let_go``.
 
         :raises errors.Final: there is no such share.
         """
 
     @abc.abstractmethod
     def writable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """Return where what the share shall be can be written: the same at each call until ``let_go``.
+        """Return a path to which the restored data can be written: the same at each call until ``let_go``.
 
         :raises errors.Final: there is no such share.
         """
 
-    #: Whether that is the share itself, which clients reach.
+    #: Whether ``writable`` returns the share itself, which clients reach.
     in_place = True
 
     def land(self, share: kinds.Share, backup: kinds.Backup) -> None:
-        """What was written is the share. May be called again.
+        """Make the restored data the share. May be called again.
 
-        :raises errors.Final: it cannot be.
+        :raises errors.Final: the data cannot become the share.
         """
 
     def let_go(self, backup_id: str) -> None:
-        """Nothing is left of what ``readable`` and ``writable`` did for this backup, beside a mount at ``share_place``."""
+        """Remove everything that ``readable`` and ``writable`` made for this backup, except a mount at ``share_place``."""
 
     def share_place(self, backup_id: str) -> Path:
-        """Return where a share may be mounted to be copied to or from this backup."""
+        """Return the path at which a share may be mounted for a copy to or from this backup."""
         return self.folder / f'{backup_id}.share'
 
     def kept(self) -> frozenset[str]:
-        """Return the ids of backups for which ``let_go`` has something to do."""
+        """Return the ids of the backups for which ``let_go`` has anything to remove."""
         return frozenset()
 
     def left(self) -> frozenset[str]:
-        """Return the ids of backups of which something is here: copies run, or there is something to clear away."""
+        """Return the ids of the backups with a running copy or leftovers on this backend."""
         return frozenset(self._running) | names_in(self.folder) | self.kept()
 
     # Copying ----------------------------------------------------------------------------------
 
     def make(self, share: kinds.Share, backup: kinds.Backup) -> int:
-        """The share is being copied. Returns how far that is."""
+        """Start or continue the copy of the share to the backup. Returns the progress in percent."""
         def begin() -> rsync.Copy:
             return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME,
                               at_most=_at_most(share, backup))
         return self._look(backup, begin, f'the export for backups of type {backup.type.name}')
 
     def restore(self, share: kinds.Share, backup: kinds.Backup) -> int:
-        """The share is being made what the backup is. Returns how far that is."""
+        """Start or continue the copy of the backup to the share. Returns the progress in percent."""
         def begin() -> rsync.Copy:
             how = (rsync.SAME_CONTENT, *((rsync.IN_PLACE,) if self.in_place else ()))
             return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
@@ -109,14 +109,14 @@ class Copies(abc.ABC):
         return percent
 
     def is_copying(self, backup: kinds.Backup) -> bool:
-        """Say whether a copy to or from the backup runs in this process, or has just come to a good end."""
+        """Say whether a copy to or from the backup runs in this process, or has just succeeded."""
         copy = self._running.get(backup.id)
         return copy is not None and (copy.is_alive() or copy.error is None)
 
     def clear(self, backup_id: str) -> None:
-        """No copy to or from the backup runs here, and nothing is left of one: the next is of a later moment.
+        """Stop any copy to or from the backup and remove its leftovers, so that the next copy is of a later moment.
 
-        :raises CommandFailed: it does not stop.
+        :raises CommandFailed: the copy does not stop.
         """
         vet_id(backup_id)
         with self._alone(backup_id):
@@ -124,7 +124,9 @@ class Copies(abc.ABC):
             self._failed.pop(backup_id, None)
 
     def halt(self) -> None:
-        """No copy runs in this process, and none begins until ``resume``. What it was at is left to whoever goes on."""
+        """Stop all copies in this process; none begins until ``resume``. Their leftovers stay for the process that
+        continues.
+        """
         self._halted = True
         for ident in list(self._running):
             try:
@@ -134,11 +136,11 @@ class Copies(abc.ABC):
                 LOG.exception('The copy of backup %s', ident)
 
     def resume(self) -> None:
-        """Copies may begin."""
+        """Let copies begin again."""
         self._halted = False
 
     def delete(self, backup: kinds.Backup) -> None:
-        """No copy runs, and neither the backend nor the export has anything of it."""
+        """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
         with self._alone(backup.id):
             self.clear(backup.id)
             place = self._mount(backup) / backup.id
@@ -158,16 +160,17 @@ class Copies(abc.ABC):
 
     @contextlib.contextmanager
     def _alone(self, backup_id: str) -> Iterator[None]:
-        """Nobody else begins, stops or clears away a copy to or from the backup."""
+        """Keep other threads from starting, stopping or clearing a copy to or from the backup."""
         with self._locks[hash(backup_id) % _LOCKS]:
             yield
 
     # Pieces -----------------------------------------------------------------------------------
 
     def _look(self, backup: kinds.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
-        """Return how far the copy is, which begins now, or once more if it broke. ``keeper``: where it goes, in words.
+        """Return the progress of the copy. Starts it, or starts it again after a failure. ``keeper``: its target, in
+        words.
 
-        :raises errors.Final: it broke too often, or would break each time.
+        :raises errors.Final: it failed too often, or would fail each time.
         """
         vet_id(backup.id)
         with self._alone(backup.id):
@@ -186,7 +189,7 @@ class Copies(abc.ABC):
         try:
             self._running[backup.id] = begin()
         except Exception:
-            # How often it broke still counts.
+            # The count of failures is kept, so ``clear`` is not called.
             self._let_go(backup.id)
             raise
         if self._halted:
@@ -204,9 +207,9 @@ class Copies(abc.ABC):
         raise errors.Final(why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times))
 
     def _mount(self, backup: kinds.Backup) -> Path:
-        """Return where the export for backups of this type is mounted, for this one.
+        """Mount the export for backups of this type, for this backup. Returns the mount point.
 
-        :raises errors.Final: the operator named none.
+        :raises errors.Final: the operator configured no export for the type.
         """
         kind, place = backup.type, self.folder / backup.id
         if not kind.export:
@@ -216,9 +219,9 @@ class Copies(abc.ABC):
 
     @staticmethod
     def mount(export: str, place: Path, proto: str, options: str) -> None:
-        """The export is mounted there, anew: one of before may be of a server that is away, or of another export.
+        """Mount the export, after an unmount: an old mount may be of a dead server or of another export.
 
-        :raises CommandFailed: it is not; with what mount said, but without the options, which may hold secrets.
+        :raises CommandFailed: the mount failed; with mount's message, but without the options, which may hold secrets.
         """
         words = ('-o', options) if options else ()
         mounts.unmount(place)
@@ -229,15 +232,15 @@ class Copies(abc.ABC):
 
     @staticmethod
     def unmount(place: Path) -> None:
-        """Nothing is mounted there, and the place is gone."""
+        """Unmount the path, and remove its directory."""
         mounts.unmount(place)
         with contextlib.suppress(OSError):
             place.rmdir()
 
     def _place(self, backup: kinds.Backup, *, make: bool = False) -> Path:
-        """Return where the backup is.
+        """Return the directory of the backup.
 
-        :raises errors.Final: it is not there, and is not to be made.
+        :raises errors.Final: it is missing, and ``make`` is false.
         """
         place = self._mount(backup) / backup.id
         if make:
@@ -248,26 +251,26 @@ class Copies(abc.ABC):
 
 
 class BacksUpByCopies(BacksUp):
-    """The ability, by ``copies``: whoever runs the backend halts them, and clears away what they left."""
+    """The ability to back up, by ``copies``. The process that runs the backend halts them and clears their leftovers."""
 
     copies: Copies
 
     def create_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
-        """The copy goes on by itself. What an earlier call began is begun anew."""
+        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
         self.copies.clear(backup.id)
         self.copies.make(share, backup)
 
     def create_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
-        """The copy goes on, or is complete, and what was needed for it is gone."""
+        """Return the progress of the copy, and remove its leftovers when it is complete."""
         return self._looked_at(backup, self.copies.make(share, backup))
 
     def restore_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
-        """The copy goes on by itself. What an earlier call began is begun anew."""
+        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
         self.copies.clear(backup.id)
         self.copies.restore(share, backup)
 
     def restore_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
-        """The copy goes on, or is complete, and what was needed for it is gone."""
+        """Return the progress of the copy, and remove its leftovers when it is complete."""
         return self._looked_at(backup, self.copies.restore(share, backup))
 
     def _looked_at(self, backup: kinds.Backup, percent: int) -> kinds.BackupProgress:
@@ -276,17 +279,17 @@ class BacksUpByCopies(BacksUp):
         return kinds.BackupProgress(percent)
 
     def delete_backup(self, backup: kinds.Backup) -> None:
-        """No copy runs, and neither the backend nor the export has anything of it."""
+        """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
         self.copies.delete(backup)
 
 
 def _at_most(share: kinds.Share, backup: kinds.Backup) -> int | None:
-    """Return how many bytes files may say that they hold, all together; nothing if any number."""
+    """Return the limit for the sum of the apparent file sizes in bytes, or None for no limit."""
     return int(backup.type.apparent_ratio * max(share.size, 1) * GIB) or None
 
 
 def names_in(folder: Path) -> frozenset[str]:
-    """Return the ids of backups that entries of a folder are called after."""
+    """Return the ids of the backups that the entries of a folder are named after."""
     with contextlib.suppress(OSError):
         return frozenset(filter(SAFE_ID.fullmatch, (name.partition('.')[0] for name in os.listdir(folder))))
     return frozenset()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares with their snapshots come from another backend, while clients write to them: all of it, then what changed.
+"""The copy of shares with their snapshots from another backend, while clients write: first all data, then the changes.
 
-This is about data only, whoever serves it. A round takes every share as it is at one moment and brings what is new in
-it; the last round, when nobody writes any more, makes the copy exact, and ``land`` puts it in its place. Everything
-that a round needs to know is in the two folders of the migration, so a death at any moment costs no more than the
-subvolume that was on its way.
+This module handles data only, not exports. A round takes every share as it is at one moment and brings its new data.
+The last round runs when clients cannot write any more and makes the copy exact; ``land`` then puts the copy in its
+place. The two folders of the migration hold the whole state, so a crash at any moment costs no more than the subvolume
+that was in transit.
 """
 
 import threading
@@ -21,10 +21,11 @@ from manila_lite.drivers.linux.pool import GIB
 
 LOG = log.getLogger(__name__)
 
-#: A round of so few bytes is near enough, and so is one that is hardly smaller than the one before.
+#: The copy is near enough after a round of at most _NEAR bytes, or of more than _HARDLY times the bytes of the round
+#: before.
 _NEAR = 8 << 20
 _HARDLY = 0.8
-#: A stream is no larger than this many times what is to come, and these bytes; nor than this part of the free space.
+#: Limits of a stream: _MANY times the data at the source plus _MORE bytes, and the part _ROOM of the free space.
 _MANY, _MORE, _ROOM = 2, 1 << 30, 0.95
 
 
@@ -37,7 +38,10 @@ class TooMuch(errors.Final):
 
 
 class Copy:
-    """The copy of some shares, each with its snapshots. One round at a time; ``stop`` and ``progress`` from any thread."""
+    """The copy of some shares with their snapshots, one round at a time.
+
+    ``stop`` and ``progress`` may be called from any thread.
+    """
 
     def __init__(self, pool: BtrfsPool, command: Sequence[str], migration: str, shares: Mapping[str, Collection[str]]):
         self._pool = pool
@@ -48,25 +52,25 @@ class Copy:
         self._talk: Talk | None = None
         self._stopped = threading.Event()
         self._total = self._came = self._had = self._most = 0
-        #: How many streams ended well.
+        #: Number of streams that ended well.
         self.rounds = 0
 
-    # Asked from elsewhere ---------------------------------------------------------------------
+    # Called from other threads ----------------------------------------------------------------
 
     def stop(self) -> None:
-        """No round goes on, and none begins."""
+        """End the running round, and let no other begin."""
         self._stopped.set()
         if talk := self._talk:
             talk.kill()
 
     def progress(self) -> kinds.MigrationProgress:
-        """Return how much of all is here. The sizes are the pool's own counters: near, not exact."""
+        """Return the progress of the copy. The sizes come from the pool's counters and are approximate."""
         total = max(self._total, 1)
         done = total if self.rounds else min(self._had + self._came, total)
         return kinds.MigrationProgress(100 * done // total, done, total)
 
     def pieces(self) -> int:
-        """Return how many shares and snapshots are here, whole: what no stream has to bring again."""
+        """Return the number of complete shares and snapshots here, which no stream has to bring again."""
         return len(self._received.whole())
 
     # Phase one --------------------------------------------------------------------------------
@@ -74,7 +78,7 @@ class Copy:
     def talk(self) -> Talk:
         """Return a conversation with the source, which ``stop`` ends.
 
-        :raises Stopped: it was told to stop.
+        :raises Stopped: the copy was told to stop.
         """
         self._talk = Talk(self._command)
         if self._stopped.is_set():
@@ -83,7 +87,7 @@ class Copy:
         return self._talk
 
     def look(self, talk: Talk) -> dict[str, Any]:
-        """Return what there is at the source; see ``Peer.look``. Its size is known then."""
+        """Return the shares and snapshots at the source, see ``Peer.look``. Also updates ``total``."""
         found = talk.ask('look', migration=self._migration, shares=list(self._shares),
                          snapshots=[ident for taken in self._shares.values() for ident in taken])
         weights = self._weights(found)
@@ -95,11 +99,11 @@ class Copy:
 
     @property
     def total(self) -> int:
-        """Bytes that there are to copy, as the source counted them last."""
+        """Number of bytes to copy, by the last count at the source."""
         return self._total
 
     def _weights(self, found: dict[str, Any]) -> dict[str, int]:
-        """Return about how many bytes each share and snapshot adds to those before it."""
+        """Return roughly how many bytes each share and snapshot adds to those before it."""
         weights = {}
         for share, chain in self._chains(found).items():
             before = 0
@@ -114,10 +118,10 @@ class Copy:
         return {share: [ident for ident in found['snapshots'] if ident in taken] for share, taken in self._shares.items()}
 
     def approach(self) -> None:
-        """The copy is as near to the source as it gets while clients write.
+        """Run rounds until the copy is as close to the source as it can get while clients write.
 
-        :raises errors.Final: the source does not have what is to be copied.
-        :raises CommandFailed: a stream broke; calling again goes on behind what is here already.
+        :raises errors.Final: the source lacks a share or snapshot.
+        :raises CommandFailed: a stream broke; another call continues after the data that is here.
         """
         before = 0
         while True:
@@ -128,9 +132,10 @@ class Copy:
             before = moved
 
     def round(self, talk: Talk) -> int:
-        """Everything is here as it was at one moment after this was called. Returns how many bytes came.
+        """Copy all shares and snapshots, as they are at one moment after the call. Returns the number of bytes that
+        came.
 
-        :raises TooMuch: it would fill the pool.
+        :raises TooMuch: the stream would fill the pool.
         """
         with self._received.alone() as lock:
             try:
@@ -142,7 +147,11 @@ class Copy:
                 return self._round(again, lock, whole=True)
 
     def _round(self, talk: Talk, lock: int, *, whole: bool = False) -> int:
-        """As ``round``; ``whole``: each share and snapshot comes by itself, and so no holes in its files."""
+        """Run a round.
+
+        ``whole``: each share and snapshot is sent in full, not as a difference, so that holes in files are not sent as
+        zeros.
+        """
         self._received.settle(ended_well=False)
         found = self.look(talk)
         bases: dict[str, str | None] = dict.fromkeys(self._shares) if whole else self._bases(set(found['taken']))
@@ -161,7 +170,7 @@ class Copy:
         return self._came
 
     def _limit(self, found: dict[str, Any]) -> int:
-        """Return how many bytes can come in one stream."""
+        """Return the largest number of bytes that one stream may bring."""
         all_of_it: int = sum(used for used, _ in found['sizes'].values())
         return min(_MANY * all_of_it + _MORE, int(self._pool.capacity()[1] * GIB * _ROOM))
 
@@ -174,14 +183,14 @@ class Copy:
                           'there is room for.')
 
     def _bases(self, taken: set[str]) -> dict[str, str | None]:
-        """Return for each share what both sides have of it, of the latest round."""
+        """Return for each share the latest round that both sides have, or None."""
         both = taken & self._received.whole()
         return {share: max((name for name in both if moving.number_of(share, name)), default=None,
                            key=lambda name: moving.number_of(share, name))
                 for share in self._shares}
 
     def _tidy(self, talk: Talk, taken: Sequence[str], bases: Mapping[str, str | None]) -> None:
-        """What no round will build on is gone at both sides."""
+        """Delete the rounds at both sides that no later round builds on."""
         kept = set(bases.values())
         talk.ask('drop', migration=self._migration, names=[name for name in taken if name not in kept])
         rounds = {name for name in self._received.whole() for share in self._shares if moving.number_of(share, name)}
@@ -210,7 +219,7 @@ class Copy:
         return self._pool.share(share).exists()
 
     def land(self, sizes: Mapping[str, int]) -> None:
-        """Shares can be written to, up to their sizes in GiB, and snapshots are where snapshots are."""
+        """Put the snapshots in their place, and the shares with limits of their sizes in GiB."""
         whole = self._received.whole()
         for share, taken in self._shares.items():
             if self.landed(share):
@@ -222,7 +231,7 @@ class Copy:
             self._pool.keep(share, self._received.at(latest), sizes[share])
 
     def take_back(self) -> None:
-        """Nothing is in its place: it would be older than what the source has now."""
+        """Delete the landed shares and snapshots: the source has newer data."""
         for share, taken in self._shares.items():
             for ident in taken:
                 self._pool.delete_snapshot(ident)
@@ -231,20 +240,20 @@ class Copy:
 
     @property
     def begun(self) -> bool:
-        """Say whether there is anything of the copy here that is not in its place."""
+        """Say whether the folder of the copy exists here."""
         return self._received.path.exists()
 
     def begin(self) -> None:
-        """``begun`` is true."""
+        """Create the folder of the copy, so that ``begun`` is true."""
         self._received.make()
 
     def clear(self, talk: Talk) -> None:
-        """What is at the source for the copy is gone."""
+        """Delete the copy's data at the source."""
         talk.ask('clear', migration=self._migration)
 
     def clear_here(self) -> None:
-        """Nothing is left here but what is in its place."""
+        """Delete the copy's data here, except for landed shares and snapshots."""
         if self.begun:
             with self._received.alone():
-                pass    # whoever received has ended
+                pass    # wait until a receiving process has ended
             self._received.clear()

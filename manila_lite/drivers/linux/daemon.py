@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that outlives the share manager: found again by pid and start time, ended by pid."""
+"""A daemon that outlives the share manager: found again by pid and start time, stopped by pid."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ _BOOT = Path('/proc/sys/kernel/random/boot_id')
 
 
 class Daemon:
-    """One program, remembered in a file of its own."""
+    """One daemon, recorded in its own file."""
 
     def __init__(self, record: Path):
         self.record = record
@@ -34,13 +34,13 @@ class Daemon:
 
     @property
     def mark(self) -> str | None:
-        """What ``start`` was told to remember about how the program was started."""
+        """The mark that ``start`` recorded: how the daemon was started."""
         return self._remembered().get('mark')
 
     def process(self) -> psutil.Process | None:
-        """Return the running program, or nothing. A stranger that has its pid now does not count."""
+        """Return the running daemon, or None. Another process that has its pid now does not count."""
         if self._child is not None:
-            self._child.poll()      # one that ended shall not stay as a zombie
+            self._child.poll()      # reaps a child that has ended
         record = self._remembered()
         if not record or _birth(record['pid']) != record['birth']:
             return None
@@ -49,7 +49,7 @@ class Daemon:
         return None
 
     def find(self, words: Sequence[str]) -> psutil.Process | None:
-        """Return the running program, also if whoever started it died before it could be recorded."""
+        """Return the running daemon, also if the process that started it died before it could record it."""
         if found := self.process():
             return found
         for process in psutil.process_iter():
@@ -60,13 +60,13 @@ class Daemon:
         return None
 
     def adopt(self, pid: int, words: Sequence[str]) -> None:
-        """The process with this pid is the program, if it was started by these words and no other one runs."""
+        """Record the process with this pid as the daemon, if these words started it and no other daemon runs."""
         with contextlib.suppress(psutil.Error):
             if self.process() is None and psutil.Process(pid).cmdline() == list(words):
                 self._remember(pid, None)
 
     def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:
-        """The program runs, in a session of its own: what ends the share manager does not end it."""
+        """Start the daemon in a session of its own, so that the end of the share manager does not end it."""
         with log.open('ab') as out:
             self._child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd='/',
                                            start_new_session=True, env={**ENV, **env})
@@ -78,7 +78,7 @@ class Daemon:
         os.replace(draft, self.record)
 
     def stop(self, patience: float = 10.0) -> None:
-        """The program has ended."""
+        """Stop the daemon, by force after ``patience`` seconds, and delete its record."""
         for signo in (signal.SIGTERM, signal.SIGKILL):
             process = self.process()
             if process is None:
@@ -92,9 +92,10 @@ class Daemon:
 
 
 def _birth(pid: int) -> str:
-    """Return what no other process ever shares: which boot it was, and when in it the process began; '' if it ended.
+    """Return an identity that no other process ever has: the boot, and the start time in it; '' if the process has
+    ended.
 
-    In ticks since boot: a time of day would move when the clock is set.
+    The start time is in ticks since boot: a time of day would move when the clock is set.
     """
     try:
         fields = Path(f'/proc/{pid}/stat').read_text(errors='replace').rpartition(')')[2].split()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plain directory as a pool: it serves, but limits nothing and keeps no snapshots.
+"""A plain directory as a pool, without limits and without snapshots.
 
-It is served over CIFS only. A client of NFS names files by handles, and those of a plain directory lead to the whole file
-system that it is in, that of the host perhaps. See guard.py.
+It is served over CIFS only. An NFS client names files by handles, and the handles of a plain directory reach its whole
+file system, perhaps that of the host. See guard.py.
 """
 
 import contextlib
@@ -14,40 +14,40 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 
 class Directory(pool.Pool):
-    """Shares are directories of whatever file system there is."""
+    """A pool whose shares are plain directories on any file system."""
 
     CAPABLE = False
 
     def open(self) -> None:
-        """The directory exists."""
+        """Create the directory."""
         (self.root / 'shares').mkdir(parents=True, exist_ok=True)
-        (self.root / 'shares').chmod(0o700)     # clients come by mounts of the shares
+        (self.root / 'shares').chmod(0o700)     # clients reach the shares through their own mounts
 
     def ensure(self) -> tuple[str, ...]:
-        """The directory is there, or it is not ours to say what it held.
+        """Check that the directory is there. A missing directory is not made anew.
 
-        :raises CommandFailed: it is not.
+        :raises CommandFailed: it is missing.
         """
         if not (self.root / 'shares').is_dir():
             raise CommandFailed(f'{self.root} is not the directory that it was; is something to be mounted there?')
         return ()
 
     def close(self, *, remove_data: bool = False) -> None:
-        """Nothing was mounted."""
+        """Delete the shares if ``remove_data`` says so. There is nothing to unmount."""
         if remove_data:
             with contextlib.suppress(CommandFailed, OSError):
                 trees.remove(self.root / 'shares')
             shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def create(self, ident: str, size: int) -> None:
-        """An empty directory exists."""
+        """Create an empty directory."""
         self.share(ident).mkdir(exist_ok=True)
         self.share(ident).chmod(0o777)
 
     def measure(self, place: Path) -> tuple[int | None, int | None]:
-        """Nobody counts."""
+        """Return no limit and no usage: neither is known for a directory."""
         return None, None
 
     def purge(self, ident: str) -> None:
-        """What was in the directory is gone."""
+        """Delete the discarded directory with its files."""
         trees.remove(self._gone(ident))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver: shares on a pool, each mounted on its own and exported by one NFS server, or by that of its share server."""
+"""The linux driver: each share of a pool is mounted separately, and exported by one file server or by that of its share
+server.
+"""
 
 import contextlib
 import dataclasses
@@ -46,20 +48,20 @@ LOG = log.getLogger(__name__)
 
 _VERSION = '1.0'
 _POOL = 'pool'
-#: What a plain directory cannot do.
+#: Capabilities that a plain directory does not have.
 _NEED_BTRFS = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
                'mount_snapshot_support', 'snapshot_inherit_share_access_support')
 _LOCKS = 64
-#: Options whose change concerns every share.
+#: Options that the exports of all shares depend on.
 _OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_cifs_port', 'linux_cifs_users', 'linux_netns', 'linux_graceless',
                'linux_grace_period')
 
 
 class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPromises, LinuxShareManaging, Resizes, Snapshots,
                   MountsSnapshots, Clones, Reverts, LinuxGroupSnapshots, LinuxBackups):
-    """NFS and CIFS shares of this machine. What it does is in the modules beside it; here is the order of things.
+    """NFS and CIFS shares of this machine. The modules beside this one do the work; the driver calls them in order.
 
-    Clients of NFS see the share's size in ``df``, those of CIFS the pool's; the share's is enforced (EDQUOT).
+    NFS clients see the share's size in ``df``, CIFS clients that of the pool. The share's size is enforced (EDQUOT).
     """
 
     OPTIONS = OPTIONS
@@ -67,7 +69,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     def __init__(self, backend: Backend):
         super().__init__(backend)
         conf = backend.conf
-        # Mounts are listed by their real paths; by another, NFS-Ganesha and "mounts" would not find them.
+        # The kernel lists mounts by their real paths. By other paths, NFS-Ganesha and ``mounts`` would not find them.
         self._state = backend.state_dir.resolve()
         source = Path(conf.linux_pool_path).resolve()
         self._pool: Pool = (Directory(source) if wants_directory(conf)
@@ -85,15 +87,15 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
-        """Say what this machine lacks, with the package that has it."""
+        """Return missing requirements of this machine, with the package that provides each."""
         return list(check.problems(backend, needs_btrfs=not wants_directory(backend.conf)))
 
     # Life -------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """The pool is mounted and the file servers run, with the exports of an earlier run.
+        """Mount the pool and start the file servers, with the exports of an earlier run.
 
-        :raises errors.Final: one of the two does not work; with what it said.
+        :raises errors.Final: the pool or a file server does not work; with its error message.
         """
         self._state.mkdir(parents=True, exist_ok=True)
         self._state.chmod(0o700)
@@ -113,7 +115,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             raise errors.Final(str(bad)) from bad
 
     def teardown(self, *, remove_data: bool = False) -> None:
-        """Nothing of this backend runs or is mounted; with ``remove_data`` nothing of it is left."""
+        """Stop and unmount everything of this backend; with ``remove_data``, delete its data too."""
         self._outlets.stop()
         self._servers.halt()
         self._pool.close(remove_data=remove_data)
@@ -121,7 +123,10 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             shutil.rmtree(self._state, ignore_errors=True)
 
     def report(self) -> Sequence[kinds.Pool]:
-        """Return the one pool. It is thin: a share takes the space that it fills. An NFS server that died runs again."""
+        """Return the one pool, and start file servers again that died.
+
+        The pool is thin: a share takes only the space that it fills.
+        """
         self._awake()
         total, free = self._pool.capacity()
         able = self._pool.CAPABLE
@@ -142,7 +147,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
                    else {'sg_consistent_snapshot_support': None})})]
 
     def _awake(self) -> None:
-        """File servers that died run again."""
+        """Start file servers again that died."""
         if not self.HANDLES_SHARE_SERVERS:
             self._outlets.awake()
         for outlets in self._servers.outlets():
@@ -154,11 +159,11 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     # Shares -----------------------------------------------------------------------------------
 
     def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
-        """An empty share exists, mounted and exported to nobody."""
+        """Create an empty share, mounted and exported without access rules."""
         return self._make(share, lambda: self._pool.create(share.id, share.size))
 
     def create_share_from_snapshot(self, share: kinds.Share, snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
-        """A share with the snapshot's content exists; nothing is copied."""
+        """Create a share with the snapshot's content; no data is copied."""
         _vet_id(snapshot.id)
         return self._make(share, lambda: self._btrfs.clone(share.id, snapshot.id, share.size))
 
@@ -172,11 +177,11 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         return self._locations(share)
 
     def delete_share(self, share: kinds.Share) -> None:
-        """The export, the mount and the data are gone; a busy mount goes when its last user ends."""
+        """Delete the export, the mount and the data; a busy mount goes when its last user ends."""
         _vet_id(share.id)
         with self._alone(share.id):
             self._forget_export(share)
-            if share.id in self._pool.left_shares:      # and not ours to delete
+            if share.id in self._pool.left_shares:      # unmanaged shares are not deleted
                 return
             self._pool.discard(share.id)
         self._ensuring.forget(share.id)
@@ -190,7 +195,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             self._servers.forget(share.server.id, ident)
 
     def extend_share(self, share: kinds.Share, new_size: int) -> None:
-        """The limit is higher at once, also for clients that have the share mounted."""
+        """Raise the limit; clients that have the share mounted can use it at once."""
         self._need(share)
         self._resize(share.id, new_size)
 
@@ -199,7 +204,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         self._ensuring.sized(ident, size)
 
     def shrink_share(self, share: kinds.Share, new_size: int) -> None:
-        """The limit is lower. The kernel would take one below what is used, so that is refused here."""
+        """Lower the limit. The kernel would accept a limit below the usage, so that is refused here."""
         self._need(share)
         used = self._btrfs.used(share.id)
         if used > new_size * GIB:
@@ -209,7 +214,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     # Access -----------------------------------------------------------------------------------
 
     def update_access(self, share: kinds.Share, rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
-        """Exactly these rules are in force, also for open sessions."""
+        """Put exactly these rules in force, also for open sessions."""
         _vet_id(share.id)
         with self._alone(share.id):
             if source := self._source(share.id):
@@ -225,11 +230,13 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         return results | {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
 
     def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
-        """Each share is mounted, limited and exported with its rules; one whose data is gone is reported."""
+        """Bring back the mount, limit, export and rules of each share; a share whose data is missing gets an error."""
         return self._ensuring.shares(targets)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Return what exports depend on: options, who there is to be let in, and which namespace they are in."""
+        """Return the values that exports depend on: options, the state of the CIFS user list, and the network
+        namespace.
+        """
         conf = self.backend.conf
         space = str(ip.identity(conf.linux_netns)) if conf.linux_netns and not self.HANDLES_SHARE_SERVERS else ''
         users = smb_users.stamp(Path(conf.linux_cifs_users)) if conf.linux_cifs_users else ''
@@ -238,14 +245,14 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     # Snapshots --------------------------------------------------------------------------------
 
     def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
-        """A read-only copy exists; it takes no time and no space."""
+        """Take a read-only snapshot; it takes no time and no space."""
         _vet_id(snapshot.id)
         self._need(snapshot.share)
         self._btrfs.take_snapshot(snapshot.id, snapshot.share.id)
         return f'/{SNAPSHOTS}/{snapshot.id}'
 
     def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """The copy is gone, and nobody has it mounted."""
+        """Delete the snapshot with its export and its mount."""
         _vet_id(snapshot.id)
         with self._alone(snapshot.id):
             self._forget_export(snapshot.share, snapshot.id)
@@ -253,7 +260,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
                 self._btrfs.delete_snapshot(snapshot.id)
 
     def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
-        """The copy is mounted and exported, as a share is."""
+        """Mount and export the snapshot like a share."""
         _vet_id(snapshot.id)
         self._vet(snapshot.share)
         with self._alone(snapshot.id):
@@ -268,14 +275,16 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         return kinds.ServedSnapshot(tuple(self._locations(as_share)), results)
 
     def unmanage_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """Nobody mounts it from here any more, and it stays where it is."""
+        """Remove the snapshot's export and mount, and unmanage it where it is."""
         _vet_id(snapshot.id)
         with self._alone(snapshot.id):
             self._forget_export(snapshot.share, snapshot.id)
         super().unmanage_snapshot(snapshot)
 
     def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """The share holds what the snapshot holds. For a moment it is not exported; then with the rules it had."""
+        """Replace the share's data by the snapshot's. The share is not exported for a moment, and then has its previous
+        rules.
+        """
         ident = snapshot.share.id
         _vet_id(snapshot.id)
         self._vet(snapshot.share)
@@ -292,9 +301,9 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     # Pieces -----------------------------------------------------------------------------------
 
     def _outlet_of(self, share: kinds.Share) -> Outlet:
-        """Return what serves the share.
+        """Return the outlet that serves the share.
 
-        :raises errors.Final: it is to be on a share server, and that does not run; or nothing serves it here.
+        :raises errors.Final: its share server does not run, or this backend does not serve its protocol.
         """
         if not self.HANDLES_SHARE_SERVERS:
             return self._outlets.of(share.proto)
@@ -308,9 +317,9 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         return locations.at(share, map(str, self.backend.conf.linux_export_ips))
 
     def _vet(self, share: kinds.Share) -> None:
-        """The share is one that this backend can have.
+        """Check that the share can be on this backend.
 
-        :raises errors.Final: it is not.
+        :raises errors.Final: it cannot.
         """
         _vet_id(share.id)
         if share.pool != _POOL:
@@ -319,8 +328,9 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             raise errors.Final(f'This backend does not serve {share.proto}.')
 
     def _source(self, ident: str) -> Path | None:
-        """Return where in the pool the share is, once what died half way is put right; nothing if it is not there, or not
-        ours any more.
+        """Return the share's path in the pool; None if the share is missing or unmanaged.
+
+        A change of the share that died half way is recovered first.
         """
         if ident in self._pool.left_shares:
             return None
@@ -329,19 +339,19 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         return self._pool.share(ident) if self._pool.share(ident).exists() else None
 
     def _copy_at(self, ident: str) -> Path | None:
-        """Return where in the pool the snapshot is; nothing if it is not there, or not ours any more."""
+        """Return the snapshot's path in the pool; None if the snapshot is missing or unmanaged."""
         if not isinstance(self._pool, BtrfsPool) or ident in self._pool.left_snapshots:
             return None
         return self._pool.snapshot(ident) if self._pool.snapshot(ident).exists() else None
 
     def _exported(self, ident: str) -> Path | None:
-        """Return where in the pool a share or a snapshot is, or nothing."""
+        """Return the path of a share or a snapshot in the pool, or None."""
         return self._source(ident) or self._copy_at(ident)
 
     def _need(self, share: kinds.Share) -> None:
-        """The share is in the pool.
+        """Check that the share is in the pool.
 
-        :raises errors.Final: it is not.
+        :raises errors.Final: it is missing.
         """
         _vet_id(share.id)
         with self._alone(share.id):
@@ -350,7 +360,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
 
     @property
     def parts(self) -> tuple[Pool, Servers]:
-        """What a peer of this backend works on."""
+        """The pool and the share servers, for a peer of this backend."""
         return self._pool, self._servers
 
     @property
@@ -361,7 +371,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
 
     @contextlib.contextmanager
     def _alone(self, ident: str) -> Iterator[None]:
-        """Nobody else changes the name, the mount or the export of this share meanwhile."""
+        """Keep other threads from changing the name, mount or export of this share."""
         with self._locks[hash(ident) % _LOCKS]:
             yield
 

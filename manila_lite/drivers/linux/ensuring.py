@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked for when shares are ensured, and mended only where it is amiss: clients of what is well notice nothing.
+"""Ensuring of shares: state is checked, and repaired only where it is wrong, so that clients of sound shares notice
+nothing.
 
-One look for all shares of a file server: what it exports, and to whom. Each share costs some system calls besides.
+A file server is asked once for the exports and clients of all its shares. Each share costs some system calls besides.
 """
 
 import threading
@@ -21,7 +22,7 @@ LOG = log.getLogger(__name__)
 
 
 class Ensuring:
-    """Ensures shares of one backend. Safe for threads."""
+    """The ensuring of one backend's shares. Safe for threads."""
 
     def __init__(self, pool: Pool, *, need: Callable[[kinds.Share], None], outlet_of: Callable[[kinds.Share], Outlet],
                  source: Callable[[str], Path | None], alone: Callable[[str], AbstractContextManager[None]],
@@ -38,24 +39,24 @@ class Ensuring:
         self._life = threading.Lock()
 
     def sized(self, ident: str, size: int) -> None:
-        """The share was given another size here: who asks to ensure it may still have the old one in mind."""
+        """Remember a size that was just set: a request to ensure the share may still carry the old one."""
         self._sizes[ident] = size
 
     def forget(self, ident: str) -> None:
-        """The share is gone."""
+        """Forget the size of a deleted share."""
         self._sizes.pop(ident, None)
 
     def shares(self, targets: Sequence[kinds.EnsureTarget]) -> dict[str, kinds.EnsureResult]:
-        """Each share is mounted, limited and exported with its rules; one whose data is gone is reported.
+        """Bring back the mount, limit, export and rules of each share; a share whose data is missing gets an error.
 
-        There is no result where something else went wrong that may well work later.
+        There is no result for a share with any other failure, which may not happen again.
 
-        :raises CommandFailed: there is no result at all; with what went wrong.
+        :raises CommandFailed: there is no result at all; with the first failure.
         """
         common = self._mount()
         results = {target.share.id: found for target in targets if (found := self._lost(target.share))}
         if results and self._mount():
-            raise CommandFailed('the pool was unmounted meanwhile')     # so they may all be there
+            raise CommandFailed('the pool was unmounted meanwhile')     # so no share may be missing
         troubles: list[Exception] = []
         for group in _by_outlet(target for target in targets if target.share.id not in results):
             results |= self._group(group, common, troubles)
@@ -71,7 +72,7 @@ class Ensuring:
             raise CommandFailed(f'The pool cannot be used: {bad}') from bad
 
     def _lost(self, share: kinds.Share) -> kinds.EnsureResult | None:
-        """Return why the share cannot be served, if it is not in the pool."""
+        """Return an error result if the share is not in the pool."""
         try:
             self._need(share)
         except errors.Final as bad:
@@ -80,7 +81,7 @@ class Ensuring:
 
     def _group(self, targets: Sequence[kinds.EnsureTarget], common: tuple[str, ...],
                troubles: list[Exception]) -> dict[str, kinds.EnsureResult]:
-        """Ensure shares on the same NFS server."""
+        """Ensure shares on the same file server."""
         try:
             outlet = self._outlet_of(targets[0].share)
             idle = {target.share.id for target in targets if not self._is_mounted(outlet, target.share.id)}
@@ -105,7 +106,7 @@ class Ensuring:
         return results
 
     def _is_mounted(self, outlet: Outlet, ident: str) -> bool:
-        """Say whether it is before the NFS server is started anew, which mounts what it exports."""
+        """Say whether the share is mounted, before ``outlet.ensure`` may restart the server and mount its exports."""
         source = self._source(ident)
         return source is None or outlet.mounts(ident, source)
 
@@ -124,7 +125,7 @@ class Ensuring:
         return kinds.EnsureResult(places, results, repaired=words)
 
     def _limit(self, share: kinds.Share) -> tuple[str, ...]:
-        """The size is enforced. One that was just changed here, and perhaps not stored yet, stands."""
+        """Enforce the share's size. A size that was just set here, and may not be stored yet, is kept."""
         return self._pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
 
 
@@ -137,6 +138,6 @@ def _by_outlet(targets: Iterable[kinds.EnsureTarget]) -> Iterable[list[kinds.Ens
 
 
 def _moved(share: kinds.Share, places: Sequence[kinds.ExportLocation]) -> list[str]:
-    """Return in words that the share is known by other paths than it has; who knows of none did not ask."""
+    """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
     known, now = ([place.path for place in found] for found in (share.export_locations, places))
     return [f'It was known as {", ".join(known)}; it is {", ".join(now)}.'] if known and sorted(known) != sorted(now) else []

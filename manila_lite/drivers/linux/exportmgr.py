@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NFS-Ganesha can be told over its private D-Bus while it serves."""
+"""Commands to a running NFS-Ganesha over its private D-Bus."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from dbus_fast.aio import MessageBus
 from manila_lite.drivers.linux.run import CommandFailed
 
 _SECONDS = 15.0
-#: The answers when nothing was dropped. Others may say "updated" too, and go on with errors.
+#: The answers of complete success. Other answers may contain "updated" too, and continue with errors.
 _CLEAN = {'AddExport': '1 exports added', 'UpdateExport': '1 exports updated'}
-#: Where in the answer to DisplayExport they are.
+#: Positions in the answer to DisplayExport.
 _PATH, _CLIENTS = 1, 4
 _BAD_FILE = 'org.freedesktop.DBus.Error.InvalidFileContent'
 
 
 class ExportManager:
-    """The export manager behind one socket. Safe for threads: every call has a connection of its own."""
+    """The export manager behind one socket. Safe for threads: every call has its own connection."""
 
     def __init__(self, socket: Path):
         self._socket = socket
@@ -28,7 +28,7 @@ class ExportManager:
     def call(self, member: str, signature: str = '', body: Sequence[Any] = (), *, position: int = 0) -> Any:
         """Return the value at a position of the answer.
 
-        :raises CommandFailed: it refused, does not run, or did not answer in time.
+        :raises CommandFailed: NFS-Ganesha refused, does not run, or did not answer in time.
         """
         reply = self._ask(member, signature, body)
         if reply.message_type is MessageType.ERROR:
@@ -36,9 +36,9 @@ class ExportManager:
         return reply.body[position] if len(reply.body) > position else ()
 
     def tell(self, member: str, file: Path, number: int) -> str:
-        """Add or update the export that the file describes. Returns what was wrong with the file, '' for nothing.
+        """Add or update the export that the file describes. Returns the errors in the file, '' for none.
 
-        :raises CommandFailed: nothing is wrong with the file, but it failed.
+        :raises CommandFailed: the call failed for another reason than the file.
         """
         reply = self._ask(member, 'ss', [str(file), f'EXPORT(Export_Id={number})'])
         said = _text(reply)
@@ -47,13 +47,13 @@ class ExportManager:
         return '' if said.strip() == _CLEAN[member] else said or str(reply.error_name)
 
     def shown(self) -> dict[int, str]:
-        """Return the exports that are served: the path of each number."""
+        """Return the paths of all served exports, by number."""
         return {int(entry[0]): str(entry[1]) for entry in self.call('ShowExports', position=1)}
 
     def displayed(self, numbers: Sequence[int]) -> dict[int, tuple[str, Sequence[Any]]]:
-        """Return the path of each of these exports, and whom it lets in; nothing of those that are not served.
+        """Return the path and the clients of each of these exports, by number; those that are not served are left out.
 
-        However many others there are, it costs as much.
+        The cost does not depend on the number of other exports.
         """
         replies = self._ask_all('DisplayExport', 'q', [(number,) for number in numbers]) if numbers else ()
         return {number: (str(reply.body[_PATH]), reply.body[_CLIENTS]) for number, reply in zip(numbers, replies, strict=True)
@@ -63,7 +63,7 @@ class ExportManager:
         return self._ask_all(member, signature, [body])[0]
 
     def _ask_all(self, member: str, signature: str, bodies: Sequence[Sequence[Any]]) -> list[Message]:
-        """Return the answers to several questions, asked one after another."""
+        """Return the answers to several questions, which are asked in sequence."""
         async def ask() -> list[Message | None]:
             bus = await asyncio.wait_for(MessageBus(f'unix:path={self._socket}', BusType.SYSTEM).connect(), _SECONDS)
             try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exports of one NFS-Ganesha: each has a number and a file that a restarted server reads.
 
-A file gets to where the server reads it only after the server took it whole: one bad file would keep it
-from starting. A share that is not mounted has its file elsewhere ("held"), or a server that starts at
-that moment would serve the empty directory beneath.
+A file is moved to the server's folder only after the running server accepted all of it: one bad file would keep the
+server from starting. The file of a share that is not mounted is elsewhere ("held"), because a server that starts then
+would serve the empty directory below the mount point.
 """
 
 import dataclasses
@@ -34,9 +34,9 @@ _NUMBERS = 65535
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What there is of one export: its path and clients as the server has them, and the file that a new server reads.
+    """The present state of one export: its path and clients in the running server, and the file for a restarted one.
 
-    ``path`` is nothing if it is not served, and ``text`` if there is no file.
+    ``path`` is None if the export is not served, and ``text`` if there is no file.
     """
 
     path: str | None = None
@@ -45,7 +45,7 @@ class Seen:
 
 
 def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text: str, server: str) -> list[str]:
-    """Return in words what is not as it should be: where it is, whom it lets in, and what ``server`` starts with."""
+    """Return in words the differences from the wanted state: path, clients, and the file that ``server`` starts with."""
     found = []
     if seen.path != str(path):
         found.append('The share was not exported; it is again.')
@@ -59,7 +59,7 @@ def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text
 
 
 class Exports:
-    """Safe for threads, if no two change the same export at once."""
+    """The exports of one server. Safe for threads, if no two change the same export at once."""
 
     def __init__(self, state: Path, manager: ExportManager):
         self._served = state / 'exports.d'
@@ -70,10 +70,10 @@ class Exports:
         self._last = 0
         self._lock = threading.Lock()
 
-    # What was there before --------------------------------------------------------------------
+    # Exports of an earlier run ----------------------------------------------------------------
 
     def load(self) -> None:
-        """The exports of an earlier run are known; files that a power failure left in pieces are gone."""
+        """Load the exports of an earlier run, and delete files that a power failure left incomplete."""
         self._places()
         numbers: dict[str, int] = {}
         for file in sorted([*self._served.iterdir(), *self._held.iterdir()]):
@@ -92,18 +92,18 @@ class Exports:
             place.mkdir(parents=True, exist_ok=True)
 
     def adopt(self) -> None:
-        """Exports that the server has, but whose files are lost, keep their numbers."""
+        """Keep the numbers of exports that the server has, but whose files are lost."""
         with self._lock:
             for number, path in self._manager.shown().items():
                 if number:
                     self._numbers[Path(path).name] = number
 
     def served(self) -> list[str]:
-        """Return the names of the exports that a server would start with."""
+        """Return the names of the exports that a starting server would serve."""
         return sorted(file.stem for file in self._served.glob('*.conf'))
 
     def clients_of(self, name: str) -> list[str]:
-        """Return the clients that the export has, or had when it was last served."""
+        """Return the clients of the export, or those that it had when it was last served."""
         found = self._known(name)
         return found[2].splitlines(keepends=True) if found else []
 
@@ -115,15 +115,15 @@ class Exports:
         return None
 
     def _pseudo(self, name: str, wanted: str | None) -> str:
-        """Return by what clients mount the export: as it is wanted, or was until now, or else by its name."""
+        """Return the name by which clients mount the export: the wanted one, else the present one, else its own name."""
         known = None if wanted else self._known(name)
         found = _PSEUDO.search(known[0]) if known else None
         return wanted or (found[1] if found else name)
 
     def look(self, names: Sequence[str]) -> dict[str, Seen]:
-        """Return what there is of each of these exports, in one look.
+        """Return the present state of each of these exports, all from one connection to the server.
 
-        :raises CommandFailed: the server does not say.
+        :raises CommandFailed: the server does not answer.
         """
         with self._lock:
             numbers = {name: self._numbers[name] for name in names if name in self._numbers}
@@ -140,7 +140,7 @@ class Exports:
             return None
 
     def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
-        """Return in words what of an export that was seen is not as ``put`` would make it."""
+        """Return in words the differences between an export as it was seen and as ``put`` would make it."""
         text = ''.join(clients)
         wanted = _TEXT.format(number=self._number(name), pseudo=self._pseudo(name, mounted_as), path=path, clients=text)
         return differences(seen, path, blocks.read(text), wanted, 'an NFS server')
@@ -148,13 +148,13 @@ class Exports:
     # Changes ----------------------------------------------------------------------------------
 
     def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
-        """The directory is exported to exactly these clients, also for open sessions: as ``/shares/mounted_as``, or without
-        that as it was until now, or by its name.
+        """Export the directory to exactly these clients, also for open sessions.
 
-        ``clients`` are CLIENT blocks of one line each. Returns those that the server refuses, with its
-        reasons, by their position; they grant nothing.
+        Clients mount it as ``/shares/mounted_as``; without that, by its present name or else its own name. ``clients``
+        are CLIENT blocks of one line each. Returns the blocks that the server refuses, with its reasons, by their
+        position; they grant nothing.
 
-        :raises CommandFailed: the export as a whole is refused, and is as it was.
+        :raises CommandFailed: the server refuses the export as a whole; the export is unchanged.
         """
         self._places()
         number, pseudo = self._number(name), self._pseudo(name, mounted_as)
@@ -178,12 +178,12 @@ class Exports:
         return refused
 
     def hold(self, name: str) -> None:
-        """A server that starts does not serve it; its number and clients are remembered."""
+        """Keep a starting server from serving the export. Its number and clients are remembered."""
         if (self._served / f'{name}.conf').exists():
             os.replace(self._served / f'{name}.conf', self._held / f'{name}.conf')
 
     def withdraw(self, name: str) -> None:
-        """It is not served and can be unmounted; its number and clients are remembered."""
+        """Stop serving the export, so that it can be unmounted. Its number and clients are remembered."""
         self.hold(name)
         with self._lock:
             number = self._numbers.get(name)
@@ -191,12 +191,12 @@ class Exports:
             self._manager.call('RemoveExport', 'q', [number])
 
     def forget(self, name: str) -> None:
-        """It is not served, and nothing of it is left."""
+        """Stop serving the export, and delete its files and number."""
         self.withdraw(name)
         self.discard(name)
 
     def discard(self, name: str) -> None:
-        """Nothing of it is left for a server that starts; for one that runs nothing changes."""
+        """Delete the export's files and number. A running server is not changed."""
         for place in (self._held, self._drafts, self._served):
             (place / f'{name}.conf').unlink(missing_ok=True)
         with self._lock:
@@ -209,7 +209,7 @@ class Exports:
             return self._numbers[name]
 
     def _unused(self) -> int:
-        """Return a number; that of a share which is just gone comes last, as clients may still hold its files."""
+        """Return a free number. The number of a deleted share is used last, as clients may still hold its files."""
         taken = set(self._numbers.values())
         for step in range(_NUMBERS):
             number = (self._last + step) % _NUMBERS + 1

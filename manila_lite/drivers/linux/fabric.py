@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network between share servers and their clients: a namespace with a bridge for each segment.
 
-In a namespace of its own nothing of it touches the machine's own network. An operator who wants servers
-reachable from elsewhere makes the namespace first and puts an uplink on a bridge in it. What has an operator's
-interface on it is never removed, and neither is what an operator made.
+It is in its own namespace, so nothing of it touches the machine's own network. An operator who wants servers to be
+reachable from elsewhere makes the namespace first and puts an uplink on a bridge in it. A bridge with an operator's
+interface is never removed, nor is a bridge or namespace that an operator made.
 """
 
 import contextlib
@@ -17,17 +17,19 @@ from typing import Any
 from manila_lite import kinds
 from manila_lite.drivers.linux.ip import add, delete, ip, is_there, kind, links
 
-#: Says that an interface was made here, as its alias.
+#: Alias of the interfaces that were made here.
 _OURS = 'manila_lite'
-#: The name of a bridge that is not marked yet.
+#: Name of a bridge that does not have the alias yet.
 _DRAFT = 'draft'
-#: One for all share managers of the machine.
+#: Lock of all share managers of the machine.
 _LOCK = Path('/run/manila_lite-fabric.lock')
 _NUMBERED = ('vlan', 'vxlan', 'gre', 'geneve')
 
 
 def bridge_of(network: kinds.Allocation | kinds.ServerNetwork) -> str:
-    """Return the name of the network's bridge: one for each segment, or for each network that has no number."""
+    """Return the name of the network's bridge: there is one for each segment, or for each network without a segment
+    number.
+    """
     if network.network_type in _NUMBERED and network.segmentation_id is not None:
         return f'{network.network_type}{network.segmentation_id}'
     if network.neutron_net_id:
@@ -36,17 +38,17 @@ def bridge_of(network: kinds.Allocation | kinds.ServerNetwork) -> str:
 
 
 class Fabric:
-    """Safe for several share managers on one machine."""
+    """The fabric in one namespace. Safe for several share managers on one machine."""
 
     def __init__(self, netns: str):
         self.netns = netns
 
     def plug(self, bridge: str, port: str, owner: str) -> None:
-        """The interface is on the bridge, and marked as the owner's."""
+        """Put the interface on the bridge, and mark it as the owner's."""
         ip(self.netns, 'link', 'set', port, 'alias', owner, 'addrgenmode', 'none', 'master', bridge, 'up')
 
     def ready(self, bridge: str) -> None:
-        """The bridge is there. To be called while nobody else changes the fabric."""
+        """Create the bridge if necessary. To be called while holding ``alone``."""
         add(self.netns)
         there = links(self.netns)
         if not any('UP' in link['flags'] for link in there):
@@ -62,7 +64,7 @@ class Fabric:
         ip(self.netns, 'link', 'set', _DRAFT, 'name', bridge)
 
     def ports_of(self, owner: str) -> dict[str, str]:
-        """Return the bridge of each port that is marked as the owner's; '' if it is on none, or that does nothing."""
+        """Return the bridge of each port that is marked as the owner's; '' if it is on none, or on one that is down."""
         if not is_there(self.netns):
             return {}
         there = links(self.netns)
@@ -71,23 +73,23 @@ class Fabric:
                 for link in there if link.get('ifalias') == owner}
 
     def forwards(self, port: str) -> bool:
-        """Say whether what comes from the port gets to the others on its bridge."""
+        """Say whether the bridge forwards packets from the port."""
         return any(link['ifname'] == port and link.get('linkinfo', {}).get('info_slave_data', {}).get('state') == 'forwarding'
                    for link in links(self.netns))
 
     def remove(self, port: str) -> None:
-        """The port is gone, and the interface at its other end."""
+        """Remove the port, and with it the interface at its other end."""
         ip(self.netns, 'link', 'delete', port)
 
     def unplug(self, owner: str) -> None:
-        """No port of the owner is left, nor a bridge or a namespace that was made for it alone."""
+        """Remove all ports of the owner, and bridges or a namespace that were made for it alone."""
         with self.alone():
             for port in self.ports_of(owner):
                 self.remove(port)
             self.sweep()
 
     def sweep(self) -> None:
-        """Bridges made here are gone if nothing is on them; so is the namespace if nothing is in it."""
+        """Remove bridges that were made here and have no port, and the namespace if it is empty."""
         if not is_there(self.netns):
             return
         there = links(self.netns)
@@ -103,8 +105,8 @@ class Fabric:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody else, thread or process, adds to the fabric or takes from it. The kernel lets go when the process dies."""
+        """Keep other threads and processes from changing the fabric. The kernel drops the lock when the process dies."""
         with _LOCK.open('a') as lock:
-            os.fchmod(lock.fileno(), 0o600)     # who can open it can hold it
+            os.fchmod(lock.fileno(), 0o600)     # any process that can open the file can hold the lock
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

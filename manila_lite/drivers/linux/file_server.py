@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a file server of one protocol lives: it is found again, started anew when it died, and changed while it serves.
+"""The life cycle of a file server of one protocol: it is found again, restarted if it died, and changed while it
+serves.
 
-Its daemons outlive the share manager. They are started anew only if they died, or at ``start`` if their options
-were changed. Under systemd that needs ``KillMode=process`` in the share manager's unit.
+Its daemons outlive the share manager. They are restarted only if they died, or at ``start`` if their options changed.
+Under systemd that needs ``KillMode=process`` in the share manager's unit.
 """
 
 import abc
@@ -25,55 +26,59 @@ from manila_lite.drivers.linux.run import CommandFailed
 LOG = log.getLogger(__name__)
 
 _READY_SECONDS = 20.0
+#: Seconds that a server with thousands of exports may need until it answers. One that runs longer and does not, never will.
+_LONGEST_START = 300.0
 
 
 class Served(Protocol):
-    """What a file server exports: see ``exports.Exports`` for each of these."""
+    """The exports of a file server: see ``exports.Exports`` for each method."""
 
     def load(self) -> None:
-        """The exports of an earlier run are known."""
+        """Load the exports of an earlier run."""
 
     def adopt(self) -> None:
-        """What the server has, and no file, is known."""
+        """Take over the exports that the server has, but whose files are missing."""
 
     def served(self) -> list[str]:
-        """Return the names of the exports that a server would start with."""
+        """Return the names of the exports that a starting server would serve."""
 
     def clients_of(self, name: str) -> list[str]:
-        """Return the clients that the export has, or had when it was last served."""
+        """Return the clients of the export, or those that it had when it was last served."""
 
     def look(self, names: Sequence[str]) -> dict[str, Seen]:
-        """Return what there is of each of these exports, in one look."""
+        """Return the present state of each of these exports, in one look."""
 
     def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
-        """Return in words what of an export that was seen is not as ``put`` would make it."""
+        """Return in words the differences between an export as it was seen and as ``put`` would make it."""
 
     def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
-        """The directory is exported to exactly these clients."""
+        """Export the directory to exactly these clients."""
 
     def hold(self, name: str) -> None:
-        """A server that starts does not serve it; it is remembered."""
+        """Keep a starting server from serving the export; it is remembered."""
 
     def withdraw(self, name: str) -> None:
-        """It is not served; it is remembered."""
+        """Stop serving the export; it is remembered."""
 
     def forget(self, name: str) -> None:
-        """It is not served, and nothing of it is left."""
+        """Stop serving the export, and delete it."""
 
     def discard(self, name: str) -> None:
-        """Nothing of it is left for a server that starts."""
+        """Delete the export for a starting server."""
 
 
 class FileServer(abc.ABC):
     """The server of one protocol of one backend or share server. Safe for threads."""
 
-    #: What it is called, in words.
+    #: Name of the server in messages.
     NAME: ClassVar[str]
-    #: What it may have said before it ended: files in its directory.
+    #: Log files of the daemons, in the server's directory.
     LOGS: ClassVar[Sequence[str]]
 
     def __init__(self, state: Path, home: Path, netns: str | None):
-        """``state`` is its directory, and ``home`` that of the share server or backend, which may be the same."""
+        """Remember the server's directory ``state``, and ``home``, that of its share server or backend; both may be the
+        same.
+        """
         self._state = state
         self._home = home
         self._netns = netns
@@ -81,75 +86,77 @@ class FileServer(abc.ABC):
         self._stopped = False
         self._remount: Callable[[], None] = lambda: None
 
-    #: What it exports.
+    #: The exports of the server.
     exports: Served
 
-    # What each has of its own -----------------------------------------------------------------
+    # Defined by each subclass -----------------------------------------------------------------
 
     @property
     @abc.abstractmethod
     def daemons(self) -> Mapping[str, Daemon]:
-        """Return its programs by their names; it runs if they all do."""
+        """Return the server's daemons by name; the server runs if all of them do."""
 
     @property
     def process(self) -> psutil.Process | None:
-        """Return the program that clients talk to, if it runs."""
+        """Return the daemon that clients talk to, if it runs."""
         return list(self.daemons.values())[-1].process()
 
     @property
     @abc.abstractmethod
     def fits(self) -> bool:
-        """Say whether the server, if it runs, was started with the options of now, in the namespace of now."""
+        """Say whether the server, if it runs, was started with the present options in the present namespace."""
 
     @property
     def needed(self) -> bool:
-        """Say whether it has to run."""
+        """Say whether the server has to run."""
         return True
 
     @abc.abstractmethod
     def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
-        """Return as clients of an export those rules that can be expressed, and a result for every rule."""
+        """Return the rules that can be expressed, as clients of an export, and a result for every rule."""
 
     @abc.abstractmethod
     def _find(self) -> None:
-        """Programs are known that run already, also if whoever started them died before it could remember them."""
+        """Find running daemons, also if the process that started them died before it could record them."""
 
     @abc.abstractmethod
     def _spawn(self) -> None:
-        """The programs are started."""
+        """Start the daemons."""
 
     @abc.abstractmethod
     def _stop(self) -> None:
-        """No program runs."""
+        """Stop the daemons."""
 
     @abc.abstractmethod
     def _answers(self) -> bool:
-        """Say whether clients can be served by now."""
+        """Say whether the server can serve clients now."""
 
     def _vet(self) -> None:
-        """What answers may serve clients.
+        """Check that the running server may serve clients.
 
-        :raises CommandFailed: it may not, and has ended.
+        :raises CommandFailed: it may not, and was stopped.
         """
 
     # Life -------------------------------------------------------------------------------------
 
     @property
     def running(self) -> bool:
-        """Say whether the server of this state directory runs, whoever started it."""
+        """Say whether the server of this state directory runs, no matter which process started it."""
         return all(daemon.process() is not None for daemon in self.daemons.values())
 
     @property
     def missed(self) -> bool:
-        """Say whether it should run, and does not."""
+        """Say whether the server should run, and does not."""
         return self.needed and not self.running
 
     def start(self, remount: Callable[[], None], *, even_if_stopped: bool = True) -> None:
-        """The server answers: the one that ran before if it still answers, else a new one. One that is not needed may not run.
+        """Keep a server of an earlier run if it still answers, else start a new one. A server that is not needed may
+        not run.
 
-        ``remount`` is called while no server runs: what a new one will export must be mounted by then.
+        ``remount`` is called while no server runs: it mounts everything that the new server will export.
 
-        :raises CommandFailed: it does not come up; with the end of its log. Or it was stopped on purpose, and shall stay so.
+        :raises CommandFailed: the server does not come up; with the end of its log. Or it was stopped, and
+            ``even_if_stopped`` is false.
         """
         with self._life:
             if self._stopped and not even_if_stopped:
@@ -161,36 +168,36 @@ class FileServer(abc.ABC):
             if self.running and not self.fits:
                 LOG.warning('The options of the %s were changed; it is started anew', self.NAME)
                 self._stop()
-            if not (self.running and self._came_up()):
+            if self.running:
+                self._wait_or_replace()
+            else:
                 self._begin()
             if self.running:
                 self.exports.adopt()
 
-    def _came_up(self) -> bool:
-        """Say whether the server that runs answers; one that does not would be of no use for ever."""
+    def _wait_or_replace(self) -> None:
+        """Wait for the running server to answer; replace it if it has had time enough and does not."""
         try:
             self._wait(self._answers)
         except CommandFailed as bad:
+            process = self.process
+            if process is not None and time.time() - process.create_time() < _LONGEST_START:
+                raise
             LOG.warning('%s; it is started anew', bad)
-            return False
-        return True
+            self._begin()
 
     def _begin(self) -> None:
-        self._stop()    # a part of the programs alone is of no use
+        self._stop()    # the server needs all of its daemons
         self._remount()
         if self.needed:
             self._launch()
-            try:
-                self._wait(self._answers)
-            except CommandFailed:
-                self._stop()    # else it would count as one that runs
-                raise
+            self._wait(self._answers)
             self._vet()
 
     def awake(self) -> bool:
-        """The server runs, if it is needed; one that died is started anew with the exports it had. Says whether it did not run.
+        """Restart the server with its exports if it is needed and died. Returns whether it did not run.
 
-        :raises CommandFailed: it does not come up; with the end of its log. Or it was stopped on purpose.
+        :raises CommandFailed: the server does not come up, with the end of its log; or it was stopped on purpose.
         """
         return self.missed and self._revive()
 
@@ -207,7 +214,7 @@ class FileServer(abc.ABC):
             return True
 
     def stop(self) -> None:
-        """Its programs have ended, and stay so until ``start``."""
+        """Stop the daemons until ``start``."""
         with self._life:
             self._stopped = True
             self._find()
@@ -220,13 +227,13 @@ class FileServer(abc.ABC):
             self._spawn()
 
     def _inside(self, words: Sequence[str]) -> list[str]:
-        """Return the words that start a program in the namespace."""
+        """Return the words that start a program in the server's namespace."""
         # Not "ip netns exec": its private mount namespace would hide shares that are mounted later.
         return [*(('nsenter', f'--net=/run/netns/{self._netns}') if self._netns else ()), *words]
 
     @property
     def _space(self) -> str:
-        """Return what another namespace does not have."""
+        """Return an identity of the namespace, which another namespace of the same name does not have."""
         return f'{self._netns} {ip.identity(self._netns)}' if self._netns else ''
 
     def _wait(self, ready: Callable[[], bool]) -> None:
@@ -240,7 +247,7 @@ class FileServer(abc.ABC):
     @property
     @abc.abstractmethod
     def _trouble(self) -> str:
-        """Return that it does not come up, and what often is the reason."""
+        """Return the message for a server that does not come up, with the most frequent reason."""
 
     def _last_words(self, dead: Sequence[str]) -> str:
         said = f'{", ".join(dead)} ended' if dead else 'it does not answer'

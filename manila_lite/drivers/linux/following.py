@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies that go on by themselves, each in a thread, and are looked at now and then."""
+"""Copies in the background, one thread each, with polling of their progress."""
 
 import threading
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-#: How often a copy is begun again that gets no further.
+#: Number of failures without progress after which a copy is given up.
 _TRIES = 5
 _PATIENCE = 60.0
 
 
 class _Follower(threading.Thread):
-    """One try of a copy to get near."""
+    """One attempt of a copy to get close to its source."""
 
     def __init__(self, copy: Copy):
         super().__init__(daemon=True, name='copy')
@@ -33,9 +33,9 @@ class _Follower(threading.Thread):
             self.error = bad
 
     def end(self) -> None:
-        """The thread has ended, soon.
+        """Stop the copy, and wait for the thread.
 
-        :raises CommandFailed: it does not end.
+        :raises CommandFailed: the thread does not end.
         """
         self.copy.stop()
         self.join(_PATIENCE)
@@ -44,16 +44,17 @@ class _Follower(threading.Thread):
 
 
 class Followers:
-    """The copies of one backend, by their migrations. Safe for threads, if no two ask about the same migration."""
+    """The copies of one backend, by migration. Safe for threads, if no two ask about the same migration."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Follower] = {}
         self._failures: dict[str, tuple[int, int]] = {}
 
     def look(self, migration: str, make: Callable[[], Copy]) -> bool:
-        """Say whether the copy is near; if not, it goes on. One that broke is begun again, behind what it has.
+        """Say whether the copy is close to its source; if not, go on with it. A failed copy starts again after the data
+        it has.
 
-        :raises errors.Final: it cannot be, or breaks again and again at the same place.
+        :raises errors.Final: the copy is impossible, or fails again and again at the same place.
         """
         follower = self._running.get(migration)
         if follower is None:
@@ -68,7 +69,10 @@ class Followers:
         return False
 
     def _vet(self, migration: str, copy: Copy, bad: Exception) -> None:
-        """The failure is worth another try."""
+        """Count the failure, and check that another attempt makes sense.
+
+        :raises errors.Final: it makes none.
+        """
         if isinstance(bad, errors.Final):
             raise bad
         times, before = self._failures.get(migration, (0, 0))
@@ -80,12 +84,12 @@ class Followers:
             raise errors.Final(f'The copy broke {times} times at the same place: {bad}')
 
     def progress(self, migration: str) -> kinds.MigrationProgress:
-        """Return how far the copy is; nowhere, if it was not looked at since this process began."""
+        """Return the progress of the copy; zero if this process has not looked at the copy yet."""
         follower = self._running.get(migration)
         return follower.copy.progress() if follower else kinds.MigrationProgress(0)
 
     def end(self, migration: str) -> None:
-        """Nothing of the copy runs.
+        """Stop the copy.
 
         :raises CommandFailed: it does not end.
         """
@@ -95,6 +99,6 @@ class Followers:
         self._failures.pop(migration, None)
 
     def end_all(self) -> None:
-        """No copy runs."""
+        """Stop all copies."""
         for migration in list(self._running):
             self.end(migration)

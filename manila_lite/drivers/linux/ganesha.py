@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One NFS-Ganesha and its private D-Bus: exports come, change and go while clients work."""
+"""One NFS-Ganesha with its private D-Bus: exports are added, changed and removed while clients work."""
 
 import hashlib
 import os
@@ -36,7 +36,7 @@ _BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuratio
 
 _UNGUARDED = ('NFS-Ganesha does not go by its guard of file handles (guard.c), so nothing is exported. '
               'Is its version another than that of Debian 12?')
-#: A Unix socket's path may not be longer.
+#: Longest path of the Unix socket.
 _SOCKET_LENGTH = 100
 
 
@@ -47,7 +47,7 @@ class Ganesha(FileServer):
     LOGS = ('bus.log', 'ganesha.out', 'ganesha.log')
 
     def __init__(self, state: Path, port: int, *, netns: str | None, graceless: bool, grace: int, lacks: str = ''):
-        """``lacks`` says why it may not run, if it may not."""
+        """Remember the options. ``lacks`` is the reason why NFS cannot be served here, or ''."""
         super().__init__(state, state, netns)
         self._lacks = lacks
         self._port = port
@@ -61,14 +61,14 @@ class Ganesha(FileServer):
         self.exports = Exports(state, self._manager)
 
     def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
-        """Return CLIENT blocks."""
+        """Return CLIENT blocks, and a result for every rule."""
         return clients.blocks(rules)
 
     # Life -------------------------------------------------------------------------------------
 
     @property
     def daemons(self) -> Mapping[str, Daemon]:
-        """Return the bus and the server on it."""
+        """Return the D-Bus daemon and NFS-Ganesha."""
         return {'dbus-daemon': self._bus, 'ganesha.nfsd': self._server}
 
     @property
@@ -82,17 +82,17 @@ class Ganesha(FileServer):
 
     @property
     def _mark(self) -> str:
-        """What tells whether a running server was started with the options of now."""
+        """A hash of the present options, which tells whether a running server was started with them."""
         return hashlib.sha256(f'{self._conf} {self._space} {self._socket}'.encode()).hexdigest()
 
     @property
     def needed(self) -> bool:
-        """Say whether it may run."""
+        """Say whether NFS can be served here."""
         return not self._lacks
 
     @property
     def fits(self) -> bool:
-        """Say whether the server, if it runs, was started with the options of now, in the namespace of now."""
+        """Say whether the server, if it runs, was started with the present options in the present namespace."""
         return self._server.mark == self._mark if self.needed else not self.running
 
     def _find(self) -> None:
@@ -115,12 +115,12 @@ class Ganesha(FileServer):
         (self._state / 'ganesha.conf').write_text(self._conf)
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
-        self._wait(self._is_open)       # it asks once: a bus that is not there yet is one that it never hears of
+        self._wait(self._is_open)       # NFS-Ganesha connects to the bus once, and never again if that is refused
         self._server.start(self._inside(self._server_words), self._state / 'ganesha.out', mark=self._mark,
                            env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self._guard.env})
 
     def _is_open(self) -> bool:
-        """Say whether the bus lets anybody in."""
+        """Say whether the bus accepts connections."""
         with socket.socket(socket.AF_UNIX) as line:
             return line.connect_ex(str(self._socket)) == 0
 
@@ -143,8 +143,9 @@ class Ganesha(FileServer):
     def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """See ``Exports.put``.
 
-        :raises errors.Final: it may not run.
-        :raises CommandFailed: clients of it could make up handles of other files, so nobody is served.
+        :raises errors.Final: NFS cannot be served here.
+        :raises CommandFailed: the guard does not work: clients could make up handles of other files, so the export is
+            withdrawn.
         """
         if self._lacks:
             raise errors.Final(f'NFS is not served here: {self._lacks}.')

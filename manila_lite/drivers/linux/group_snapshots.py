@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of several shares at one moment, in which no server of theirs answers."""
+"""Snapshots of several shares at one moment, in which none of their file servers answers."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,23 @@ from manila_lite.drivers.linux.outlet import Outlet
 
 
 class LinuxGroupSnapshots(ConsistentSnapshots):
-    """What the driver class adds to its own by being one of these."""
+    """The part of the driver that takes consistent snapshots of groups."""
 
     @property
     @abc.abstractmethod
     def _btrfs(self) -> BtrfsPool:
-        """The pool."""
+        """The pool, which supports snapshots."""
 
     @abc.abstractmethod
     def _outlet_of(self, share: kinds.Share) -> Outlet:
-        """Return the NFS server of the share."""
+        """Return the outlet that serves the share."""
 
     @abc.abstractmethod
     def _need(self, share: kinds.Share) -> None:
-        """The share is in the pool."""
+        """Check that the share is in the pool."""
 
     def create_group_snapshot(self, snapshots: Sequence[kinds.Snapshot]) -> Mapping[str, str | None]:
-        """Read-only copies show the shares as they were at one moment. Clients wait for tenths of a second."""
+        """Take read-only snapshots of the shares at one moment. Clients wait for tenths of a second."""
         sources = {}
         for snapshot in snapshots:
             vet_id(snapshot.id)
@@ -41,10 +41,10 @@ class LinuxGroupSnapshots(ConsistentSnapshots):
         return {ident: f'/{SNAPSHOTS}/{ident}' for ident in sources}
 
     def _take(self, outlets: Sequence[Outlet], sources: Mapping[str, str]) -> None:
-        # One group at a time: the first to end would let servers go on that are to stand still for another.
+        # One group at a time: the first to finish would resume servers that must stand still for another group.
         with moment.turn(self._btrfs.root) as turn:
             for outlet in outlets:
-                outlet.server.awake()   # one that died would come up while the others stand still
+                outlet.server.awake()   # a dead server must not come up while the others stand still
             self._btrfs.prepare_snapshots(sources)
             with moment.still([server for outlet in outlets for server in outlet.servers()], turn):
                 for ident, share in sources.items():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard of file handles: a small library (guard.c) between NFS-Ganesha's part for local file systems and the kernel.
+"""The guard of file handles: a small library (guard.c) between the kernel and NFS-Ganesha's plug-in for local file
+systems.
 
-Without it a client that may mount one share reaches whatever is in the same file system, by handles that it makes up. It is
-compiled here, for the machine that it runs on. An NFS server that does not go by it is not left to run.
+Without it, a client that may mount one share can reach any file of the same file system, by made-up handles. The guard
+is compiled here, for the machine that it runs on. An NFS server that does not use it is stopped.
 """
 
 import functools
@@ -14,9 +15,9 @@ from pathlib import Path
 
 from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
-#: The name by which NFS-Ganesha knows its part for local file systems, and so the guard.
+#: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.
 LIBRARY = 'libfsalvfs.so'
-#: What compiles it, and the packages that have all that is needed for it.
+#: The compiler, and the packages that are needed to compile the guard.
 COMPILER, PACKAGES = 'cc', 'gcc libc6-dev'
 
 _SOURCE = Path(__file__).with_suffix('.c')
@@ -24,13 +25,13 @@ _OPTIONS = ('-O2', '-fPIC', '-shared', '-Wl,-z,relro,-z,now', '-Wl,--no-as-neede
 
 
 def plugin() -> Path | None:
-    """Return NFS-Ganesha's part for local file systems, or nothing if it is not installed."""
+    """Return NFS-Ganesha's plug-in for local file systems, or None if it is not installed."""
     return next(iter(sorted(Path('/usr/lib').glob(f'*/ganesha/{LIBRARY}'))), None)
 
 
 @functools.cache
 def version() -> str:
-    """Return what changes when the guard does."""
+    """Return a hash that changes with the guard."""
     return hashlib.sha256(_SOURCE.read_bytes() + repr((_OPTIONS, plugin())).encode()).hexdigest()[:12]
 
 
@@ -46,7 +47,7 @@ def _compiled() -> bytes:
 
 
 def can_be_made() -> bool:
-    """Say whether there are a compiler and what it needs."""
+    """Say whether the compiler and the headers are installed."""
     return bool(shutil.which(COMPILER, path=ENV['PATH'])) and Path('/usr/include/stdlib.h').exists()
 
 
@@ -64,9 +65,9 @@ class Guard:
         return self._home / 'guarded'
 
     def place(self) -> None:
-        """The library is there for a server that starts, and nothing says that an earlier one went by it.
+        """Put the library in place for a starting server, and delete the mark of an earlier server's guard.
 
-        :raises CommandFailed: it cannot be compiled.
+        :raises CommandFailed: the guard cannot be compiled.
         """
         self._shown.unlink(missing_ok=True)
         library = self.folder / LIBRARY
@@ -78,5 +79,5 @@ class Guard:
 
     @property
     def works(self) -> bool:
-        """Say whether the server, which exports something, goes by the guard."""
+        """Say whether the server, which exports something, uses the guard."""
         return self._shown.exists()

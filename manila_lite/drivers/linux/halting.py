@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share server that moved away is halted: nobody starts it again, whoever looks, until it is torn down.
+"""Halting of a share server that moved away: no process starts it again until it is torn down.
 
-A note in its folder says so, and to which migration it went. Whoever starts an NFS server looks at it under a lock
-that is good between processes: the one that halts a server is not the share manager that runs it. A migration that
-failed for good is taken back by hand: ``manila-linux-peer`` with the verb ``resume`` drops the note.
+A note in its folder says so, and names the migration. Every start of a file server checks the note under a lock between
+processes, because the process that halts a server is not the share manager that runs it. A migration that failed for
+good is undone by hand: the verb ``resume`` of ``manila-linux-peer`` deletes the note.
 """
 
 import contextlib
@@ -18,14 +18,16 @@ _NOTE, _LOCK = 'halted.json', 'life.lock'
 
 @contextlib.contextmanager
 def alone(home: Path) -> Iterator[None]:
-    """Nobody else, thread or process, halts or starts this server. The kernel lets go when the process dies."""
+    """Keep other threads and processes from halting or starting this server. The kernel drops the lock when the process
+    dies.
+    """
     with (home / _LOCK).open('a') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def by(home: Path) -> str:
-    """Return the migration that the server went away with; '' of one that did not."""
+    """Return the migration that took the server away, or ''."""
     try:
         return str(json.loads((home / _NOTE).read_text())['migration'])
     except FileNotFoundError:
@@ -33,7 +35,9 @@ def by(home: Path) -> str:
 
 
 def note(home: Path, migration: str) -> None:
-    """The server has gone away, also after a loss of power. To be called ``alone``."""
+    """Write the note that the server moved away, so that it survives a loss of power. To be called while holding
+    ``alone``.
+    """
     draft = home / f'{_NOTE}.new'
     with draft.open('w') as file:
         json.dump({'migration': migration}, file)
@@ -48,5 +52,5 @@ def note(home: Path, migration: str) -> None:
 
 
 def drop(home: Path) -> None:
-    """The server may run again."""
+    """Delete the note, so that the server may run again."""
     (home / _NOTE).unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ip(8) does in network namespaces, each of which is known by its name."""
+"""Calls of ip(8) for network namespaces, which are identified by their names."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ _PLACE = Path('/run/netns')
 
 
 def ip(netns: str, *words: str) -> str:
-    """Return what the command printed when it was run in the namespace.
+    """Run the command in the namespace, and return its output.
 
     :raises CommandFailed: it failed, or there is no such namespace.
     """
@@ -20,24 +20,24 @@ def ip(netns: str, *words: str) -> str:
 
 
 def is_there(netns: str) -> bool:
-    """Say whether there is such a namespace."""
+    """Say whether the namespace exists."""
     return mounts.is_mounted(_PLACE / netns)
 
 
 def identity(netns: str) -> int:
-    """Return what another namespace that gets the name later does not have; 0 when there is none."""
+    """Return a number that differs for a later namespace of the same name; 0 if there is none."""
     return (_PLACE / netns).stat().st_ino if is_there(netns) else 0
 
 
 def add(netns: str) -> None:
-    """The namespace is there."""
+    """Create the namespace if it is missing."""
     if not is_there(netns):
         delete(netns)
         run('ip', 'netns', 'add', netns)
 
 
 def delete(netns: str) -> None:
-    """Nothing has the name; the namespace is gone when the last process in it has ended."""
+    """Delete the name; the namespace itself goes when its last process has ended."""
     if (_PLACE / netns).exists():
         run('ip', 'netns', 'delete', netns)
 
@@ -61,5 +61,5 @@ def listed(netns: str, family: int, *words: str) -> list[dict[str, Any]]:
 
 
 def kind(link: dict[str, Any]) -> str:
-    """Return what sort of interface a link is, '' for the loopback."""
+    """Return the type of an interface, '' for the loopback."""
     return str(link.get('linkinfo', {}).get('info_kind', ''))

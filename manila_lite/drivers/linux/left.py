@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a pool and not ours: marks of what we let go of, and ways to what an administrator names.
+"""Unmanaged resources of a pool: their marks, and the search for a path that an administrator gives.
 
-A mark is a file ``left/shares/ID`` or ``left/snapshots/ID`` in the pool. What bears one stays where it is and is not found
-by its id any more, whatever call for it is still on its way.
+A mark is a file ``left/shares/ID`` or ``left/snapshots/ID`` in the pool. A marked share or snapshot stays where it is,
+but is not found by its id any more, even by a call that is still running.
 """
 
 import os
@@ -17,7 +17,7 @@ SHARES, SNAPSHOTS = 'shares', 'snapshots'
 
 
 class Left:
-    """The marks of one pool, whose root is given."""
+    """The marks of one kind of resource in the pool at ``root``."""
 
     def __init__(self, root: Path, noun: str):
         self._folder = root / 'left' / noun
@@ -26,7 +26,7 @@ class Left:
         return (self._folder / ident).exists()
 
     def add(self, ident: str, note: str = '') -> None:
-        """It is not ours, and this is on the disk."""
+        """Mark the resource as unmanaged, durably."""
         self._folder.mkdir(parents=True, exist_ok=True)
         draft = self._folder / f'.{ident}'
         with draft.open('w') as file:
@@ -41,11 +41,11 @@ class Left:
             os.close(folder)
 
     def drop(self, ident: str) -> None:
-        """There is no mark."""
+        """Delete the mark."""
         (self._folder / ident).unlink(missing_ok=True)
 
     def note(self, ident: str) -> str:
-        """Return what was noted with the mark, or nothing."""
+        """Return the text of the mark, or ''."""
         try:
             return (self._folder / ident).read_text()
         except FileNotFoundError:
@@ -53,7 +53,7 @@ class Left:
 
 
 def vet_id(ident: str) -> None:
-    """The id is one of a share or snapshot, and so the name of a file.
+    """Check that the id is one of a share or snapshot, and safe as a file name.
 
     :raises errors.Final: it is not.
     """
@@ -62,8 +62,9 @@ def vet_id(ident: str) -> None:
 
 
 def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]:
-    r"""Return the way from the pool's root to what a path names: ``address:/way``, ``\\address\share``, or a path of this
-    machine.
+    r"""Return the parts of a path, relative to the pool's root.
+
+    The path is ``address:/way``, ``\\address\share``, or a path of this machine.
 
     :raises errors.Final: it names nothing in the pool.
     """
@@ -86,7 +87,8 @@ def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]
 
 
 def walk(root: Path, parts: tuple[str, ...]) -> Path:
-    """Return the directory at the end of the way. No link is followed, and no other file system or subvolume entered on it.
+    """Return the directory at the end of the path. Links are not followed, and other file systems and subvolumes not
+    entered.
 
     :raises errors.Final: there is none.
     """

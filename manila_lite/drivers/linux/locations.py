@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where shares mount, in the order of the API. Pure."""
+"""Export locations of shares, in the order of the API. Pure."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,13 +14,13 @@ _PATHS: dict[str, Callable[[str, str], str]] = {
 
 
 def at(share: kinds.Share, addresses: Iterable[str]) -> list[kinds.ExportLocation]:
-    """Return a location for each address; IPv4 comes first and is preferred."""
+    """Return an export location for each address; IPv4 comes first and is preferred."""
     ordered = sorted(addresses, key=_version)
     return [_location(share, address, preferred=position == 0) for position, address in enumerate(ordered)]
 
 
 def on(share: kinds.Share, server: kinds.ShareServer) -> list[kinds.ExportLocation]:
-    """Return a location for each address of the server; only administrators see those in their network."""
+    """Return an export location for each address of the server; those in the administrators' network are for them only."""
     users = [allocation.ip_address for network in server.networks for allocation in network.allocations]
     return at(share, users) + [_location(share, allocation.ip_address, admin=True) for allocation in server.admin_allocations]
 

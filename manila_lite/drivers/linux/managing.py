@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers that this backend made and let go of, and takes over again: by this database or another one.
+"""Managing of share servers that this backend made and unmanaged, by the same database or another one.
 
-Such a server keeps its folder, and in it a note of what it is called and which addresses it has. A reboot takes its
-namespace and its NFS server away, and nobody brings them back before it is taken over.
+An unmanaged server keeps its folder, with a note of its identifier and its addresses. A reboot removes its namespace
+and its file servers; they come back only when the server is managed again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,20 @@ from manila_lite.drivers.linux.servers import Servers
 
 
 class LinuxManaging(ManagesServers):
-    """The part of the driver that takes over servers, and lets go of them. There are no options."""
+    """The part of the driver that manages and unmanages share servers. There are no driver options."""
 
     _servers: Servers
 
     def find_server(self, server: kinds.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
-        """The addresses are in the server's note."""
+        """Return the addresses from the server's note."""
         if notes.name(self._servers.folder(server.id)) == identifier:
             return [allocation.ip_address for allocation in server.allocations]
         return list(notes.of(self._takeable(identifier))['addresses'])
 
     def manage_server(self, server: kinds.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The server has the folder, the namespace and the NFS server of its new id; those of the old one are gone."""
+        """Move the server's folder to its new id, and make its namespace and NFS server anew; those of the old id are
+        removed.
+        """
         home = self._servers.folder(server.id)
         if notes.name(home) != identifier:
             self._servers.move(self._takeable(identifier).name, server.id)
@@ -35,16 +37,16 @@ class LinuxManaging(ManagesServers):
         return self.setup_server(server)
 
     def unmanage_server(self, server: kinds.ShareServer) -> None:
-        """The server's folder has a note; everything runs on."""
+        """Write a note into the server's folder; its file servers run on."""
         home = self._servers.folder(server.id)
         if home.exists() and not notes.of(home):
             self._servers.leave(server.id)
             notes.leave(home, notes.name(home) or server.id, [allocation.ip_address for allocation in server.allocations])
 
     def _takeable(self, identifier: str) -> Path:
-        """Return the folder of a server that is not ours.
+        """Return the folder of an unmanaged server.
 
-        :raises errors.Final: there is none of that identifier, or it is ours.
+        :raises errors.Final: no server has that identifier, or it is managed.
         """
         for home in self._servers.folders():
             note = notes.of(home)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A moment in which no server answers: what several shares hold then, a client could have seen at once.
+"""A moment in which no file server answers: a client could have seen exactly the state of the shares at that moment.
 
-A client sends what depends on an answer when it has the answer. If no server writes or answers while the shares are looked at
-one after another, none of them shows what came after something that another does not show. The file system itself cannot be
-frozen for that: btrfs makes no snapshots of a frozen one.
+A client sends a request that depends on an answer only after it has the answer. If no server writes or answers while
+the shares are snapshotted one after another, no snapshot shows an effect whose cause another one lacks. The file system
+itself cannot be frozen for that: btrfs makes no snapshots of a frozen one.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from manila_lite import errors
 from manila_lite.drivers.linux import moment_guard
 from manila_lite.drivers.linux.run import ENV
 
-#: How long servers may stand still. A client's lease is longer (``Lease_Lifetime``).
+#: Seconds that servers may stand still. A client's lease is longer (``Lease_Lifetime``).
 _SECONDS = 15.0
 _LATE = (f'The shares could not all be looked at within {_SECONDS:g} s, for which clients can wait. Try again when there is '
          'less to do, or use a group without consistent snapshots.')
@@ -29,7 +29,9 @@ _LATE = (f'The shares could not all be looked at within {_SECONDS:g} s, for whic
 
 @contextlib.contextmanager
 def turn(place: Path) -> Iterator[int]:
-    """Nobody else has the turn at this directory, of all processes. Yields a descriptor for ``still``."""
+    """Hold the turn at this directory, which only one caller of all processes can have. Yields a descriptor for
+    ``still``.
+    """
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -40,13 +42,15 @@ def turn(place: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iterator[None]:
-    """No server, nor what it started, does anything while the body runs; if this process dies, they go on.
+    """Stop the servers and their children while the body runs; if this process dies, they go on.
 
-    What the body did counts only if this ends without an error. ``turn_of``: as ``turn`` yields it. If this process dies, the
-    turn is over only when they have been let go on: else they would be for the next one, which has just stopped them.
+    The work of the body counts only if this ends without an error. ``turn_of`` is the descriptor that ``turn`` yields.
+    If this process dies, the turn ends only after the servers were resumed: otherwise that would resume servers that
+    the next process has just stopped.
 
-    :raises errors.Final: they could not be stopped, or the body took too long; then they went on meanwhile.
-    :raises errors.Unavailable: one of them ended, or somebody else let it go on.
+    :raises errors.Final: the servers could not be stopped, or the body took too long; then the servers went on during
+        the body.
+    :raises errors.Unavailable: a server ended, or another process resumed it.
     """
     words = [sys.executable, '-I', '-S', str(Path(moment_guard.__file__)), str(_SECONDS)]
     guard = subprocess.Popen([*words, *(str(server.pid) for server in servers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -70,12 +74,12 @@ def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iter
 
 
 def _said(guard: subprocess.Popen[str]) -> str:
-    """Return its next word; '' if it was killed."""
+    """Return the guard's next word; '' if the guard was killed."""
     return guard.stdout.readline().strip() if guard.stdout else ''
 
 
 def _go_on(servers: Sequence[psutil.Process]) -> None:
-    """They run although the guard was killed."""
+    """Resume the servers after the guard was killed."""
     for server in servers:
         with contextlib.suppress(psutil.Error):
             for process in (*server.children(recursive=True), server):

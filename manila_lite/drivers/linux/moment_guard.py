@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process of its own that makes servers stand still, and lets them go on when whoever asked for it says so, or dies.
+"""A separate process that stops servers, and resumes them when its parent says so or dies.
 
-``python moment_guard.py SECONDS PID ...`` stops these processes and their children, prints ``still``, and waits for the end of
-its standard input. In the end it prints how that went. Nothing but the standard library is imported: it shall begin at once.
+``python moment_guard.py SECONDS PID ...`` stops these processes and their children, prints ``still``, and waits for the
+end of its standard input. At the end it prints the result. It imports only the standard library, so that it starts at
+once.
 """
 
 import contextlib
@@ -15,13 +16,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 STILL = 'still'
-#: They stood still all the time; it took too long; somebody else let one of them go on, or it ended.
+#: The results: the servers stood still all the time; it took too long; another process resumed one of them, or one
+#: ended.
 KEPT, LATE, BROKEN = 'kept', 'late', 'broken'
 _PROC = Path('/proc')
 
 
 def _fields(stat: Path) -> list[str]:
-    """Return what is known of a process or thread, from its state on; of one that ended nothing."""
+    """Return the fields of a process or thread from its state on; empty if it ended."""
     try:
         return stat.read_text(errors='replace').rpartition(')')[2].split()
     except OSError:
@@ -37,19 +39,19 @@ def _children(parents: Iterable[int]) -> set[int]:
 
 
 def is_still(pid: int) -> bool:
-    """Say whether every thread of the process is stopped, and so none is in a call of the kernel."""
+    """Say whether every thread of the process is stopped, so that none is in a system call."""
     threads = [_fields(thread / 'stat') for thread in (_PROC / str(pid) / 'task').glob('*')]
     return bool(threads) and all(fields and fields[0] == 'T' for fields in threads)
 
 
 class Servers:
-    """Processes that are stopped, by handles: no other process ever gets the signal."""
+    """Stopped processes, held by pidfd: no other process ever gets the signal."""
 
     def __init__(self, pids: Iterable[int]):
         self._handles = {pid: os.pidfd_open(pid) for pid in pids}
 
     def stop(self, end: float) -> bool:
-        """They and their children are still; says whether they were before the clock's ``end``."""
+        """Stop the processes and their children. Returns whether all were stopped before the clock's ``end``."""
         fresh = set(self._handles)
         while fresh:
             for pid in fresh:
@@ -62,18 +64,18 @@ class Servers:
         return True
 
     def _more(self) -> set[int]:
-        """Return children that are not stopped yet; who stands still makes no others."""
+        """Return children that are not stopped yet. A stopped process makes no others."""
         found = _children(self._handles) - set(self._handles)
         self._handles |= {pid: os.pidfd_open(pid) for pid in found}
         return found
 
     @property
     def are_still(self) -> bool:
-        """Say whether all of them are."""
+        """Say whether all of the processes are stopped."""
         return all(map(is_still, self._handles))
 
     def go_on(self) -> None:
-        """All of them run."""
+        """Resume all of the processes."""
         for handle in self._handles.values():
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(handle, signal.SIGCONT)
@@ -85,7 +87,7 @@ def _say(word: str) -> None:
 
 
 def main(words: list[str]) -> str:
-    """They stand still until the input ends, or the seconds are over. Returns how that went."""
+    """Stop the servers until the input ends, or the seconds are over. Returns the result."""
     end = time.monotonic() + float(words[0])
     servers = Servers(map(int, words[1:]))
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a pool keeps what a migration takes there, and what one brings: a folder with the migration's id.
+"""The folder of a migration in a pool, at the source and at the destination. It is named after the migration's id.
 
-At the source ``+SHARE.NUMBER`` is a share as it was in one round of the copy. At the destination everything has the
-name it had at the source until it is known to be whole, then that name behind a ``=``.
+At the source ``+SHARE.NUMBER`` is a share as it was in one round of the copy. At the destination each subvolume has its
+name of the source until it is known to be complete, and then that name after a ``=``.
 """
 
 import contextlib
@@ -17,17 +17,17 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 _WHOLE, _LOCK = '=', 'lock'
 _TAKEN = re.compile(r'\+(?P<share>.+)\.(?P<number>\d+)')
-#: How long a stream is given to end whose other end died.
+#: Seconds that a stream whose other end died gets to end, and the pause between two looks.
 _PATIENCE, _PAUSE = 30.0, 0.05
 
 
 def taken(share: str, number: int) -> str:
-    """Return the name of a share as it is in one round."""
+    """Return the name of a share's snapshot for one round."""
     return f'+{share}.{number}'
 
 
 def number_of(share: str, name: str) -> int:
-    """Return the round that a name is of; 0 if it is of another share, or none of a share."""
+    """Return the number of the round in a name; 0 if the name is not of a round of this share."""
     found = _TAKEN.fullmatch(name)
     return int(found['number']) if found and found['share'] == share else 0
 
@@ -39,23 +39,23 @@ class Folder:
         self.path = root / 'moving' / migration
 
     def make(self) -> None:
-        """The folder is there."""
+        """Create the folder."""
         self.path.mkdir(parents=True, exist_ok=True)
 
     def names(self) -> set[str]:
-        """Return the names of all subvolumes in it."""
+        """Return the names of all subvolumes in the folder."""
         return {place.name for place in self.path.iterdir() if place.is_dir()} if self.path.exists() else set()
 
     def drop(self, names: Iterable[str]) -> None:
-        """These are gone.
+        """Delete these subvolumes.
 
-        :raises OSError: one is being sent.
+        :raises OSError: one of them is being sent.
         """
         for name in names:
             btrfs.delete(self.path / name)
 
     def clear(self) -> None:
-        """The folder is gone, with everything in it. A stream that still reads from it has been told to end.
+        """Delete the folder with everything in it. A stream that still reads from it was told to end before.
 
         :raises OSError: it did not end.
         """
@@ -72,38 +72,39 @@ class Folder:
 
 
 class Received(Folder):
-    """What came over, and what of it is whole."""
+    """The received subvolumes of a migration, complete and incomplete."""
 
     def whole(self) -> set[str]:
-        """Return the names that whole copies had at the source."""
+        """Return the names, as at the source, of all complete subvolumes."""
         return {name.removeprefix(_WHOLE) for name in self.names() if name.startswith(_WHOLE)}
 
     def at(self, name: str) -> Path:
-        """Return where a whole copy is."""
+        """Return the path of a complete subvolume."""
         return self.path / f'{_WHOLE}{name}'
 
     def settle(self, *, ended_well: bool) -> None:
-        """Whole copies are known as such, and there are no others. To be called ``alone``.
+        """Rename the complete subvolumes, and delete the incomplete ones. To be called while holding ``alone``.
 
-        Streams come one behind the other, so all but the last are whole, and that one if its stream ended well.
+        Subvolumes come in sequence, so all but the last are complete, and the last one is if its stream ended well.
         """
         fresh = sorted((self.path / name for name in self.names() if not name.startswith(_WHOLE)), key=btrfs.subvolume_id)
         for position, place in enumerate(fresh, 1):
             if btrfs.is_read_only(place) and (ended_well or position < len(fresh)):
-                # In the same folder: what is read-only cannot be moved to another.
+                # In the same folder, since a read-only subvolume cannot be moved to another.
                 place.rename(place.with_name(f'{_WHOLE}{place.name}'))
             else:
                 btrfs.delete(place)
 
     def forget(self, names: Collection[str]) -> None:
-        """These whole copies are gone."""
+        """Delete these complete subvolumes."""
         self.drop(f'{_WHOLE}{name}' for name in names)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[int]:
-        """Nobody else receives. Gives the lock, which a process that receives is to inherit: it may live longer.
+        """Keep all others from receiving. Yields the lock's descriptor for receiving processes to inherit, as they may
+        live longer.
 
-        :raises CommandFailed: what an earlier share manager began to receive does not end.
+        :raises CommandFailed: a process that an earlier share manager started still receives.
         """
         self.make()
         end = time.monotonic() + _PATIENCE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network side of one share server: a namespace with an interface for each address, plugged into the fabric.
+"""The network side of one share server: a namespace with an interface for each address, connected to the fabric.
 
-An interface is complete once it bears its mark; one that is not is made anew, so that a call which died half way
-can simply be repeated. Replies leave through the interface that the question came in by.
+An interface is complete once it bears its mark; an incomplete one is made anew, so that a call which died half way can
+simply be repeated. Replies leave through the interface on which the request came in.
 """
 
 import hashlib
@@ -17,22 +17,22 @@ from manila_lite.drivers.linux import fabric, shaping
 from manila_lite.drivers.linux.ip import add, addresses, delete, ip, is_there, kind, links, listed
 from manila_lite.drivers.linux.run import CommandFailed, run
 
-#: A file server answers, and does nothing else: it neither forwards nor believes what strangers say of routes.
+#: A file server only answers: it does not forward packets, nor accept routes from the network.
 _SETTINGS = (
     'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0', 'net.ipv6.conf.default.accept_ra=0',
     'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.default.accept_redirects=0',
     'net.ipv4.conf.all.accept_redirects=0', 'net.ipv4.conf.default.accept_redirects=0',
     'net.ipv4.conf.all.arp_ignore=1', 'net.ipv4.conf.all.arp_announce=2',
-    # Whoever knew the address elsewhere learns at once where it is now.
+    # Tell neighbours that knew the address elsewhere where it is now.
     'net.ipv4.conf.default.arp_notify=1', 'net.ipv6.conf.default.ndisc_notify=1')
 _COMPLETE = 'complete'
-#: Seconds that a bridge is given to take a port in.
+#: Seconds that a bridge gets to start forwarding for a port.
 _PATIENCE = 2.0
 _OURS = re.compile('v[0-9a-f]{13}')
 
 
 class Namespace:
-    """Not safe for threads; other servers and other processes do no harm."""
+    """The namespace of one share server. Not safe for threads, but beside other servers and processes."""
 
     def __init__(self, owner: str, plant: fabric.Fabric):
         self.owner = owner
@@ -41,11 +41,11 @@ class Namespace:
 
     @property
     def is_there(self) -> bool:
-        """Say whether the server has its namespace."""
+        """Say whether the namespace exists."""
         return is_there(self.name)
 
     def have(self, allocations: Iterable[kinds.Allocation]) -> list[str]:
-        """The namespace is there, with exactly these addresses. Returns in words what was amiss."""
+        """Create the namespace with exactly these addresses, or repair it. Returns the repairs in words."""
         found = [] if self.is_there else ['The network namespace of the share server was gone; it was made anew.']
         add(self.name)
         there = {link['ifname']: link for link in addresses(self.name)}
@@ -67,14 +67,14 @@ class Namespace:
         return found
 
     def shape(self, limit: int | None) -> bool:
-        """So many bytes per second go through each interface, each way; without a limit, any number. Says whether that was
-        otherwise.
+        """Limit each interface to so many bytes per second, each way; None removes the limit. Returns whether anything
+        changed.
         """
         return shaping.shape([(netns, name) for name in self._fabric.ports_of(self.owner)
                               for netns in (self.name, self._fabric.netns)], limit)
 
     def delete(self) -> None:
-        """The namespace is gone, and so are its ports, and bridges that were for it alone."""
+        """Delete the namespace, its ports, and bridges that were made for it alone."""
         self._fabric.unplug(self.owner)
         delete(self.name)
 
@@ -84,12 +84,12 @@ class Namespace:
         try:
             ip(self.name, 'link', 'delete', name)
         except CommandFailed:
-            # It goes by itself when the namespace at its other end does.
+            # The interface goes when the namespace at its other end is deleted.
             if any(link['ifname'] == name for link in links(self.name)):
                 raise
 
     def _routed(self, allocations: Iterable[kinds.Allocation]) -> set[str]:
-        """Return the routing tables by which answers find their way out."""
+        """Return the routing tables that have a default route and a rule that leads to them."""
         found: set[str] = set()
         for family in {allocation.ip_version for allocation in allocations}:
             asked = {str(rule.get('table')) for rule in listed(self.name, family, 'rule', 'show')}
@@ -98,7 +98,7 @@ class Namespace:
         return found
 
     def _amiss(self, name: str, allocation: kinds.Allocation, link: dict[str, Any], plugged: str, routed: set[str]) -> str:
-        """Return why nobody reaches the server at the address, '' if everybody may."""
+        """Return the reason why the server cannot be reached at the address, or ''."""
         bridge = fabric.bridge_of(allocation)
         held = {ipaddress.ip_address(entry['local']) for entry in link.get('addr_info', ()) if 'local' in entry}
         checks = (
@@ -115,18 +115,18 @@ class Namespace:
         if there:
             self._drop(name)
         elif plugged:
-            self._fabric.remove(name)   # its other end is in a namespace that lost its name
+            self._fabric.remove(name)   # its other end is in a namespace that has no name any more
         self._plug(name, allocation, bridge)
         self._address(name, allocation)
         self._announce(name, allocation)
         ip(self.name, 'link', 'set', name, 'alias', _mark(bridge, allocation))
 
     def _announce(self, name: str, allocation: kinds.Allocation) -> None:
-        """Neighbours know where the address is now. What the kernel said of it before the port forwarded, nobody heard."""
+        """Announce the address to neighbours. The kernel's own announcement got lost if the port did not forward yet."""
         end = time.monotonic() + _PATIENCE
         while not self._fabric.forwards(name) and time.monotonic() < end:
             time.sleep(0.01)
-        ip(self.name, 'link', 'set', name, 'address', _mac(allocation))     # the one it has: it says so once more
+        ip(self.name, 'link', 'set', name, 'address', _mac(allocation))     # the same address again: the kernel announces it
 
     def _plug(self, name: str, allocation: kinds.Allocation, bridge: str) -> None:
         mtu = ('mtu', str(allocation.mtu)) if allocation.mtu else ()
@@ -153,22 +153,24 @@ class Namespace:
 
 
 def _interface(allocation: kinds.Allocation) -> str:
-    """Return the name of the allocation's interface, the same at both of its ends."""
+    """Return the name of the allocation's interface, the same at both ends."""
     return f'v{hashlib.sha256(allocation.id.encode()).hexdigest()[:13]}'
 
 
 def _mark(bridge: str, allocation: kinds.Allocation) -> str:
-    """Return what a complete interface bears."""
+    """Return the mark of a complete interface."""
     return hashlib.sha256(repr((bridge, allocation)).encode()).hexdigest()
 
 
 def _table(name: str) -> str:
-    """Return the number of an interface's own routing table, above those that the kernel uses itself."""
+    """Return the number of the interface's own routing table, above those that the kernel itself uses."""
     return str(int(name[1:8], 16) + 1000)
 
 
 def _mac(allocation: kinds.Allocation) -> str:
-    """Return a hardware address that outlives a reboot: clients remember it for longer than a server needs to come back."""
+    """Return a hardware address that outlives a reboot: clients remember it for longer than a restart of the server
+    takes.
+    """
     if allocation.mac_address:
         return allocation.mac_address
     own = hashlib.sha256(allocation.id.encode()).digest()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups of any backend's NFS shares: this host mounts them as a client does, so the driver needs no ability for it.
+"""Backups of NFS shares of any backend: this host mounts them like a client, so the driver needs no ability for it.
 
-The backend has to let this host in while a copy runs (``NfsBackups.client_of``); that is the manager's part.
+The backend has to grant this host access while a copy runs (``NfsBackups.client_of``); the manager does that.
 """
 
 import errno
@@ -23,7 +23,7 @@ _PROTOCOL, _PORT = 'NFS', 2049
 def location_of(share: kinds.Share) -> str:
     """Return the export location by which an administrator's host mounts a share.
 
-    :raises errors.Final: there is none, or it is not for NFS.
+    :raises errors.Final: there is no location, or the share is not an NFS share.
     """
     if share.proto.upper() != _PROTOCOL:
         raise errors.Final(f'The backend backs up {_PROTOCOL} shares only, and this one is {share.proto}.')
@@ -33,9 +33,9 @@ def location_of(share: kinds.Share) -> str:
 
 
 def address_towards(location: str) -> str:
-    """Return this host's own address when it talks to the server of an export location. Nothing is sent.
+    """Return this host's own address on the way to the server of an export location. Sends nothing.
 
-    :raises OSError: there is no way to the server.
+    :raises OSError: there is no route to the server.
     """
     server = location.partition(':/')[0].strip('[]')
     family, kind, _, _, target = socket.getaddrinfo(server, _PORT, type=socket.SOCK_DGRAM)[0]
@@ -53,14 +53,14 @@ def _shows_attributes(place: Path) -> bool:
 
 
 class NfsCopies(Copies):
-    """Copies of shares that are mounted here meanwhile. ``options`` are mount's."""
+    """Copies of shares that are mounted on this host during the copy. ``options`` are options of mount(8)."""
 
     def __init__(self, state: Path, options: str):
         super().__init__(state)
         self._options = options
 
     def readable(self, share: kinds.Share, backup: kinds.Backup) -> Path:
-        """See ``Copies``. What clients write meanwhile may be in the copy."""
+        """See ``Copies``. Data that clients write during the copy may be in it."""
         place = self._mounted(share, backup, 'ro')
         if not _shows_attributes(place):
             LOG.warning('Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
@@ -78,16 +78,16 @@ class NfsCopies(Copies):
 
 
 class NfsBackups(BacksUpByCopies):
-    """The ability to back up for a backend whose driver has none. ``section``: the backend's options."""
+    """Backups for a backend whose driver cannot back up. ``section``: the backend's options."""
 
     def __init__(self, state: Path, section: Any):
         self.copies = NfsCopies(state, section.backup_share_mount_options)
         self._client = section.backup_client_ip
 
     def client_of(self, share: kinds.Share) -> str:
-        """Return the IP address from which this host mounts the share: the backend's server has to let it in.
+        """Return the IP address from which this host mounts the share; the backend's server has to grant it access.
 
         :raises errors.Final: the share cannot be mounted.
-        :raises OSError: there is no way to its server.
+        :raises OSError: there is no route to its server.
         """
         return str(self._client or address_towards(location_of(share)))

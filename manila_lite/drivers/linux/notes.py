@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes in the folder of a share server: that it is not ours, and what it is called if that is not its id."""
+"""Notes in the folder of a share server: a mark if it is unmanaged, and its identifier if that is not its id."""
 
 import json
 import os
@@ -11,7 +11,7 @@ _NOTE, _NAME = 'not-ours.json', 'name'
 
 
 def of(home: Path) -> dict[str, Any]:
-    """Return the identifier and the addresses of a server that is not ours; nothing of one that is."""
+    """Return the identifier and the addresses of an unmanaged server; empty for a managed one."""
     try:
         found: dict[str, Any] = json.loads((home / _NOTE).read_text())
     except FileNotFoundError:
@@ -20,18 +20,18 @@ def of(home: Path) -> dict[str, Any]:
 
 
 def leave(home: Path, identifier: str, addresses: Sequence[str]) -> None:
-    """The server is not ours."""
+    """Mark the server as unmanaged."""
     _write(home / _NOTE, json.dumps({'identifier': identifier, 'addresses': list(addresses)}))
     (home / _NAME).unlink(missing_ok=True)
 
 
 def drop(home: Path) -> None:
-    """The server is ours."""
+    """Delete the mark, so that the server is managed."""
     (home / _NOTE).unlink(missing_ok=True)
 
 
 def name(home: Path) -> str:
-    """Return what the server was given as its name, or nothing."""
+    """Return the identifier that ``rename`` gave the server, or ''."""
     try:
         return (home / _NAME).read_text()
     except FileNotFoundError:
@@ -39,12 +39,12 @@ def name(home: Path) -> str:
 
 
 def rename(home: Path, identifier: str) -> None:
-    """The server is called so."""
+    """Give the server this identifier."""
     _write(home / _NAME, identifier)
 
 
 def _write(file: Path, text: str) -> None:
-    """The file holds the text, or what it held before."""
+    """Replace the file's text atomically."""
     draft = file.with_suffix('.new')
     draft.write_text(text)
     os.replace(draft, file)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one place serves, a share server or a backend without them: an outlet for each protocol, beside each other.
+"""All file servers of one share server, or of a backend without share servers: an outlet for each protocol.
 
-Another protocol is another row of the table, with a ``FileServer`` of its own.
+To add a protocol, add a row to the table, with its own ``FileServer``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ from manila_lite.drivers.linux.samba import Samba
 
 _NO_DIRECTORY = ('the pool is a plain directory, of which clients could reach the whole file system; '
                  'manila-linux-convert copies it to a btrfs pool')
-#: Where in the folder of its place each protocol has its own.
+#: The subfolder of each protocol in the folder of the backend or share server.
 _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 
@@ -36,24 +36,24 @@ _SERVERS: Mapping[str, Callable[[Path, Any, str | None], FileServer]] = {'NFS': 
 
 
 def protocols(conf: Any) -> frozenset[str]:
-    """Return what a backend serves."""
+    """Return the protocols that a backend serves."""
     return frozenset(_SERVERS) - frozenset(_lacking(conf))
 
 
 def _lacking(conf: Any) -> Mapping[str, str]:
-    """Return why a protocol is not served, of each that is not."""
+    """Return, for each protocol that is not served, the reason."""
     found = {'NFS': _NO_DIRECTORY if wants_directory(conf) else '', 'CIFS': check.lacks_for_cifs(conf)}
     return {proto: why for proto, why in found.items() if why}
 
 
 def exported(homes: Iterable[Path]) -> list[str]:
-    """Return what is exported from these folders, or remembered there."""
+    """Return the ids of all shares and snapshots that are exported from these folders, or remembered there."""
     return sorted({file.stem for home in homes for folder in _FOLDERS.values() for place in ('exports.d', 'held')
                    for file in (home / folder / place).glob('*.conf')})
 
 
 class Outlets:
-    """Safe for threads, if no two change the same share at once."""
+    """The outlets of one folder. Safe for threads, if no two change the same share at once."""
 
     def __init__(self, home: Path, conf: Any, netns: str | None, source: Source):
         self._home = home
@@ -64,7 +64,7 @@ class Outlets:
     def of(self, proto: str) -> Outlet:
         """Return the outlet for a protocol.
 
-        :raises errors.Final: there is none, or it serves nothing here; says why.
+        :raises errors.Final: the protocol is not served here; the message says why.
         """
         if proto not in self._outlets:
             raise errors.Final(f'This backend does not serve {proto}.')
@@ -73,9 +73,9 @@ class Outlets:
         return self._outlets[proto]
 
     def start(self) -> tuple[str, ...]:
-        """All servers run that are needed, with the exports of an earlier run. Returns in words what was amiss.
+        """Start all servers that are needed, with the exports of an earlier run. Returns the repairs in words.
 
-        :raises CommandFailed: one does not come up.
+        :raises CommandFailed: a server does not come up.
         """
         found = tuple(word for outlet in self._outlets.values() for word in outlet.amiss)
         self._home.mkdir(parents=True, exist_ok=True)
@@ -84,31 +84,31 @@ class Outlets:
         return found
 
     def ensure(self) -> tuple[str, ...]:
-        """All servers run that are needed, as they should. Returns in words what was amiss.
+        """Make all servers that are needed run as configured. Returns the repairs in words.
 
-        :raises CommandFailed: one does not come up, or was stopped on purpose.
+        :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
         return tuple(word for outlet in self._outlets.values() for word in outlet.ensure())
 
     def awake(self) -> None:
-        """Servers that died run again.
+        """Restart servers that died.
 
-        :raises CommandFailed: one does not come up, or was stopped on purpose.
+        :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
         for outlet in self._outlets.values():
             outlet.server.awake()
 
     def stop(self) -> None:
-        """All servers have ended and nothing is mounted for them."""
+        """Stop all servers and unmount their shares."""
         for outlet in self._outlets.values():
             outlet.stop()
 
     def forget(self, ident: str) -> None:
-        """Nothing is left of the export; a busy mount goes when its last user ends."""
+        """Delete the share's exports and mounts; a busy mount goes when its last user ends."""
         for outlet in self._outlets.values():
             outlet.forget(ident)
 
     def discard(self, ident: str) -> None:
-        """Nothing is left of the export of servers that do not run."""
+        """Delete the share's exports and mounts, for servers that do not run."""
         for outlet in self._outlets.values():
             outlet.discard(ident)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-linux-peer``: what another backend that takes something over from this one starts here.
+"""``manila-linux-peer``: serve another backend that takes shares or share servers over from this one.
 
-It reads requests, a JSON object on each line of standard input, and answers each with one on a line of standard
-output; ``send`` is the last one, and its answer is the stream. It works on the backend's own pool and namespaces,
-and the share manager need not run. Through ssh it is to be a forced command: whoever has the key can do what is
-below and nothing else.
+It reads requests, a JSON object on each line of standard input, and answers each with a line of standard output.
+``send`` is the last request, and its answer is the stream. The command works on the pool and the namespaces of the
+backend; the share manager need not run. For ssh, make it a forced command: then the key allows only these requests.
 """
 
 import argparse
@@ -32,7 +31,9 @@ _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 
 
 class Peer:
-    """One backend, for another one. Each public method is a request; its arguments are those of the request."""
+    """The requests of another backend to this one. Each public method is a request; its arguments are those of the
+    request.
+    """
 
     def __init__(self, driver: LinuxDriver):
         pool, self._servers = driver.parts
@@ -42,7 +43,7 @@ class Peer:
         self._pool = pool
 
     def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
-        """Say how many bytes there are to copy, which snapshots, the oldest first, and what was taken."""
+        """Return the bytes to copy, the snapshots, oldest first, and the rounds that were taken."""
         btrfs.sync(self._pool.root)
         there = [ident for ident in map(_vetted, snapshots) if self._pool.snapshot(ident).exists()]
         there.sort(key=lambda ident: btrfs.subvolume_id(self._pool.snapshot(ident)))
@@ -62,7 +63,7 @@ class Peer:
         return moving.Folder(self._pool.root, _vetted(migration))
 
     def take(self, migration: str, shares: Mapping[str, int]) -> dict[str, Any]:
-        """Each share is kept as it is now, under the number of a round."""
+        """Take a read-only snapshot of each share, under the number of a round."""
         folder = self._folder(migration)
         folder.make()
         for share, number in shares.items():
@@ -72,14 +73,14 @@ class Peer:
         return {}
 
     def freeze(self, share: str) -> dict[str, Any]:
-        """Nobody can write to the share until it is ensured."""
+        """Make the share read-only until it is ensured."""
         if not self._pool.share(_vetted(share)).exists():
             raise errors.Final(f'The source does not have {share}.')
         self._pool.freeze(share)
         return {}
 
     def drop(self, migration: str, names: list[str]) -> dict[str, Any]:
-        """What was taken under these names is gone, but for what is still being sent."""
+        """Delete the rounds of these names, except those that are still being sent."""
         folder = self._folder(migration)
         kept = []
         for name in sorted(folder.names() & set(names)):
@@ -90,23 +91,23 @@ class Peer:
         return {'kept': kept}
 
     def clear(self, migration: str) -> dict[str, Any]:
-        """Nothing is left of what was taken."""
+        """Delete everything that was taken for the migration."""
         self._folder(migration).clear()
         return {}
 
     def halt(self, migration: str, server: str) -> dict[str, Any]:
-        """The server is gone from the network and stays so. Says whether it was before."""
+        """Disconnect and halt the server for good. Returns whether it was halted before."""
         return {'before': self._servers.send_away(_vetted(server), _vetted(migration))}
 
     def resume(self, server: str) -> dict[str, Any]:
-        """The share manager may run the server again: it does so when it is started, or when servers are ensured."""
+        """Let the share manager run the server again: it does so when it starts, or when servers are ensured."""
         self._servers.call_back(_vetted(server))
         return {}
 
     def send(self, migration: str, parts: list[tuple[str | None, str]]) -> None:
-        """The stream of all parts, one behind the other, is on standard output.
+        """Write the stream of all parts to standard output, in sequence.
 
-        :raises CommandFailed: one cannot be sent; those behind it were not begun.
+        :raises CommandFailed: a part cannot be sent; the parts after it were not begun.
         """
         for parent, name in parts:
             before = ('-p', str(self._place(migration, parent))) if parent else ()
@@ -131,7 +132,7 @@ def _vetted(ident: str) -> str:
 
 
 def serve(peer: Peer, requests: Any, answer: Callable[[dict[str, Any]], None]) -> int:
-    """Every request is answered. Returns the exit status."""
+    """Answer every request. Returns the exit status."""
     for line in requests:
         try:
             about = json.loads(line)
@@ -155,7 +156,7 @@ def serve(peer: Peer, requests: Any, answer: Callable[[dict[str, Any]], None]) -
 
 
 def make(arguments: argparse.Namespace) -> Peer:
-    """Return the peer of a backend as its share manager has it; its pool is mounted.
+    """Return the peer of a backend, with the share manager's configuration; the pool is mounted.
 
     :raises errors.ManilaLiteError: there is no such backend.
     """
@@ -177,7 +178,7 @@ def make(arguments: argparse.Namespace) -> Peer:
 
 
 def main() -> None:
-    """Be a peer until nothing more is asked. Ends at once: in a cut-over clients wait, and Python would tidy up first."""
+    """Answer requests until the input ends. Exits at once, without Python's clean-up: in a cut-over clients wait."""
     status = _main()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -185,11 +186,11 @@ def main() -> None:
 
 
 def _main() -> int:
-    os.umask(0o077)     # as of every process: cmd/privacy.py
+    os.umask(0o077)     # the same as in every process of the service, see cmd/privacy.py
     parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
-    parser.add_argument('--config-file', action='append', help='configuration of the share manager')
-    parser.add_argument('--config-dir', action='append', help='folder with more of it')
-    parser.add_argument('backend', nargs='?', help='section of the backend; default: what ssh was asked for')
+    parser.add_argument('--config-file', action='append', help='configuration file of the share manager')
+    parser.add_argument('--config-dir', action='append', help='directory with more configuration files')
+    parser.add_argument('backend', nargs='?', help='section of the backend; default: the one in the command of ssh')
     arguments = parser.parse_args()
     try:
         peer = make(arguments)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other linux backends, as a backend that takes something over from them reaches them.
+"""Connections to other linux backends, from which this backend receives shares and share servers.
 
-At the other end is ``peer.py``, started for the purpose: on the same machine, or through ssh on another one. The
-share manager there need not run.
+The other end is ``peer.py``, started for the purpose: on the same machine, or through ssh on another one. The share
+manager there need not run.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from manila_lite.drivers.linux.run import ENV, CommandFailed
 
 _SECONDS = 30.0
 _PROGRAM = 'manila_lite.drivers.linux.peer'
-#: Only the keys of ours count, nobody is asked anything, and who is silent is given up.
+#: ssh accepts only the configured keys, asks no questions, and gives up a silent connection.
 _SSH = ('BatchMode=yes', 'StrictHostKeyChecking=yes', 'GlobalKnownHostsFile=/dev/null', 'IdentitiesOnly=yes',
         'PasswordAuthentication=no', 'KbdInteractiveAuthentication=no', 'ForwardAgent=no', 'ClearAllForwardings=yes',
         'Compression=no', 'ConnectTimeout=10', 'ServerAliveInterval=10', 'ServerAliveCountMax=3', 'LogLevel=ERROR')
@@ -31,9 +31,9 @@ class Unknown(errors.Final):
 
 
 def words(host: str, conf: Any) -> list[str]:
-    """Return the command that becomes a peer of the backend ``host`` (``host@backend``).
+    """Return the command that starts a peer of the backend ``host`` (``host@backend``).
 
-    :raises Unknown: ``linux_peers`` does not say how.
+    :raises Unknown: ``linux_peers`` has no usable entry for the backend.
     """
     place = conf.linux_peers.get(host)
     backend = host.partition('@')[2]
@@ -54,9 +54,9 @@ def _ssh_options(conf: Any) -> list[str]:
 
 
 class Talk:
-    """A conversation with one peer: requests and answers, and then, perhaps, a stream. For one thread.
+    """A conversation with one peer: requests and answers, and at the end perhaps a stream. For one thread.
 
-    ``kill`` may come from another one.
+    Only ``kill`` may be called from another thread.
     """
 
     def __init__(self, command: Sequence[str]):
@@ -73,15 +73,15 @@ class Talk:
         self.close()
 
     def close(self) -> None:
-        """The other end has ended, as far as it is here."""
+        """End the process that is the other end, or leads to it."""
         self.kill()
         self._process.wait()
         for end in (self._out, self._in, self._said):
-            with contextlib.suppress(OSError):      # what was said to nobody
+            with contextlib.suppress(OSError):      # unsent output
                 end.close()
 
     def kill(self) -> None:
-        """The other end is told nothing more, and ends."""
+        """Kill the process, so that the other end gets no more requests, and ends."""
         self._process.kill()
 
     def _say(self, verb: str, about: dict[str, Any]) -> None:
@@ -92,10 +92,10 @@ class Talk:
             raise self._broken() from None
 
     def ask(self, verb: str, **about: Any) -> dict[str, Any]:
-        """Return what the peer answers.
+        """Return the peer's answer.
 
-        :raises errors.Final: it says that it cannot.
-        :raises CommandFailed: it failed, or is not there.
+        :raises errors.Final: the peer refused the request.
+        :raises CommandFailed: the request failed, or there is no peer.
         """
         self._say(verb, about)
         try:
@@ -109,12 +109,12 @@ class Talk:
         return answer
 
     def send(self, **about: Any) -> int:
-        """The peer sends subvolumes. Returns where they come; nothing can be asked any more."""
+        """Make the peer send subvolumes. Returns the descriptor to read them from; no other request can follow."""
         self._say('send', about)
         return self._in.fileno()
 
     def ended(self) -> None:
-        """The peer has done all that it was told.
+        """Check that the peer has ended well.
 
         :raises CommandFailed: it has not.
         """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a place for shares must do.
+"""The interface of a pool: a file system that holds shares.
 
-A share's directory appears under its name only when it is complete: it is made under another name and
-renamed, so that a call which died half way can simply be repeated. It vanishes by a rename, too.
+A share's directory appears under its name only when it is complete: it is made under another name and renamed, so that
+a call which died half way can simply be repeated. It vanishes by a rename, too.
 """
 
 import abc
@@ -15,40 +15,40 @@ GIB = 1 << 30
 
 
 class Pool(abc.ABC):
-    """Directories of shares below ``root``."""
+    """A pool with the directories of its shares below ``root``."""
 
     #: Whether sizes are enforced, and snapshots, clones and reverts work.
     CAPABLE: bool
 
     def __init__(self, root: Path):
         self.root = root
-        #: What we let go of.
+        #: Unmanaged shares and snapshots.
         self.left_shares, self.left_snapshots = Left(root, SHARES), Left(root, SNAPSHOTS)
 
     @abc.abstractmethod
     def open(self) -> None:
-        """The pool is mounted and can be used.
+        """Mount the pool and make it ready.
 
-        :raises CommandFailed: it cannot.
+        :raises CommandFailed: it cannot be mounted.
         """
 
     @abc.abstractmethod
     def ensure(self) -> tuple[str, ...]:
-        """The pool is mounted and can be used as before; nothing is made. Returns in words what was amiss.
+        """Mount the pool again and make it ready; nothing is created. Returns the repairs in words.
 
-        :raises CommandFailed: what it is on is not there, or cannot be mounted.
+        :raises CommandFailed: its file, device or directory is missing, or cannot be mounted.
         """
 
     @abc.abstractmethod
     def close(self, *, remove_data: bool = False) -> None:
-        """The pool is not mounted any more; with ``remove_data`` nothing is left of what was in it."""
+        """Unmount the pool; with ``remove_data``, delete its data too."""
 
     def share(self, ident: str) -> Path:
-        """Return where a share is."""
+        """Return the path of a share."""
         return self.root / 'shares' / ident
 
     def _gone(self, ident: str) -> Path:
-        """Return where a share is from ``discard`` to ``purge``."""
+        """Return the path of a share between ``discard`` and ``purge``."""
         return self.root / 'shares' / f'.{ident}.gone'
 
     def capacity(self) -> tuple[float, float]:
@@ -57,22 +57,24 @@ class Pool(abc.ABC):
         return found.f_blocks * found.f_frsize / GIB, found.f_bavail * found.f_frsize / GIB
 
     def recover(self, ident: str) -> None:
-        """Whatever died half way before the share was complete, or between two names of it, is finished or undone."""
+        """Finish or undo a change that died before the share was complete, or between two names of it."""
 
     @abc.abstractmethod
     def create(self, ident: str, size: int) -> None:
-        """An empty share of ``size`` GiB exists."""
+        """Create an empty share of ``size`` GiB."""
 
     def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
-        """The share can hold ``size`` GiB, or ``stands`` as it does, where sizes are enforced. Returns what was amiss."""
+        """Enforce ``size`` GiB, or keep a limit of ``stands`` GiB, where sizes are enforced. Returns the repairs in
+        words.
+        """
         return ()
 
     @abc.abstractmethod
     def measure(self, place: Path) -> tuple[int | None, int | None]:
-        """Return the bytes that a directory of the pool can hold, and those that it holds; nothing where nobody counts."""
+        """Return the limit and the usage of a directory of the pool in bytes; None where it is not known."""
 
     def discard(self, ident: str) -> None:
-        """The share is not there any more. Takes no time; ``purge`` frees its space."""
+        """Make the share vanish. Takes no time; ``purge`` frees its space."""
         self.recover(ident)
         if self.share(ident).exists():
             self.purge(ident)
@@ -80,4 +82,4 @@ class Pool(abc.ABC):
 
     @abc.abstractmethod
     def purge(self, ident: str) -> None:
-        """The space of a discarded share is free."""
+        """Free the space of a discarded share."""

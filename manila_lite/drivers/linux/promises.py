@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the backend promises of a share beside its size: how much its clients transfer."""
+"""Promises of the backend for a share beside its size: how much its clients can transfer."""
 
 from oslo_log import log
 
@@ -12,28 +12,29 @@ LOG = log.getLogger(__name__)
 
 
 class LinuxPromises:
-    """The part of the driver that keeps them, where ``_limits`` says that it can."""
+    """The part of the driver that keeps QoS promises, where ``_limits`` says that it can."""
 
     _limits: bool
     _pool: Pool
     _servers: Servers
 
     def _limit(self, share: kinds.Share) -> bool:
-        """What clients transfer is limited as it is promised. Says whether that was otherwise.
+        """Limit the transfer of clients as promised. Returns whether anything changed.
 
-        :raises errors.Final: it is promised what cannot be kept.
+        :raises errors.Final: this backend cannot keep the promise.
         """
         if share.qos and not self._limits:
             raise errors.Final('This backend keeps promises of quality only where each share has a share server of its own.')
         wanted = shaping.limit(share)
         if not self._limits or share.server is None or (wanted is None and self._is_accompanied(share)):
-            return False        # if there is a limit, it is that of the other one
+            return False        # a limit that exists belongs to the other share
         return self._servers.shape(share.server.id, wanted)
 
     def _limit_new(self, share: kinds.Share) -> None:
-        """As ``_limit``, of a share that comes to its server.
+        """Limit a share that is new on its server, as ``_limit``.
 
-        :raises errors.Final: it is promised something, and is not alone there: a group's shares are together, and managed ones.
+        :raises errors.Final: the share has a promise, and the server has other shares: shares of its group, or managed
+            ones.
         """
         if share.qos and share.server is not None and self._is_accompanied(share):
             raise errors.Final('This backend keeps promises of quality only of a share that is alone on its share server.')
@@ -45,7 +46,7 @@ class LinuxPromises:
                                                 for ident in self._servers.exported(share.server.id))
 
     def _limit_again(self, share: kinds.Share) -> tuple[str, ...]:
-        """As ``_limit``, of a share that is there, and stays so; in words."""
+        """Limit a share that is on its server already, as ``_limit``. Returns the repairs in words."""
         try:
             return ('It could transfer more, or less, than it may.',) if self._limit(share) else ()
         except errors.Final as bad:

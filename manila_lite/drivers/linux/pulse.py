@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a program, with those that it started, still does anything."""
+"""Detection of a program that, with its child processes, does nothing any more."""
 
 import time
 
 import psutil
 
-#: Seconds between two looks, at least.
+#: Least number of seconds between two looks.
 _EVERY = 5.0
 
 
 class Pulse:
-    """One that does nothing for ``patience`` seconds is still; one that waits for a disk or an NFS server is not."""
+    """Activity of one program with its children. They are still after ``patience`` seconds without any.
+
+    A program that waits for a disk or an NFS server is not still.
+    """
 
     def __init__(self, pid: int, patience: float):
         self._pid = pid
@@ -19,7 +22,7 @@ class Pulse:
         self._moved = self._looked = time.monotonic()
 
     def is_still(self) -> bool:
-        """Say whether nothing moved for so long."""
+        """Say whether the program did nothing for so long."""
         now = time.monotonic()
         if now >= self._looked + min(_EVERY, self._patience):
             self._looked, seen = now, self._look()
@@ -28,7 +31,7 @@ class Pulse:
         return now >= self._moved + self._patience
 
     def _look(self) -> object:
-        """Return what changes as long as anything is done; nothing while they wait for what the kernel has to bring."""
+        """Return counters that change with any activity; None while a process waits for the kernel's input or output."""
         try:
             top = psutil.Process(self._pid)
             family = [top, *top.children(recursive=True)]
@@ -36,4 +39,4 @@ class Pulse:
                 return None
             return [(process.pid, *process.io_counters()[:2], *process.cpu_times()[:2]) for process in family]
         except psutil.Error:
-            return None     # one of them just ended
+            return None     # a process just ended

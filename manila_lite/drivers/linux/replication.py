@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas of shares of other linux backends. The data comes as with a migration (``copying.py``), in rounds that bring what is
-new; what came last is the replica.
+"""Replicas of shares of other linux backends.
 
-As long as there is a folder of the copy the share here is a replica. To promote it is to freeze the active one in its pool, so
-that no write is acknowledged any more, to bring the last round, and to let go of the folder.
+The data comes as in a migration (``copying.py``), in rounds of new data; the latest round is the replica.
+
+While the folder of the copy exists the share here is a replica. A promotion freezes the active replica in its pool, so
+that no write is acknowledged any more, brings the last round, and deletes the folder.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from manila_lite.drivers.linux.servers import SAFE_ID
 LOG = log.getLogger(__name__)
 
 _IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
-#: What it may look like that the active one cannot be reached.
+#: Errors that may mean that the active replica cannot be reached.
 _AWAY = (errors.Final, CommandFailed, OSError)
 
 
@@ -39,7 +40,7 @@ class LinuxReplication(Replicates):
     # Calls ------------------------------------------------------------------------------------
 
     def create_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
-        """An empty share, which the first update fills."""
+        """Create an empty share, which the first update fills."""
         if replica.type not in self.REPLICATION_TYPES or replica.active_host == self.backend.host:
             raise errors.Final('A replica has to be readable or dr, and at another backend than the active one.')
         self._vet(replica.share)
@@ -50,7 +51,7 @@ class LinuxReplication(Replicates):
         return self._offered(replica, _OUT_OF_SYNC)
 
     def update_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
-        """A round of the copy came, and is what clients find."""
+        """Bring a round of the copy, and offer it to clients."""
         self._need(replica.share)
         copy = self._copy_for(replica)
         if not copy.begun:
@@ -61,7 +62,7 @@ class LinuxReplication(Replicates):
         return self._offered(replica, _IN_SYNC if came else _OUT_OF_SYNC)
 
     def promote_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
-        """The active one is frozen, and the last of it came; without it what is here is the share."""
+        """Freeze the active replica, and bring its last data. If it cannot be reached, promote the data that is here."""
         self._need(replica.share)
         copy = self._copy_for(replica)
         if copy.begun:
@@ -77,7 +78,7 @@ class LinuxReplication(Replicates):
         return kinds.ReplicaResult('active', tuple(self._locations(replica.share)), held)
 
     def delete_replica(self, replica: kinds.Replica) -> None:
-        """The share is gone as any other, and all that came for it or was taken of it."""
+        """Delete the share like any other, with its snapshots and the data of its copy."""
         self._forget_snapshots(replica)
         self.delete_share(replica.share)
         self._let_go(self._copy_for(replica))
@@ -97,9 +98,10 @@ class LinuxReplication(Replicates):
         return Copy(self._btrfs, command, replica.id, {replica.active.id: taken})
 
     def _come(self, replica: kinds.Replica, copy: Copy, *, freeze: bool = False) -> bool:
-        """The replica holds what the active one holds, which is frozen before if so wanted; says no if that cannot be reached.
+        """Bring a round from the active replica, which is frozen before if ``freeze`` says so. Returns whether it could
+        be reached.
 
-        :raises CommandFailed: it could, and was frozen: then nothing of it may be missing.
+        :raises CommandFailed: the active replica was frozen, but its last data did not come.
         """
         frozen = False
         try:
@@ -113,7 +115,7 @@ class LinuxReplication(Replicates):
                 raise CommandFailed(f'the last of {replica.active.id} did not come: {bad}') from bad
             LOG.warning('%s: its active replica at %s cannot be reached: %s', replica.id, replica.active_host, bad)
             return False
-        # Only now: they would be all that is left of them if the active one had not come back.
+        # Only now: they would be the only snapshots left if the active replica had not come back.
         self._forget_snapshots(replica)
         received = moving.Received(self._btrfs.root, replica.id)
         whole = received.whole()
@@ -125,7 +127,7 @@ class LinuxReplication(Replicates):
         return True
 
     def _put(self, replica: kinds.Replica, source: Path) -> None:
-        """The share here is a copy of ``source``. For a moment it is not exported."""
+        """Replace the share here by a copy of ``source``. The share is not exported for a moment."""
         ident = replica.id
         outlet = self._outlet_of(replica.share) if replica.is_mounted else None
         self._btrfs.prepare(ident, source, replica.share.size)
@@ -137,7 +139,7 @@ class LinuxReplication(Replicates):
         self._btrfs.purge(ident)
 
     def _give_up(self, replica: kinds.Replica, copy: Copy) -> None:
-        """It was the active one until now: nobody is let in."""
+        """Stop the exports of a replica that was active until now, and make it an ordinary one."""
         self._shut(replica)
         with self._alone(replica.id):
             for ident in self._known(replica):
@@ -149,19 +151,19 @@ class LinuxReplication(Replicates):
         return [*(snapshot.id for snapshot in replica.snapshots), *replica.left]
 
     def _forget_snapshots(self, replica: kinds.Replica) -> None:
-        """Nothing is here of what was a snapshot of the share when it was the active one."""
+        """Delete the snapshots that the share got while it was the active replica."""
         for ident in self._known(replica):
             if self._btrfs.snapshot(ident).exists():
                 self._forget_export(replica.share, ident)
                 self._btrfs.delete_snapshot(ident)
 
     def _shut(self, replica: kinds.Replica) -> None:
-        """Nobody is let in, also not by a call that began when it was the active one and ended only now."""
+        """Stop the export, also if a call from the time as active replica ended only now and exported it."""
         with self._alone(replica.id):
             self._forget_export(replica.share)
 
     def _offered(self, replica: kinds.Replica, state: str) -> kinds.ReplicaResult:
-        """Clients find the replica, if they may."""
+        """Export the replica, read-only, if clients may mount it. Returns the result of the call."""
         places: Sequence[kinds.ExportLocation] = ()
         if replica.is_mounted:
             self.update_access(replica.share, [kinds.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in replica.rules])
@@ -171,14 +173,14 @@ class LinuxReplication(Replicates):
             snapshot.id: None for snapshot in replica.snapshots if snapshot.id in held})
 
     def _let_go(self, copy: Copy) -> None:
-        """Nothing of the copy is left here, nor, if it can be reached, where it came from."""
+        """Delete the copy's data here, and at the source if it can be reached."""
         if not copy.begun:
             return
         with contextlib.suppress(*_AWAY), copy.talk() as talk:
             copy.clear(talk)
         copy.clear_here()
 
-    # What the driver has for all shares.
+    # Defined by the driver class.
     _btrfs: BtrfsPool
     _ensuring: Any
     _vet: Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of rsync: all that is in a directory goes to another one. It sees these two and nothing else: see ``cage``."""
+"""One run of rsync, which copies all files of a directory to another one. It sees only these two: see ``cage``."""
 
 import contextlib
 import os
@@ -15,17 +15,17 @@ from manila_lite.drivers.linux import cage, trees
 from manila_lite.drivers.linux.pulse import Pulse
 from manila_lite.drivers.linux.run import ENV, CommandFailed
 
-#: Seconds that a copy which was told to end has for that; after which one ends that nobody looks at any more; and after which
-#: one ends that does nothing: it may have opened a pipe that nobody writes to.
+#: Seconds that a stopped copy gets to end; that a copy runs on without being looked at; and that a copy may do nothing:
+#: it may have opened a pipe without a writer.
 _PATIENCE, _FORGOTTEN, _STILL = 60.0, 900.0, 600.0
 _BREATH = 1.0
-#: Everything of every file that a tenant can set. What is to go goes first: there may be no room for both.
+#: Copies all attributes that a tenant can set. Deletions come first: there may not be enough space for both.
 _RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--filter=+x security.capability', '--filter=-x security.*',
           '--filter=-x trusted.*', '--numeric-ids', '--sparse', '--delete-before', '--info=progress2', '--no-inc-recursive',
           '--outbuf=L')
-#: Which files are the same already: of a backup that was begun before, by size and the whole time; in a share, by content.
+#: How unchanged files are found: in a backup that was begun before by size and exact time, in a share by content.
 SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
-#: A file is written over, since the share may have no room for a second one.
+#: Files are overwritten in place, since the share may not have enough space for a second version.
 IN_PLACE = '--inplace'
 _WORKED, _PARTLY, _VANISHED = 0, 23, 24
 _SAID, _ALL = 1000, 100
@@ -52,8 +52,8 @@ class NoRoom(CommandFailed):
     """There is no room for all, now."""
 
 
-#: Said of a file among all that is said of progress, and what it comes to if the copy ends with it. Of names, rsync escapes
-#: whatever could begin or end a line; a line can be longer than what is kept of it.
+#: Patterns of error messages between those of progress, and the error that the copy ends with. rsync escapes characters
+#: in names that could begin or end a line. A line can be longer than the text that is kept of it.
 _WHAT = (
     (CannotKeepAll, re.compile(rb'rsync: \[\w+\] (?:set_acl|rsync_xal_(?:set|clear)): [^\r\n]*\(95\)[\r\n]')),
     (TooDeep, re.compile(rb'" failed: [^"\r\n]*\((?:12|36)\)[\r\n]')),
@@ -61,10 +61,10 @@ _WHAT = (
 
 
 class Copy(threading.Thread):
-    """One copy of all that is in a directory to another one, which then holds nothing else.
+    """A copy of all files of a directory to another one, which then holds nothing else.
 
-    ``how``: which files are the same, and ``IN_PLACE`` if so wanted. ``untangle``: the target may hold anything. ``at_most``
-    bytes are copied, holes in files counted.
+    ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files.
+    ``at_most``: limit of the bytes to copy, with holes in files counted.
     """
 
     def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, at_most: int | None = None):
@@ -89,7 +89,7 @@ class Copy(threading.Thread):
             self.error = bad
 
     def _do(self, words: tuple[str, ...]) -> None:
-        # The process dies with the thread that began it: this one, which waits for it.
+        # The process dies with the thread that started it; this one waits for it.
         with self._lock:
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
@@ -101,13 +101,13 @@ class Copy(threading.Thread):
             finally:
                 _kill(process)
                 _hear_out(process)
-        # Of a plain directory, files may go while it is copied.
+        # Files of a plain directory may vanish during the copy.
         if process.returncode not in (_WORKED, _VANISHED):
             kind = kind if process.returncode == _PARTLY or kind is NoRoom else CommandFailed
             raise kind(f'rsync: {_last_words(said)} (exit status {process.returncode})')
 
     def _listen(self, process: subprocess.Popen[bytes]) -> tuple[bytes, type[CommandFailed]]:
-        """Return the last that was said, and what it comes to, when all of the processes have ended."""
+        """Return the last output, and the error that it means, when all of the processes have ended."""
         assert process.stdout is not None
         pulse = Pulse(process.pid, _STILL)
         said = b'\n'
@@ -132,9 +132,9 @@ class Copy(threading.Thread):
             raise TooMuch(f'rsync: more than {self._at_most} bytes')
 
     def stop(self) -> None:
-        """It does not go on.
+        """Stop the copy.
 
-        :raises CommandFailed: it does.
+        :raises CommandFailed: it does not stop.
         """
         with self._lock:
             self._stopped = True
@@ -146,21 +146,23 @@ class Copy(threading.Thread):
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The program and all that it started are told to end: a cage that is still being made would outlive its maker."""
+    """Kill the program and all its children: a sandbox that is still being set up would outlive its parent."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def _hear_out(process: subprocess.Popen[bytes]) -> None:
-    """All of its processes have ended: each of them has the pipe."""
+    """Wait until all of the processes have ended: each of them holds the pipe."""
     assert process.stdout is not None
     while process.stdout.read(1 << 16):
         pass
 
 
 def _progress(said: bytes, before: int = 0) -> tuple[int, int]:
-    """Return the bytes and the percentage that rsync said last, the latter below 100: that is for the end alone."""
+    """Return the bytes and the percentage that rsync printed last; the percentage stays below 100 until the copy has
+    ended.
+    """
     found = _PROGRESS.findall(said)
     if not found:
         return 0, before

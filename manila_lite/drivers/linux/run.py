@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the machine: argument lists, a time limit, and what they said when they fail."""
+"""Commands of the machine: argument lists, a time limit, and the error output in exceptions."""
 
 import os
 import subprocess
 
 from manila_lite import errors
 
-#: Where Debian keeps what only root uses; a service's PATH may lack it.
+#: The folders in which Debian keeps root's programs, too; a service's PATH may lack them.
 _PATH = os.pathsep.join((os.environ.get('PATH', ''), '/usr/sbin', '/sbin', '/usr/bin', '/bin'))
 ENV = {**os.environ, 'PATH': _PATH, 'LC_ALL': 'C.UTF-8'}
 _SECONDS = 60
@@ -19,12 +19,12 @@ class CommandFailed(errors.ManilaLiteError):
 
 
 def run(*words: str, seconds: float = _SECONDS) -> str:
-    """Run a command to its end; returns what it printed.
+    """Run a command to its end. Returns its output.
 
     :raises CommandFailed: it cannot be started, failed, or took too long.
     """
     try:
-        # Names of files that it speaks of may be of any bytes.
+        # File names in its output may be any bytes.
         done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors='backslashreplace', timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired) as bad:

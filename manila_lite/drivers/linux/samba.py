@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One smbd: shares come, change and go while clients work. It runs as long as it has shares.
+"""One smbd: shares are added, changed and removed while clients work. It runs as long as it has shares.
 
-smbd has a process for each client. A change is made when each of them has read the configuration; one that does not say
-so in time is ended, and its client connects anew.
+smbd has a process for each client. A change is complete when each of them has read the configuration. A process that
+does not confirm it in time is killed, and its client connects anew.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ from manila_lite.drivers.linux.smb_shares import SmbShares
 
 LOG = log.getLogger(__name__)
 
-#: Below it are Unix sockets, whose paths may not be longer than some hundred characters.
+#: Unix sockets are below this path, and their paths may not be longer than some hundred characters.
 _RUN_LENGTH = 70
 _ANSWER_SECONDS = '10'
 _END_SECONDS = 10.0
-#: From so many clients on, those who work for them are asked all at once, which takes a second however many they are.
+#: From so many client processes on, all are asked at once, which takes a second for any number.
 _MANY = 16
 _PONG = re.compile(r'^PONG from pid (\d+)$', re.MULTILINE)
-#: Processes of smbd that work for no client.
+#: Processes of smbd that serve no client.
 _HOUSEKEEPERS = ('smbd-notifyd', 'smbd-cleanupd', 'notifyd', 'cleanupd')
 
 
@@ -47,7 +47,7 @@ class Samba(FileServer):
 
     def __init__(self, state: Path, home: Path, port: int, *, netns: str | None, users: str | None = None,
                  lacks: str = ''):
-        """``lacks`` says why it cannot run here."""
+        """Remember the options. ``lacks`` is the reason why CIFS cannot be served here, or ''."""
         super().__init__(state, home, netns)
         self._port = port
         self._lacks = lacks
@@ -60,19 +60,19 @@ class Samba(FileServer):
         self.exports = self._shares
 
     def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
-        """Return levels and users."""
+        """Return levels and users, and a result for every rule."""
         return self._users.blocks(rules)
 
     # Life -------------------------------------------------------------------------------------
 
     @property
     def daemons(self) -> Mapping[str, Daemon]:
-        """Return smbd."""
+        """Return smbd, the only daemon."""
         return {'smbd': self._server}
 
     @property
     def needed(self) -> bool:
-        """It runs if it has shares."""
+        """Say whether the server has shares, and CIFS can be served here."""
         return not self._lacks and bool(self.exports.served())
 
     @property
@@ -85,11 +85,11 @@ class Samba(FileServer):
 
     @property
     def fits(self) -> bool:
-        """Say whether it does not run, or was started with the options of now, in the namespace of now."""
+        """Say whether the server does not run, or was started with the present options in the present namespace."""
         return self._server.mark == self._mark or not (self.running or self.needed)
 
     def awake(self) -> bool:
-        """As of every file server; and it knows the users of now."""
+        """Bring the user list up to date, then see ``FileServer.awake``."""
         if self.needed:
             self._users.copy()
         return super().awake()
@@ -111,15 +111,15 @@ class Samba(FileServer):
     def _stop(self) -> None:
         self._server.stop()
         if not self._run.exists():
-            return      # nothing was ever started
+            return      # smbd was never started
         for process in self._others():
-            # They outlive an smbd that was killed, and serve who must not be served any more.
+            # The processes outlive a killed smbd, and serve clients whose access was revoked.
             _end(process)
         if self._run.parent != self._state:
             shutil.rmtree(self._run, ignore_errors=True)
 
     def _others(self) -> Iterable[psutil.Process]:
-        """Yield the processes that smbd started, or another one of this directory did before."""
+        """Yield the processes that this smbd, or an earlier one of this directory, started."""
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if self._words[-1] in process.cmdline():
@@ -134,7 +134,7 @@ class Samba(FileServer):
         return process is not None and self._control(process.pid, 'ping')
 
     def _control(self, pid: int, *words: str, seconds: str = _ANSWER_SECONDS) -> bool:
-        """Say whether a process of smbd took a message."""
+        """Say whether a process of smbd accepted a message."""
         try:
             run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', seconds, str(pid), *words)
         except CommandFailed as bad:
@@ -145,7 +145,7 @@ class Samba(FileServer):
     # Shares -----------------------------------------------------------------------------------
 
     def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
-        """As of every file server; the first share starts it."""
+        """See ``FileServer.export``. The first share starts the server."""
         if self._lacks:
             raise errors.Final(f'CIFS is not served here: {self._lacks}.')
         with self._change:
@@ -154,7 +154,7 @@ class Samba(FileServer):
         return refused
 
     def forget(self, name: str) -> None:
-        """As of every file server; the last share ends it."""
+        """See ``FileServer.forget``. The last share stops the server."""
         with self._change:
             super().forget(name)
             with self._life:
@@ -162,16 +162,16 @@ class Samba(FileServer):
                     self._stop()
 
     def _tell(self, called: str, everybody: bool) -> None:
-        """Whoever works for smbd has read the configuration, and sessions that must end have ended.
+        """Make all processes of smbd read the configuration, and close the share's sessions: all, or those denied now.
 
-        :raises CommandFailed: smbd does not say so.
+        :raises CommandFailed: smbd does not confirm it.
         """
         process = self._server.process()
         if process is None:
             return
         self._wait(self._answers)
         close = 'close-share' if everybody else 'close-denied-share'
-        # It answers messages in their order, and has passed them on by then.
+        # smbd answers messages in order, so it has passed the first two on when it answers the ping.
         if not all([self._control(process.pid, 'reload-config'), self._control(process.pid, close, called),
                     self._control(process.pid, 'ping')]):
             raise CommandFailed(f'the CIFS server does not answer; see {self._state}/samba.log')
@@ -183,14 +183,16 @@ class Samba(FileServer):
                     self._settle(child)
 
     def _answering(self) -> Collection[int]:
-        """Return the processes that have answered within a second."""
+        """Return the ids of the processes that answered within a second."""
         with contextlib.suppress(CommandFailed):
             said = run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', '1', 'all', 'ping')
             return frozenset(map(int, _PONG.findall(said)))
         return frozenset()
 
     def _settle(self, child: psutil.Process) -> None:
-        """The process of a client has read what it was told, or ended. One that is just ending does not answer."""
+        """Wait until a client's process has read its messages, or kill it. A process that is just ending does not
+        answer.
+        """
         end = time.monotonic() + _END_SECONDS
         with contextlib.suppress(psutil.NoSuchProcess):
             while child.name() not in _HOUSEKEEPERS and child.status() != psutil.STATUS_ZOMBIE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers come here from other linux backends. What is about their data is in ``copying.py``; here is the rest."""
+"""Migration of share servers from other linux backends. ``copying.py`` copies their data; this module does the rest."""
 
 import dataclasses
 import time
@@ -23,15 +23,15 @@ LOG = log.getLogger(__name__)
 
 
 class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
-    """The part of the driver that takes over servers. The source is reached through a peer, not its share manager."""
+    """The part of the driver that receives share servers. It reaches the source through a peer, not its share manager."""
 
     backend: Backend
     _pool: Pool
     _followers: Followers
 
     def share_server_migration_check_compatibility(self, migration: kinds.ServerMigration) -> kinds.MigrationSupport:
-        """The source is asked what there is to copy, and whether there is room for it is seen."""
-        # The target may have no id yet; nothing is made under that of the source.
+        """Ask the source for the data to copy, and check the free capacity here."""
+        # The target may have no id yet, so the source's id is used; nothing is created under it.
         planned = dataclasses.replace(migration, target=migration.source)
         if reason := self._objection(lambda: self._copy(planned), migration.source_host):
             return kinds.MigrationSupport(False, reason=reason)
@@ -39,7 +39,7 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
                                       migration_cancel=True, migration_get_progress=True)
 
     def _objection(self, make: Callable[[], Copy], source_host: str) -> str:
-        """Return why the copy cannot be made, as far as can be seen now, or nothing."""
+        """Return the reason why the copy cannot be made, as far as is known now, or ''."""
         try:
             copy = make()
             with copy.talk() as talk:
@@ -52,9 +52,9 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
         return ''
 
     def _vet_migration(self, migration: kinds.ServerMigration) -> BtrfsPool:
-        """Return the pool that the migration goes to.
+        """Return the destination pool of the migration.
 
-        :raises errors.Final: it cannot go there; with the reason.
+        :raises errors.Final: the server cannot move to this backend; with the reason.
         """
         if not isinstance(self._pool, BtrfsPool):
             raise errors.Final('The pool of this backend is a plain directory.')
@@ -77,7 +77,7 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
     # Phase one --------------------------------------------------------------------------------
 
     def share_server_migration_start(self, migration: kinds.ServerMigration) -> None:
-        """The copy goes on by itself; there is nothing here yet that has the name of a share of the migration."""
+        """Start the copy in the background. No share of the migration may exist here yet."""
         copy = self._copy(migration)
         if not copy.begun:
             self._must_be_free(self._vet_migration(migration), migration)
@@ -85,27 +85,29 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
         self._followers.look(migration.id, lambda: copy)
 
     def _must_be_free(self, pool: BtrfsPool, migration: kinds.ServerMigration) -> None:
-        """Leftovers of an earlier stay would be taken for what was copied."""
+        """Refuse to start if the pool has old data of these shares or snapshots, which would be taken for copied data."""
         there = [share.id for share in migration.shares if pool.share(share.id).exists()]
         there += [snapshot.id for snapshot in migration.snapshots if pool.snapshot(snapshot.id).exists()]
         if there:
             raise errors.Final(f'This backend has data of {", ".join(there)} from before.')
 
     def share_server_migration_continue(self, migration: kinds.ServerMigration) -> bool:
-        """The copy goes on. Once it is near, the NFS server that is to take over runs already, where nobody reaches it."""
+        """Continue the copy. When it is close to the source, start the target's file servers, still unreachable for
+        clients.
+        """
         if not self._followers.look(migration.id, lambda: self._copy(migration)):
             return False
         self._servers.prepare(migration.target.id)
         return True
 
     def share_server_migration_get_progress(self, migration: kinds.ServerMigration) -> kinds.MigrationProgress:
-        """Bytes are those of the pool at the source, where what shares and snapshots have in common counts once."""
+        """Return the progress in bytes of the source's pool, where data common to shares and snapshots counts once."""
         return self._followers.progress(migration.id)
 
     def share_server_migration_cancel(self, migration: kinds.ServerMigration) -> None:
-        """No stream runs, and neither side has anything that was made for it.
+        """Stop the copy, and remove its data at both sides.
 
-        :raises errors.Final: the cut-over has begun: what is here may be all that there is.
+        :raises errors.Final: the cut-over has begun: the data here may be the only valid one.
         """
         self._followers.end(migration.id)
         copy = self._copy(migration)
@@ -119,7 +121,7 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
     # Phase two --------------------------------------------------------------------------------
 
     def share_server_migration_complete(self, migration: kinds.ServerMigration) -> kinds.MigratedServer:
-        """The source is halted, the last words come over, and the target serves; its addresses come last."""
+        """Halt the source, bring its last changes, and serve from the target, which gets its addresses last."""
         self._followers.end(migration.id)
         copy = self._copy(migration)
         landed = [copy.landed(share.id) for share in migration.shares]
@@ -139,17 +141,17 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
             {snapshot.id: f'/{SNAPSHOTS}/{snapshot.id}' for snapshot in migration.snapshots})
 
     def _bring(self, migration: kinds.ServerMigration, copy: Copy, landed: bool) -> float:
-        """All data is here, in its place, as it was when the source was halted. Returns when that was begun."""
+        """Bring all data to its place here, as it was when the source was halted. Returns the time of the halt."""
         copy.begin()
         if not landed:
-            copy.approach()     # the operator may have waited for days
+            copy.approach()     # the first phase may have ended days ago
         self._servers.prepare(migration.target.id)
         with copy.talk() as talk:
-            copy.look(talk)     # the other end is there before anybody has to wait for it
+            copy.look(talk)     # connects to the peer before clients have to wait for it
             began = time.monotonic()
             before = talk.ask('halt', migration=migration.id, server=migration.source.id)['before']
             if landed and not before:
-                copy.take_back()    # clients wrote at the source since: an operator had resumed it
+                copy.take_back()    # an operator resumed the source, and clients wrote there since
             self._last_words(migration, copy, talk)
         return began
 
@@ -159,7 +161,7 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
             copy.land({share.id: share.size for share in migration.shares})
 
     def _tidy(self, copy: Copy) -> None:
-        """What only the copy needed is gone; at a source that is not there, it goes when the server is torn down."""
+        """Delete the copy's data. If the source cannot be reached, its part goes when the server there is torn down."""
         if not copy.begun:
             return
         try:
@@ -170,12 +172,12 @@ class LinuxServerMigration(LinuxServers, MigratesServers, ShareDriver):
         copy.clear_here()
 
     def teardown_server(self, server: kinds.ShareServer) -> None:
-        """Also what was taken when the server went away is gone."""
+        """Tear the server down, and delete the data that a migration of it took."""
         migration = halting.by(self._servers.folder(server.id))
         if migration:
             moving.Folder(self._pool.root, migration).clear()
         super().teardown_server(server)
 
     def shutdown(self) -> None:
-        """No copy goes on."""
+        """Stop all copies."""
         self._followers.end_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers: each a network namespace with file servers in it, on the pool of the backend."""
+"""Share servers: each is a network namespace with file servers, on the pool of the backend."""
 
 import concurrent.futures
 import re
@@ -23,14 +23,14 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-#: Ids become file names and words of NFS-Ganesha's configuration.
+#: Ids become file names, and words in NFS-Ganesha's configuration.
 SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
-#: Servers that are brought back at the same time.
+#: Number of servers that are ensured at the same time.
 _AT_ONCE = 4
 
 
 class Servers:
-    """The servers of one backend. A folder is there from the begin of a server's set-up to the end of its teardown."""
+    """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
     def __init__(self, state: Path, conf: Any, source: Source):
         self._state = state / 'servers'
@@ -41,12 +41,12 @@ class Servers:
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
 
-    # What there is ----------------------------------------------------------------------------
+    # Present state ----------------------------------------------------------------------------
 
     def outlet(self, ident: str, proto: str = 'NFS') -> Outlet:
-        """Return what serves a protocol on a share server that runs.
+        """Return the outlet for a protocol on a running share server.
 
-        :raises errors.Final: it does not, or nothing does.
+        :raises errors.Final: the server does not run, or does not serve the protocol.
         """
         self._must_be_here(ident)
         try:
@@ -56,21 +56,21 @@ class Servers:
         return outlets.of(proto)
 
     def outlets(self) -> list[Outlets]:
-        """Return what serves on all share servers that run."""
+        """Return the outlets of all running share servers."""
         return [outlet for ident, outlet in list(self._running.items()) if not halting.by(self._state / ident)]
 
     def held(self) -> list[str]:
-        """Return the ids of all servers of ours that were set up, or half so, and not torn down."""
+        """Return the ids of all managed servers that were set up, even partly, and not torn down."""
         return [folder.name for folder in self.folders() if not notes.of(folder)]
 
     def folders(self) -> list[Path]:
-        """Return the folders of all servers, also of those that we let go of."""
+        """Return the folders of all servers, managed or not."""
         return sorted(self._state.glob('*'))
 
     def folder(self, ident: str) -> Path:
-        """Return the folder that the server has while it is set up.
+        """Return the folder of the server. It exists while the server is set up.
 
-        :raises errors.Final: that is no id.
+        :raises errors.Final: the id is not valid.
         """
         if not SAFE_ID.fullmatch(ident):
             raise errors.Final(f'{ident!r} is no id of a share server.')
@@ -85,16 +85,16 @@ class Servers:
         return Namespace(ident, self._fabric)
 
     def exported(self, ident: str) -> list[str]:
-        """Return what the server exports, shares and snapshots, or did before it was stopped."""
+        """Return the ids of the shares and snapshots that the server exports, or exported before it was stopped."""
         return exported([self.folder(ident)])
 
     def shape(self, ident: str, limit: int | None) -> bool:
-        """So many bytes per second go to and from the server at most; see ``Namespace.shape``."""
+        """Limit the server's traffic to so many bytes per second; see ``Namespace.shape``."""
         with self._lock(ident):
             return self._namespace(ident).shape(limit)
 
     def forget(self, ident: str, share: str) -> None:
-        """The server does not export the share, and will not when it runs again."""
+        """Remove the share's export from the server, also if the server does not run now."""
         if (outlets := self._running.get(ident)) and not halting.by(self.folder(ident)):
             outlets.forget(share)
             return
@@ -104,7 +104,7 @@ class Servers:
     # Changes ----------------------------------------------------------------------------------
 
     def adopt(self) -> None:
-        """Servers that still have their networks are served again; the others wait for ``have``."""
+        """Start file servers for the share servers that still have their networks; the others wait for ``have``."""
         for folder in self.folders():
             with self._lock(folder.name):
                 if self._namespace(folder.name).is_there and not notes.of(folder) and not halting.by(folder):
@@ -114,9 +114,9 @@ class Servers:
                         LOG.error('Share server %s does not run; it waits to be ensured: %s', folder.name, bad)
 
     def have(self, server: kinds.ShareServer) -> tuple[str, ...]:
-        """The server runs with exactly its addresses. Returns in words what was amiss.
+        """Make the server run with exactly its addresses. Returns the repairs in words.
 
-        :raises errors.Final: its networks make no sense.
+        :raises errors.Final: its networks are invalid.
         """
         with self._lock(server.id):
             self._must_be_here(server.id)
@@ -127,7 +127,7 @@ class Servers:
     def _start(self, ident: str) -> tuple[str, ...]:
         outlets = self._running.get(ident)
         if outlets:
-            return outlets.ensure()     # to start them once more would harm calls for its shares
+            return outlets.ensure()     # a second start would disturb calls for its shares
         outlets = self._new_outlets(ident)
         found = outlets.start()
         self._running[ident] = outlets
@@ -140,7 +140,7 @@ class Servers:
     # Moves ------------------------------------------------------------------------------------
 
     def prepare(self, ident: str) -> None:
-        """The server runs; without an address, if it is new, so that nobody reaches it yet."""
+        """Start the server. A new one has no address yet, so that no client can reach it."""
         with self._lock(ident):
             (self._state / ident).mkdir(parents=True, exist_ok=True)
             if not self._namespace(ident).is_there:
@@ -148,11 +148,11 @@ class Servers:
             self._start(ident)
 
     def send_away(self, ident: str, migration: str) -> bool:
-        """Nobody reaches the server, and nobody but ``call_back`` makes it run again. Says whether that was so before.
+        """Disconnect and halt the server; only ``call_back`` lets it run again. Returns whether it was halted before.
 
-        Nothing that it acknowledged is lost: its last words are in the pool once it has ended.
+        No acknowledged write is lost: all of them are in the pool once the server has ended.
 
-        :raises errors.Final: it is not here, or went away with another migration.
+        :raises errors.Final: the server is not here, or went away with another migration.
         """
         home = self.folder(ident)
         with self._lock(ident):
@@ -167,16 +167,16 @@ class Servers:
         return bool(before)
 
     def call_back(self, ident: str) -> None:
-        """The server may run here again."""
+        """Let the server run here again."""
         halting.drop(self.folder(ident))
 
     def _new_outlets(self, ident: str) -> Outlets:
         return Outlets(self._state / ident, self._conf, self._namespace(ident).name, self._source)
 
     def drop(self, ident: str) -> None:
-        """Nothing is left of the server.
+        """Remove the server completely.
 
-        :raises errors.Final: it still exports shares.
+        :raises errors.Final: the server still exports shares.
         """
         with self._lock(ident):
             folder = self._state / ident
@@ -189,16 +189,16 @@ class Servers:
             raise errors.Final(f'Share server {folder.name} still exports {", ".join(left)}.')
 
     def leave(self, ident: str) -> None:
-        """Nobody finds the server's file servers any more, which go on.
+        """Forget the server's outlets, while its file servers run on.
 
-        :raises errors.Final: it still exports shares.
+        :raises errors.Final: the server still exports shares.
         """
         with self._lock(ident):
             self._must_export_nothing(self._state / ident)
             self._running.pop(ident, None)
 
     def move(self, old: str, new: str) -> None:
-        """What the folder of one id was is that of another; nothing runs under either."""
+        """Stop the server, and give its folder to another id."""
         if old == new:
             return
         with self._lock(old), self._lock(new):
@@ -214,32 +214,34 @@ class Servers:
         namespace.delete()
 
     def halt(self) -> None:
-        """No server runs; their exports are remembered."""
+        """Stop all servers; their exports are remembered."""
         for folder in sorted(self._state.glob('*')):
             with self._lock(folder.name):
                 self._halt(folder.name)
 
 
 class LinuxServers(SpansSubnets, AddsSubnets):
-    """The part of the driver that is about share servers, whatever they export."""
+    """The part of the driver for share servers."""
 
     _servers: Servers
 
     def held_servers(self) -> Collection[str]:
-        """Every server whose folder is there."""
+        """Return the ids of all managed servers with a folder."""
         return self._servers.held()
 
     def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
-        """A namespace with the server's addresses is there, and an NFS server in it; that for CIFS comes with a share."""
+        """Create a namespace with the server's addresses, and start an NFS server in it. The first CIFS share starts a
+        CIFS server.
+        """
         self._servers.have(server)
         return _details(server)
 
     def teardown_server(self, server: kinds.ShareServer) -> None:
-        """The file servers, the namespace, its interfaces and bridges that nobody else uses are gone."""
+        """Remove the file servers, the namespace, its interfaces, and bridges that no other server uses."""
         self._servers.drop(server.id)
 
     def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
-        """Each server has its namespace, its addresses and its file servers; some at a time."""
+        """Bring back the namespace, the addresses and the file servers of each server; several at a time."""
         with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as several:
             return dict(zip((server.id for server in servers), several.map(self._ensure_server, servers), strict=True))
 
@@ -247,19 +249,19 @@ class LinuxServers(SpansSubnets, AddsSubnets):
         try:
             return kinds.ServerResult(_details(server), repaired=self._servers.have(server))
         except (errors.Final, CommandFailed, OSError) as bad:
-            # The others shall not wait until this one is repaired.
+            # One broken server must not keep the others from being ensured.
             return kinds.ServerResult(error=str(bad))
 
     def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
                                                       targets: Sequence[kinds.EnsureTarget]) -> None:
-        """The server runs, and the new subnet overlaps with none that it has."""
+        """Check that the server runs, and that the new subnet overlaps with none of its subnets."""
         self._servers.outlet(server.id)
         networks.vet_new(server, new)
 
     def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
                                                 shares: Sequence[kinds.Share],
                                                 snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
-        """The namespace has one interface more for each new address; the file servers listen there already."""
+        """Add an interface to the namespace for each new address; the file servers listen on all addresses already."""
         self._servers.outlet(server.id)
         joined = server.joined(new)
         self._servers.have(joined)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much goes to and from one share server: a token bucket at both ends of each of its interfaces, one for each way.
+"""Traffic limits of one share server: a token bucket at both ends of each of its interfaces, one for each direction.
 
-The kernel cannot tell the shares of an NFS server apart, so the limit of a share is kept where it has a server of its own.
+The kernel cannot tell the shares of an NFS server apart, so a share's limit needs a share server of its own.
 """
 
 import json
@@ -10,17 +10,18 @@ from collections.abc import Iterable
 from manila_lite import errors, kinds
 from manila_lite.drivers.linux.run import run
 
-#: Bytes per second, each way, through each address of the server: as such, and for each GiB of the share. The lesser counts.
+#: QoS specs: bytes per second, each way, through each address of the server; absolute, and for each GiB of the share.
+#: The lower one applies.
 LIMIT, PER_GIB = 'maxbps', 'maxbpspergib'
-#: Below this NFS itself fails; and what may go at once, so that a slow limit lets whole packets through.
+#: The lowest limit with which NFS works, and the burst, which lets whole packets through a slow limit.
 _LEAST, _BURST = 64 << 10, 128 << 10
 _PART_OF_A_SECOND = 50
 
 
 def limit(share: kinds.Share) -> int | None:
-    """Return how many bytes per second may go to, and from, the share, or nothing.
+    """Return the share's limit in bytes per second, each way, or None.
 
-    :raises errors.Final: it is promised what this backend does not keep.
+    :raises errors.Final: the share has a QoS spec that this backend does not keep.
     """
     if unknown := sorted(set(share.qos) - {LIMIT, PER_GIB}):
         raise errors.Final(f'This backend keeps no QoS spec {unknown[0]}, but {LIMIT} and {PER_GIB}.')
@@ -35,8 +36,10 @@ def limit(share: kinds.Share) -> int | None:
 
 
 def shape(ends: Iterable[tuple[str, str]], wanted: int | None) -> bool:
-    """Through each of these interfaces (namespace, name) go ``wanted`` bytes per second at most, as seen from there; without it
-    there is no limit. Says whether that was otherwise.
+    """Limit the bytes per second that each of these interfaces (namespace, name) sends. Returns whether anything
+    changed.
+
+    ``wanted`` is the limit; None removes it.
 
     :raises CommandFailed: the kernel cannot, or an interface is gone.
     """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares and snapshots that are in the pool already and become ours, and those that we let go of.
+"""Managing and unmanaging of shares and snapshots of the pool.
 
-A share is a subvolume anywhere in the pool (in a plain directory: a directory); it is moved to where shares are, which takes
-no time. Clients mount it by another path afterwards. A snapshot is a read-only subvolume where snapshots are.
+A share is a subvolume anywhere in the pool (in a plain directory: a directory). It is moved to the folder of shares,
+which takes no time, so clients mount it by another path afterwards. A snapshot is a read-only subvolume in the folder
+of snapshots.
 """
 
 import abc
@@ -24,15 +25,15 @@ from manila_lite.drivers.linux.servers import Servers
 
 _SIZE = 'size'
 _OPTIONS = frozenset({_SIZE})
-#: Folders of the pool in which nothing is that could become a share.
+#: Folders of the pool that contain nothing that could become a share.
 _CLOSED = frozenset({left.SNAPSHOTS, 'moving', 'left', 'backups'})
 _IN_SHARES = 2
 
 
 class LinuxShareManaging(ManagesSnapshots):
-    """The part of the driver that takes over shares and snapshots, and lets go of them.
+    """The part of the driver that manages and unmanages shares and snapshots.
 
-    Of the driver's options there is one, ``size`` in GiB, for a share whose size nothing limits.
+    There is one driver option, ``size`` in GiB, for a share without a limit.
     """
 
     backend: Backend
@@ -44,7 +45,7 @@ class LinuxShareManaging(ManagesSnapshots):
     # Shares -----------------------------------------------------------------------------------
 
     def manage_share(self, share: kinds.Share, export_path: str, options: Mapping[str, str]) -> kinds.ManagedShare:
-        """The subvolume has the share's name and a limit, and is exported to nobody."""
+        """Move the subvolume to the share's name, set its limit, and export it without access rules."""
         self._vet(share)
         with self._alone(share.id):
             outlet, mine, parts = self._outlet_of(share), self._pool.share(share.id), None
@@ -67,13 +68,13 @@ class LinuxShareManaging(ManagesSnapshots):
         return list(map(str, self.backend.conf.linux_export_ips))
 
     def _takeable_share(self, parts: tuple[str, ...]) -> Path:
-        """Return the place of what is no share of ours.
+        """Return the path of a share that can be managed.
 
-        :raises errors.Final: it is one, or none that could become one.
+        :raises errors.Final: it is managed already, or cannot become a share.
         """
         folder, name = parts[0], parts[-1]
         if folder == left.SHARES and len(parts) > _IN_SHARES:
-            # On the way there, clients could put a link where a directory was.
+            # On the way to it, clients could replace a directory by a link.
             raise errors.Final(f'{"/".join(parts)} is in a share; it cannot be taken over by itself.')
         place = left.walk(self._pool.root, parts)
         if folder in _CLOSED or parts == (left.SHARES,):
@@ -91,9 +92,9 @@ class LinuxShareManaging(ManagesSnapshots):
         return name in exported([self._state, *self._servers.folders()])
 
     def _size(self, place: Path, options: Mapping[str, str]) -> int:
-        """Return the size in GiB: what its limit comes to, else the option, else what it holds.
+        """Return the size in GiB: from the share's limit, else the option, else its usage.
 
-        :raises errors.Final: an option is none, or there is nothing to go by.
+        :raises errors.Final: an option is invalid, or the size cannot be found.
         """
         if unknown := sorted(set(options) - _OPTIONS):
             raise errors.Final(f'There is no driver option {unknown[0]} here, only {_SIZE}, in GiB.')
@@ -112,7 +113,7 @@ class LinuxShareManaging(ManagesSnapshots):
             self._pool.left_shares.drop(parts[-1])
 
     def unmanage_share(self, share: kinds.Share) -> None:
-        """The subvolume bears a mark and is exported nowhere. One that was never ours whole is back where it was."""
+        """Mark the subvolume as unmanaged, and remove its export. If its management did not finish, move it back."""
         left.vet_id(share.id)
         with self._alone(share.id):
             self._pool.recover(share.id)
@@ -123,7 +124,7 @@ class LinuxShareManaging(ManagesSnapshots):
         self._ensuring.forget(share.id)
 
     def _put_back(self, share: kinds.Share) -> None:
-        """A share that is known by another place than its own is there."""
+        """Move the share back to the path of its first export location, if that is not its own path."""
         mine = self._pool.share(share.id)
         try:
             parts = left.parts_of(share.export_locations[0].path, self._pool.root, self._addresses(share))
@@ -142,7 +143,7 @@ class LinuxShareManaging(ManagesSnapshots):
     # Snapshots --------------------------------------------------------------------------------
 
     def manage_snapshot(self, snapshot: kinds.Snapshot, options: Mapping[str, str]) -> kinds.ManagedSnapshot:
-        """The read-only subvolume has the snapshot's name."""
+        """Give the read-only subvolume the snapshot's name."""
         left.vet_id(snapshot.id)
         if options:
             raise errors.Final(f'There is no driver option {min(options)} for snapshots.')
@@ -177,7 +178,7 @@ class LinuxShareManaging(ManagesSnapshots):
         return parts if len(parts) == 2 and parts[0] == left.SNAPSHOTS else None
 
     def unmanage_snapshot(self, snapshot: kinds.Snapshot) -> None:
-        """The subvolume bears a mark. One that was never ours whole has its old name."""
+        """Mark the subvolume as unmanaged. If its management did not finish, give it its old name."""
         left.vet_id(snapshot.id)
         pool = self._btrfs
         with self._alone(snapshot.id):
@@ -195,41 +196,41 @@ class LinuxShareManaging(ManagesSnapshots):
                 mine.rename(place)
                 pool.left_snapshots.drop(snapshot.id)
 
-    # What the driver has for all shares -------------------------------------------------------
+    # Defined by the driver class --------------------------------------------------------------
 
     @abc.abstractmethod
     def _vet(self, share: kinds.Share) -> None:
-        """The share is one that this backend can have."""
+        """Check that the share can be on this backend."""
 
     @abc.abstractmethod
     def _need(self, share: kinds.Share) -> None:
-        """The share is in the pool."""
+        """Check that the share is in the pool."""
 
     @abc.abstractmethod
     def _source(self, ident: str) -> Path | None:
-        """Return where in the pool the share is; nothing if it is not there, or not ours."""
+        """Return the share's path in the pool; None if the share is missing or unmanaged."""
 
     @abc.abstractmethod
     def _outlet_of(self, share: kinds.Share) -> Outlet:
-        """Return what serves the share."""
+        """Return the outlet that serves the share."""
 
     @abc.abstractmethod
     def _limit_new(self, share: kinds.Share) -> None:
-        """What clients transfer is limited as it is promised."""
+        """Limit the transfer of clients as promised."""
 
     @abc.abstractmethod
     def _locations(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
-        """Return where the share mounts."""
+        """Return the export locations of the share."""
 
     @abc.abstractmethod
     def _forget_export(self, share: kinds.Share) -> None:
-        """Nobody exports the share."""
+        """Delete the share's export and mount."""
 
     @abc.abstractmethod
     def _alone(self, ident: str) -> AbstractContextManager[None]:
-        """Nobody else changes it meanwhile."""
+        """Keep other threads from changing the share or snapshot."""
 
     @property
     @abc.abstractmethod
     def _btrfs(self) -> BtrfsPool:
-        """The pool, of which snapshots can be made."""
+        """The pool, which supports snapshots."""

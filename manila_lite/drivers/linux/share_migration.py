@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single shares come here from other linux backends, with or without share servers. The data: ``copying.py``.
+"""Migration of single shares from other linux backends, with or without share servers. ``copying.py`` copies the data.
 
-Nobody writes meanwhile: the rules are read-only from before the first round until the end. So nothing needs to be halted
-at the source, whose share manager goes on serving, and a last round at the cut-over makes the copy exact.
+No client writes during a migration: the rules are read-only from before the first round until the end. So nothing needs
+to be halted at the source, whose share manager goes on serving. A last round at the cut-over makes the copy exact.
 """
 
 from pathlib import Path
@@ -34,19 +34,19 @@ class _Renamed(BtrfsPool):
 
 
 class LinuxShareMigration(LinuxServerMigration, MigratesShares):
-    """The part of the driver that takes over single shares."""
+    """The part of the driver that receives single shares."""
 
     def share_migration_check_compatibility(self, migration: kinds.ShareMigration) -> kinds.MigrationSupport:
-        """The source is asked what there is to copy, and whether there is room for it is seen."""
+        """Ask the source for the data to copy, and check the free capacity here."""
         if reason := self._objection(lambda: self._copy_of(migration), migration.source_host):
             return kinds.MigrationSupport(False, reason=reason)
         return kinds.MigrationSupport(True, writable=False, nondisruptive=False, preserve_snapshots=True,
                                       migration_cancel=True, migration_get_progress=True)
 
     def _copy_of(self, migration: kinds.ShareMigration) -> Copy:
-        """Return the copy.
+        """Return the copy of the share.
 
-        :raises errors.Final: the share cannot come here; with the reason.
+        :raises errors.Final: the share cannot move to this backend; with the reason.
         """
         if not isinstance(self._pool, BtrfsPool):
             raise errors.Final('The pool of this backend is a plain directory.')
@@ -64,7 +64,7 @@ class LinuxShareMigration(LinuxServerMigration, MigratesShares):
     # Phase one --------------------------------------------------------------------------------
 
     def share_migration_start(self, migration: kinds.ShareMigration) -> None:
-        """The copy goes on by itself; there is nothing here yet that has the name of a snapshot of the share."""
+        """Start the copy in the background. No snapshot of the share may exist here yet."""
         copy = self._copy_of(migration)
         if not copy.begun:
             there = [snapshot.id for snapshot in migration.snapshots
@@ -75,15 +75,15 @@ class LinuxShareMigration(LinuxServerMigration, MigratesShares):
         self._followers.look(migration.id, lambda: copy)
 
     def share_migration_continue(self, migration: kinds.ShareMigration) -> bool:
-        """The copy goes on."""
+        """Continue the copy."""
         return self._followers.look(migration.id, lambda: self._copy_of(migration))
 
     def share_migration_get_progress(self, migration: kinds.ShareMigration) -> kinds.MigrationProgress:
-        """Bytes are those of the pool at the source, where what share and snapshots have in common counts once."""
+        """Return the progress in bytes of the source's pool, where data common to share and snapshots counts once."""
         return self._followers.progress(migration.id)
 
     def share_migration_cancel(self, migration: kinds.ShareMigration) -> None:
-        """No stream runs, and neither side has anything that was made for it.
+        """Stop the copy, and remove its data at both sides.
 
         :raises errors.Final: the cut-over has begun.
         """
@@ -98,7 +98,7 @@ class LinuxShareMigration(LinuxServerMigration, MigratesShares):
     # Phase two --------------------------------------------------------------------------------
 
     def share_migration_complete(self, migration: kinds.ShareMigration) -> kinds.MigratedShare:
-        """What is new since the last round comes over, and the target is served."""
+        """Bring the changes since the last round, and serve the target."""
         self._followers.end(migration.id)
         copy, source = self._copy_of(migration), migration.source
         if not copy.landed(source.id):

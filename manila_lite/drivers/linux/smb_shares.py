@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shares of one smbd: each has a file with its section, and all of them together are smbd's configuration.
+"""The shares of one smbd: each has a file with its section, and all sections together are smbd's configuration.
 
-As with NFS, what is not mounted has its file elsewhere ("held"). What smbd has read is known by a fingerprint of the
-configuration, which is noted once smbd and all who work for its clients have read it.
+As with NFS, the file of a share that is not mounted is elsewhere ("held"). A fingerprint of the configuration is
+written to a file once smbd and all its client processes have read that configuration.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ from manila_lite.drivers.linux import smbconf
 from manila_lite.drivers.linux.exports import Seen, differences
 from manila_lite.drivers.linux.smb_users import replace
 
-#: Tells a running smbd to read its configuration, and to close sessions of the share of this name: all, or those denied now.
+#: Makes a running smbd read its configuration, and close sessions of the share of this name: all, or those denied now.
 Tell = Callable[[str, bool], None]
 
 
 class SmbShares:
-    """Safe for threads."""
+    """The shares of one CIFS server. Safe for threads."""
 
     def __init__(self, state: Path, first: str, tell: Tell):
         self._state = state
@@ -32,20 +32,20 @@ class SmbShares:
         self._read = state / 'read'
         self._lock = threading.RLock()
 
-    # What there is ----------------------------------------------------------------------------
+    # Present state ----------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Files that a power failure left in pieces are gone."""
+        """Delete files that a power failure left incomplete."""
         for place in (self._served, self._held):
             for file in place.glob('*'):
                 if file.suffix != '.conf' or self._whole(file) is None:
                     file.unlink()
 
     def adopt(self) -> None:
-        """There is nothing but the files."""
+        """Do nothing: smbd has no shares without files."""
 
     def _whole(self, file: Path) -> str | None:
-        """Return the section in a file; nothing if there is no file, or no section in it."""
+        """Return the section in a file; None if there is no file, or no valid section in it."""
         try:
             text = file.read_text(errors='replace')
         except FileNotFoundError:
@@ -53,18 +53,20 @@ class SmbShares:
         return text if smbconf.sections(f'\n{text}') == {file.stem: text} and smbconf.name_of(text) else None
 
     def served(self) -> list[str]:
-        """Return the names of the shares that smbd would start with."""
+        """Return the names of the shares that a starting smbd would serve."""
         return sorted(file.stem for file in self._served.glob('*.conf'))
 
     def _known(self, name: str) -> str:
         return self._whole(self._served / f'{name}.conf') or self._whole(self._held / f'{name}.conf') or ''
 
     def clients_of(self, name: str) -> list[str]:
-        """Return the clients that the share has, or had when it was last served."""
+        """Return the clients of the share, or those that it had when it was last served."""
         return smbconf.clients_of(self._known(name))
 
     def look(self, names: Sequence[str]) -> dict[str, Seen]:
-        """Return what there is of each of these shares. One is served if smbd has read what its configuration says now."""
+        """Return the present state of each of these shares. A share is served if smbd has read the present
+        configuration.
+        """
         with self._lock:
             has = smbconf.sections(self._text(self._conf) or '') if self._is_read() else {}
             return {name: self._seen(has.get(name), self._text(self._served / f'{name}.conf')) for name in names}
@@ -85,22 +87,23 @@ class SmbShares:
         return text is not None and self._text(self._read) == _print(text)
 
     def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
-        """Return in words what of a share that was seen is not as ``put`` would make it."""
+        """Return in words the differences between a share as it was seen and as ``put`` would make it."""
         wanted = smbconf.section(name, self._name(name, mounted_as), path, clients)
         return differences(seen, path, _pairs(clients), wanted, 'a CIFS server')
 
     def _name(self, name: str, wanted: str | None) -> str:
-        """Return by what name clients know the share: as it is wanted, or was until now, or else by its own."""
+        """Return the name by which clients know the share: the wanted one, else the present one, else its own name."""
         return wanted or smbconf.name_of(self._known(name)) or name
 
     # Changes ----------------------------------------------------------------------------------
 
     def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
-        """The directory is shared with exactly these clients; sessions of others, and of who may do less now, are closed.
+        """Share the directory with exactly these clients. Sessions of all others, and of those with fewer rights now,
+        are closed.
 
         ``clients`` are levels and users. None is refused.
 
-        :raises errors.Final: it cannot have this name.
+        :raises errors.Final: the share cannot have this name.
         """
         with self._lock:
             called = self._name(name, mounted_as)
@@ -122,33 +125,33 @@ class SmbShares:
             raise errors.Final(f'The share cannot be called {called}: {why}.')
 
     def hold(self, name: str) -> None:
-        """It is not served by an smbd that starts; its name and clients are remembered."""
+        """Keep a starting smbd from serving the share; its name and clients are remembered."""
         with self._lock:
             if (self._served / f'{name}.conf').exists():
                 self._held.mkdir(parents=True, exist_ok=True)
                 (self._served / f'{name}.conf').replace(self._held / f'{name}.conf')
 
     def withdraw(self, name: str) -> None:
-        """It is not served, nobody has it open, and its name and clients are remembered."""
+        """Stop serving the share, and close its sessions; its name and clients are remembered."""
         with self._lock:
             self.hold(name)
             if called := smbconf.name_of(self._known(name)):
                 self._apply(called, everybody=True)
 
     def forget(self, name: str) -> None:
-        """It is not served, and nothing of it is left."""
+        """Stop serving the share, and delete its files."""
         with self._lock:
             self.withdraw(name)
             self.discard(name)
 
     def discard(self, name: str) -> None:
-        """Nothing of it is left for an smbd that starts; for one that runs nothing changes."""
+        """Delete the share's files. A running smbd is not changed."""
         with self._lock:
             for place in (self._held, self._served):
                 (place / f'{name}.conf').unlink(missing_ok=True)
 
     def _apply(self, called: str, *, everybody: bool) -> None:
-        """The configuration of now is in force."""
+        """Put the present configuration in force."""
         if self.write() and self._is_read():
             return
         self._read.unlink(missing_ok=True)
@@ -156,7 +159,7 @@ class SmbShares:
         self.note()
 
     def write(self) -> bool:
-        """The configuration is that of now. Says whether it was before."""
+        """Write the present configuration. Returns whether it was unchanged."""
         with self._lock:
             files = [self._served / f'{name}.conf' for name in self.served()]
             text = smbconf.whole(self._first, filter(None, map(self._whole, files)))
@@ -166,7 +169,7 @@ class SmbShares:
             return False
 
     def note(self) -> None:
-        """The configuration as it is will have been read by smbd."""
+        """Record the fingerprint of the configuration, as read by smbd."""
         with self._lock:
             replace(self._read, _print(self._text(self._conf) or ''))
 

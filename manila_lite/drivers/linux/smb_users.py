@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may log in to the CIFS servers of a backend: the operator's list, in the form that Samba calls smbpasswd.
+"""Users of a backend's CIFS servers: the operator's list, in the format that Samba calls smbpasswd.
 
-Each server has a copy of it. To Samba every user has to be an account of the machine as well; those that it sees are in files
-of its own (``nss_wrapper``), so that the machine itself gets none.
+Each server has a copy of it. Samba requires every user to be an account of the machine as well. It sees accounts from
+its own files (``nss_wrapper``), so that the machine itself gets none.
 """
 
 import contextlib
@@ -21,11 +21,12 @@ from manila_lite.drivers.linux.clients import Block
 
 LOG = log.getLogger(__name__)
 
-#: What a user can be called here. S-1-1-0 and the like mean other people than the one who is called so: everybody, here.
+#: Valid names of users. To Samba, names such as S-1-1-0 would mean other people than that user: everybody, in this
+#: case.
 NAME = re.compile(r'(?![Ss]-[0-9])[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}')
 _TAKEN = frozenset({'root', 'nobody'})
 _HASH = re.compile(r'[0-9A-Fa-fX*]{32}')
-#: Above the accounts of machines; and what Samba makes of them, twice as much and a bit, has 32 bits.
+#: Ids above the accounts of machines. Samba derives numbers from them, twice as large and a bit, that have 32 bits.
 _FIRST_UID, _UIDS = 1 << 20, 1 << 30
 _NOGROUP = 65534
 _ACCOUNTS = 'root:x:0:0::/:/bin/false\nnobody:x:65534:65534::/:/bin/false\n'
@@ -36,14 +37,14 @@ _LIBRARY = 'libnss_wrapper.so'
 
 @dataclasses.dataclass(frozen=True)
 class User:
-    """One line of a list: a name, and what comes behind the number of its account."""
+    """One line of a list: the name, and the text after the account's number."""
 
     name: str
     rest: str
 
 
 def read(text: str) -> Iterator[User]:
-    """Yield the users of a list; lines that are none, and further ones of a name, are passed over."""
+    """Yield the users of a list. Invalid lines, and repeated names, are skipped."""
     seen = set(_TAKEN)
     for line in text.splitlines():
         fields = line.strip().split(':', 2)
@@ -58,19 +59,19 @@ def _is_rest(text: str) -> bool:
 
 
 def wrapped(folder: Path) -> dict[str, str]:
-    """Return the environment in which a program of Samba sees the accounts that are in a folder, and no others."""
+    """Return the environment in which a program of Samba sees only the accounts in this folder."""
     return {'LD_PRELOAD': _LIBRARY, 'NSS_WRAPPER_PASSWD': f'{folder}/passwd', 'NSS_WRAPPER_GROUP': f'{folder}/group'}
 
 
 def is_installed() -> bool:
-    """Say whether accounts can be shown to programs."""
+    """Say whether nss_wrapper is installed."""
     return any(Path('/usr/lib').glob(f'*/{_LIBRARY}'))
 
 
 def uids(names: Iterable[str]) -> dict[str, int]:
-    """Return the number of each user's account. It stays the same whoever else comes and goes.
+    """Return the number of each user's account. It stays the same when other users are added or removed.
 
-    A session that is open knows its user by this number alone: had somebody else the number by now, it would be theirs.
+    An open session knows its user only by this number: if another user got the number, the session would become theirs.
     """
     found: dict[int, str] = {}
     for name in names:
@@ -82,14 +83,14 @@ def uids(names: Iterable[str]) -> dict[str, int]:
 
 
 def give_accounts(folder: Path, names: Iterable[str]) -> None:
-    """The files with accounts are there."""
+    """Write the files with the accounts."""
     lines = [f'{name}:x:{uid}:{_NOGROUP}::/:/bin/false\n' for name, uid in uids(names).items()]
     replace(folder / 'passwd', _ACCOUNTS + ''.join(lines))
     replace(folder / 'group', _GROUPS)
 
 
 def replace(file: Path, text: str) -> None:
-    """The file, which is for root alone, holds the text, or what it held before."""
+    """Replace the file's text atomically. Only root can read the file."""
     draft = file.with_name(f'{file.name}.new')
     draft.touch(0o600)
     draft.write_text(text)
@@ -97,8 +98,10 @@ def replace(file: Path, text: str) -> None:
 
 
 class Users:
-    """The operator's list, and a server's copy of it. The copy stands in for a list that cannot be read: rules that find no
-    user are in error for good, and that is not what an operator means who loses a file.
+    """The operator's list, and a server's copy of it.
+
+    The copy is used if the list cannot be read: rules without a user fail for good, and an operator who loses the file
+    does not want that.
     """
 
     def __init__(self, source: str | None, folder: Path):
@@ -119,7 +122,7 @@ class Users:
         return []
 
     def copy(self) -> None:
-        """The server knows the users of now. It looks at each login."""
+        """Bring the server's copy up to date. smbd reads the copy at each login."""
         with self._lock:
             now = stamp(self._source)
             if now != self._copied:
@@ -135,12 +138,14 @@ class Users:
         replace(self._folder / 'smbpasswd', ''.join(f'{user.name}:{numbers[user.name]}:{user.rest}\n' for user in users))
 
     def blocks(self, rules: Iterable[kinds.AccessRule]) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
-        """Return whom the rules let in that can be expressed, as ``smbconf.section`` takes it, and a result for every rule."""
+        """Return the rules that can be expressed, in the form that ``smbconf.section`` takes, and a result for every
+        rule.
+        """
         return blocks(rules, {user.name.casefold(): user.name for user in self._read()})
 
 
 def stamp(source: Path | None) -> str:
-    """Return what is another when the list is another."""
+    """Return a text that changes with the list."""
     try:
         found = source.stat() if source else None
     except OSError:
@@ -150,7 +155,9 @@ def stamp(source: Path | None) -> str:
 
 def blocks(rules: Iterable[kinds.AccessRule], known: Mapping[str, str]
            ) -> tuple[list[Block], dict[str, kinds.RuleResult]]:
-    """As ``Users.blocks``; ``known`` has the users' names by their names without case. Of two rules for a user "ro" decides."""
+    """As ``Users.blocks``; ``known`` has the users' names by their case-folded names. If two rules name a user, "ro"
+    wins.
+    """
     results: dict[str, kinds.RuleResult] = {}
     chosen: dict[str, Block] = {}
     for rule in sorted(rules, key=lambda rule: (rule.level != 'ro', rule.id)):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of Samba's smbd as text, and what is read from it. Pure.
+"""The configuration of Samba's smbd as text: written and read. Pure.
 
-Whoever is let in works as root there, as over NFS: what a user may do is said by the rules of the share, not by the modes of
-files. That is by ``admin users`` and not by ``force user``: with that one smbd, when it closes what is denied, would take
-everybody for root, and close the sessions of those who are still let in, too.
+Every user with access works as root, as over NFS: the rules of the share decide about the access, not the modes of
+files. That is done by ``admin users`` and not by ``force user``. With the latter, smbd would take every user for root
+when it closes denied sessions, and would also close sessions of users who still have access.
 
-Beside files smbd offers nothing. Its calls to ask who else there is would tell each user of every project the names of all.
+smbd offers files only. Its other calls could tell each user the names of the users of all projects.
 """
 
 import re
@@ -37,7 +37,7 @@ _GLOBAL = """# Written by manila_lite, which writes it anew when anything change
   access based share enum = yes
   check password script = /bin/false
 """
-#: With nobody in ``valid users`` everybody would be let in; root is none of the users, and so nobody.
+#: An empty ``valid users`` would grant access to all users. root is never a user here, so it stands for none.
 _NOBODY = 'root'
 _MARK = '# share '
 _SECTION = _MARK + """{ident}
@@ -50,24 +50,26 @@ _SECTION = _MARK + """{ident}
   read list = {readers}
 """
 _VALUE = r'^  {} = (.*)$'
-#: Sections that mean something else to Samba.
+#: Section names with a special meaning to Samba.
 _RESERVED = frozenset({'global', 'homes', 'printers', 'print$', 'ipc$', 'admin$'})
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _LONGEST = 80
 
 
 def main(state: Path, run: Path, port: int) -> str:
-    """Return what does not depend on shares. Nothing of addresses: smbd listens on all that there are, also on later ones."""
+    """Return the part that does not depend on shares. It names no addresses: smbd listens on all, also on later ones."""
     return _GLOBAL.format(state=state, run=run, port=port)
 
 
 def whole(first: str, sections: Iterable[str]) -> str:
-    """Return the file."""
+    """Return the whole file."""
     return ''.join((first, *sections))
 
 
 def section(ident: str, name: str, path: Path, clients: Sequence[str]) -> str:
-    """Return the section of a share that clients know by a name. ``clients`` are levels and users, as ``rw alice``."""
+    """Return the section of a share, under the name that clients know. ``clients`` are levels and users, as ``rw
+    alice``.
+    """
     levels = dict(client.split(' ', 1)[::-1] for client in clients)
     readers = [user for user, level in levels.items() if level == 'ro']
     return _SECTION.format(ident=ident, name=name, path=path, available='yes' if levels else 'no',
@@ -75,7 +77,7 @@ def section(ident: str, name: str, path: Path, clients: Sequence[str]) -> str:
 
 
 def objection(name: str) -> str:
-    """Return why no share can have the name, or nothing."""
+    """Return the reason why no share can have the name, or ''."""
     if name.casefold() in _RESERVED or not _NAME.fullmatch(name):
         return 'the CIFS server would take it for something else'
     return f'clients know no share whose name has more than {_LONGEST} characters' if len(name) > _LONGEST else ''
@@ -88,18 +90,18 @@ def sections(text: str) -> dict[str, str]:
 
 
 def name_of(text: str) -> str:
-    """Return by what name clients know the share of a section; '' if the text is no section."""
+    """Return the name by which clients know the share of a section; '' if the text is no section."""
     found = re.search(r'^\[([^]\n]+)\]$', text, re.MULTILINE)
     return found[1] if found else ''
 
 
 def path_of(text: str) -> str:
-    """Return what directory a section shares."""
+    """Return the directory that a section shares."""
     return _value(text, 'path')
 
 
 def clients_of(text: str) -> list[str]:
-    """Return whom a section lets in, and how, as ``section`` takes it."""
+    """Return the clients of a section, in the form that ``section`` takes."""
     if _value(text, 'available') != 'yes':
         return []
     readers = _value(text, 'read list').split()

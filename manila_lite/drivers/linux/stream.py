@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stream of subvolumes from a peer into a folder of this pool: passed on by the kernel, counted here."""
+"""One stream of subvolumes from a peer into a folder of this pool: moved by the kernel, counted here."""
 
 import contextlib
 import fcntl
@@ -13,20 +13,20 @@ from pathlib import Path
 from manila_lite.drivers.linux.peers import Talk
 from manila_lite.drivers.linux.run import ENV, CommandFailed
 
-#: Bytes that are passed on at once, and that wait between two processes at most.
+#: Size of a piece in bytes, and of the pipes between the processes.
 _PIECE = 1 << 20
-#: Seconds without a byte after which a stream is taken for dead.
+#: Seconds without data after which a stream is given up.
 _SILENCE = 600.0
 _SECONDS = 60.0
 
 
 def receive(talk: Talk, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
-    """All that the peer sends is in the folder, each subvolume read-only under its name, if the pool is at ``root``.
+    """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool.
 
-    Whatever the stream says, it reaches nothing outside of the folder. ``count`` is told of bytes as they come. ``lock`` is
-    held until nothing is received any more, also by a process that outlives this one.
+    No content of the stream reaches anything outside of the folder. ``count`` is called with the number of bytes as
+    they come. ``lock`` is held until nothing is received any more, also by a process that outlives this one.
 
-    :raises CommandFailed: one side failed; all but the last subvolume that is there are whole.
+    :raises CommandFailed: one side failed; all subvolumes here but the last one are complete.
     """
     with tempfile.TemporaryFile() as said:
         taker = subprocess.Popen(('btrfs', '--quiet', 'receive', '--chroot', '-m', str(root), str(folder)), env=ENV,
@@ -50,7 +50,7 @@ def receive(talk: Talk, source: int, root: Path, folder: Path, lock: int, count:
 
 def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
     for end in (source, sink):
-        with contextlib.suppress(OSError):      # more than the system lets one have
+        with contextlib.suppress(OSError):      # the size may be above the system's limit
             fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIECE)
     while True:
         if not select.select([source], [], [], _SILENCE)[0]:

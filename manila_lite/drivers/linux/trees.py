@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees that tenants made are changed as a whole: however deep they are, and whoever changes them meanwhile.
+"""Changes of whole directory trees that tenants made: they may be of any depth, and may change meanwhile.
 
-Nothing here calls itself for a directory in a directory, nor keeps one open for each.
+No function here recurses into directories, or keeps one open for each level.
 """
 
 from pathlib import Path
@@ -9,18 +9,18 @@ from pathlib import Path
 from manila_lite.drivers.linux import cage
 from manila_lite.drivers.linux.run import CommandFailed, run
 
-#: Seconds that the files of a large share may take.
+#: Seconds that the deletion of a large share's files may take.
 _PATIENCE = 86400.0
 _TRIES = 5
-#: Longer paths than this are too long, or too deep, for rsync to delete.
+#: Longer paths are too long, or too deep, for rsync to delete.
 _LONG = 1800
 _ALL = (cage.TARGET, '-xdev', '-mindepth', '1')
 
 
 def remove(place: Path) -> None:
-    """The directory is gone, with all that is in it. What is mounted in it is not touched.
+    """Delete the directory with everything in it, except for mounts.
 
-    :raises CommandFailed: somebody still puts files into it, or the file system refuses.
+    :raises CommandFailed: a client still creates files in it, or the file system refuses.
     """
     if place.is_symlink() or not place.exists():
         place.unlink(missing_ok=True)
@@ -32,7 +32,7 @@ def remove(place: Path) -> None:
         except FileNotFoundError:
             return
         except (CommandFailed, OSError) as bad:
-            # A directory that was moved away while it was read is found when it is looked for again.
+            # A directory that was moved during the search is found by the next one.
             if not left:
                 raise CommandFailed(f'{place} cannot be deleted: {str(bad).rpartition("-delete: ")[2]}') from bad
         else:
@@ -40,10 +40,10 @@ def remove(place: Path) -> None:
 
 
 def untangled(place: Path) -> tuple[str, ...]:
-    """Return the command that removes from the directory what a copy that writes into it would stumble over.
+    """Return the command that removes files from the directory that would break a copy into it.
 
-    Of a file with several names one name stays: a copy that goes to both would write to the same file twice. What is too deep
-    for rsync goes.
+    It leaves one name of a file with several: a copy to two of them would write to the same file twice. It removes
+    paths that are too deep for rsync.
     """
     deep = '?' * _LONG + '*'
     return cage.words(place, 'find', *_ALL, '(', '-type', 'f', '-links', '+1', '-o', '-path', deep, ')', '-delete')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-linux-user``: who can log in to the CIFS servers of a linux backend.
+"""``manila-linux-user``: edit the users that can log in to the CIFS servers of a linux backend.
 
-The list is the file that ``linux_cifs_users`` names. A password is asked for, or is the first line of standard input. What is
-kept of it is the hash that NTLM needs, which is as good as the password to whoever can read it: the file is for root alone.
+The list is the file of ``linux_cifs_users``. The command asks for the password, or reads it from the first line of standard
+input. The file keeps its NTLM hash. With the hash a reader of the file can log in, so only root may read the file.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from manila_lite.drivers.linux import smb_users
 from manila_lite.drivers.linux.run import ENV, CommandFailed
 
-#: Bytes of a password that smbpasswd takes as a whole.
+#: Longest password, in bytes, that smbpasswd does not cut off.
 _LONGEST = 254
 _CONF = """[global]
 passdb backend = smbpasswd:{folder}/smbpasswd
@@ -33,7 +33,7 @@ pid directory = {folder}
 def entry(name: str, password: str) -> str:
     """Return the line of a user.
 
-    :raises CommandFailed: Samba makes none; with what it said.
+    :raises CommandFailed: Samba makes none; with its error message.
     """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
@@ -52,7 +52,7 @@ def entry(name: str, password: str) -> str:
 
 
 def put(file: Path, name: str, line: str) -> bool:
-    """The list has this line for the user, or none. Says whether it had one before."""
+    """Replace the user's line in the list, or remove it if ``line`` is empty. Returns whether there was one before."""
     with (file.parent / f'{file.name}.lock').open('a') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lines = file.read_text().splitlines() if file.exists() else []
@@ -62,9 +62,9 @@ def put(file: Path, name: str, line: str) -> bool:
 
 
 def _password() -> str:
-    """Return what was typed, or read.
+    """Return the password that was typed, or read from standard input.
 
-    :raises ValueError: it can be no password; never with what it is.
+    :raises ValueError: it is no valid password; the message never has its text.
     """
     try:
         given = getpass.getpass() if sys.stdin.isatty() else sys.stdin.buffer.readline().decode()
@@ -73,24 +73,24 @@ def _password() -> str:
     except UnicodeError:
         raise ValueError('a password has to be UTF-8') from None
     if not 0 < size <= _LONGEST or any(unicodedata.category(one) == 'Cc' for one in password):
-        # Nobody means the one that is empty. Of those that are longer smbpasswd would take the beginning.
+        # An empty password is a mistake. smbpasswd would cut longer ones off.
         raise ValueError(f'a password has 1 to {_LONGEST} bytes and no control characters')
     return password
 
 
 def main() -> None:
-    """Change one user, and end with the exit status."""
+    """Change one user, and exit with the status."""
     os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-user', description=__doc__)
-    parser.add_argument('--delete', action='store_true', help='the user shall not be in the list')
-    parser.add_argument('file', type=Path, help='the list: what linux_cifs_users of the backend names')
-    parser.add_argument('name', help='what the user is called, with 4 to 63 letters, digits, _, . or -')
+    parser.add_argument('--delete', action='store_true', help='delete the user from the list')
+    parser.add_argument('file', type=Path, help='path of the list, as in linux_cifs_users of the backend')
+    parser.add_argument('name', help='user name: 4 to 63 letters, digits, _, . or -')
     arguments = parser.parse_args()
     sys.exit(_change(arguments))
 
 
 def _change(arguments: argparse.Namespace) -> str | None:
-    """Return what went wrong."""
+    """Change one user. Returns an error message, or None."""
     if not smb_users.NAME.fullmatch(arguments.name) or len(arguments.name) < 4:
         return f'{arguments.name!r} is no name of a user'
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transient status that no operation will end gets its operation again, or ends as failed; so do parked operations."""
+"""Mending of transient statuses without an operation, and of parked operations: try again, or end as failed."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _ROW = {states.SHARE.noun: doctor.share, states.SNAPSHOT.noun: doctor.snapshot}
 _MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
 
 
-#: Statuses that end with the operation of something else: the verb, and what it means that there is no such operation.
+#: Statuses that end with the operation of another resource: the verb, and the meaning if there is no such operation.
 _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
                 'migrating': ('migrate', 'it is not being moved'), 'migrating_to': ('receive', 'nothing is moved there'),
                 'server_migrating': ('server_migrate', 'its share server is not being moved'),
@@ -28,7 +28,7 @@ _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
 
 
 def stuck(noun: str, ident: str) -> Mend:
-    """Return what ends the status of a share or snapshot that has no operation."""
+    """Return the mender of a status without an operation, of a share or snapshot."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         row = _take(conn, noun, ident)
         return _end(conn, desk, noun, row, doctor.last_of(conn, ident)) if row else None
@@ -36,7 +36,7 @@ def stuck(noun: str, ident: str) -> Mend:
 
 
 def parked(op: Any) -> Mend:
-    """Return what takes the place of a parked operation: one like it, or the end of its resource's status."""
+    """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         data = readable(op)
         if cuts.is_cut(op, data):
@@ -69,7 +69,7 @@ def _replace(conn: Connection, desk: Desk, op: Any, data: dict[str, Any] | None,
 
 
 def _take(conn: Connection, noun: str, ident: str) -> Any:
-    """Return the row if it is in a transient status that no operation will end; until the commit nobody moves it."""
+    """Return the row if it is in a transient status that no operation will end, and lock it until the commit."""
     row, machine = _ROW[noun](conn, ident), states.MACHINES[noun]
     if row is None or row.state not in machine.transient:
         return None
@@ -81,7 +81,11 @@ def _take(conn: Connection, noun: str, ident: str) -> Any:
 
 
 def _end(conn: Connection, desk: Desk, noun: str, row: Any, last: Any, *, once_more: bool = True) -> str:
-    """``last``: the last operation of the resource. ``once_more``: it may be done again."""
+    """End the transient status of a row.
+
+    :param last: the last operation of the resource
+    :param once_more: whether that operation may be begun again
+    """
     redo = REDO[noun].get(row.state)
     if redo is None:
         verb, why = _WITH_OTHERS[row.state]

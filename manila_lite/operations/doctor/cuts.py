@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations that were parked behind their cut-over: from there on there is no way back, only another try."""
+"""Migrations that were parked after their cut-over: they cannot be undone, only tried again."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ _FAILED = {server_migrations.KIND: migrating.cut_failed, share_migrations.KIND: 
 
 
 def is_cut(op: Any, data: dict[str, Any] | None) -> bool:
-    """Say whether an operation is a migration whose target may hold the only data. ``data``: what it carries."""
+    """Say whether an operation is a migration whose target may hold the only data. ``data`` is the operation's data."""
     return op.kind in _FAILED and bool((data or {}).get('cut'))
 
 
 def fail(conn: Connection, desk: Desk, ident: str) -> str | None:
-    """The parked migration has failed, as it would have by itself: all that moves is in error, and kept."""
+    """End the parked migration as failed, like the plan does: everything that moves is in error, and kept."""
     if not operations.fail_parked(conn, ident):
         return None
     op = operations.get(conn, ident)

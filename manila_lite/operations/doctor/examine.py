@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All the questions, one after the other, and the mending of what they find."""
+"""All checks of the doctor, in order, and the mending of their findings."""
 
 from oslo_log import log
 from oslo_utils import timeutils
@@ -18,7 +18,7 @@ _QUESTIONS = (work.find, resources.find_shares, resources.find_second_places, re
 
 
 def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
-    """Return everything that is not in a terminal state for ``older_than`` seconds or more."""
+    """Return the findings of all checks that are at least ``older_than`` seconds old, or have no age."""
     desk = Desk(services, timeutils.utcnow())
     with services.db.reader() as conn:
         found = [finding for question in _QUESTIONS for finding in question(conn, desk)]
@@ -26,7 +26,7 @@ def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
 
 
 def mend(services: context.Services, finding: Finding) -> str | None:
-    """What the finding offers is done, and the worker told. Returns it in words, or nothing if there was nothing to do."""
+    """Do what the finding offers, and wake the worker. Return a description, or None if there was nothing to do."""
     @retry
     def once() -> tuple[str | None, Desk]:
         desk = Desk(services, timeutils.utcnow())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access rules that no operation will bring to the backend."""
+"""Access rules in a transient state that no operation will bring to the backend."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from manila_lite.operations.granting import tell_rules
 
 
 def rules(share_id: str) -> Mend:
-    """Return what ends the states of a share's rules, and the summary of them, if no operation will."""
+    """Return the mender of a share's access rules, and of their summary status, if no operation will end them."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         return sync(conn, desk, share_id, once_more=True)
     return mend
 
 
 def sync(conn: Connection, desk: Desk, share_id: str, *, once_more: bool, data: dict[str, Any] | None = None) -> str | None:
-    """As ``rules``, at once. ``once_more``: the backend may be told again."""
+    """Mend as ``rules`` does, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
     row, pending = doctor.share(conn, share_id), access.pending(conn, share_id)
     told = operations.is_open(conn, access.open_key(share_id))
@@ -32,7 +32,7 @@ def sync(conn: Connection, desk: Desk, share_id: str, *, once_more: bool, data: 
 
 
 def _give_up(conn: Connection, row: Any, pending: list[Any]) -> str:
-    """No backend can be told: rules that were to go are gone if there is none, and all others are in error."""
+    """End the rules of which no backend can be told: delete those to be deleted if there is no backend, fail the others."""
     for state in {rule.state for rule in pending}:
         idents = [rule.id for rule in pending if rule.state == state]
         verb = next(verb for verb in states.ACCESS.verbs.values() if verb.during == state)

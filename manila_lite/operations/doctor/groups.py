@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share groups, their snapshots and backups in a transient status, with and without the operation that will end it."""
+"""Share groups, group snapshots and share backups in a transient status, with and without an operation to end it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from manila_lite.operations.doctor.finding import Desk, Finding, Mend
 
 
 def find(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield them. What nothing will end shows that it failed: mostly in error, from where its owner can delete it."""
+    """Yield them. Those without an operation can be mended: they are set to the failed status, mostly error."""
     for machine in (states.SHARE_GROUP, states.SHARE_GROUP_SNAPSHOT, states.SHARE_BACKUP):
         for row in doctor_groups.find(conn, machine):
             why, wrong = 'no operation will end this', True

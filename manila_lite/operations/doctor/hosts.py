@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services that are down, backends that report nothing, and pools whose promises are out of step."""
+"""Services that are down, backends that report no pools, and pools whose figures are wrong."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ _MISSED = 3
 
 
 def find_services(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield services that are not up, and backends that are and have no pool."""
+    """Yield services that are not up, and backends that are up and have no pool."""
     conf = desk.services.conf
     silent = set(services.silent(conn, conf.service_down_time))
     for row in services.list_services(conn):
@@ -26,7 +26,7 @@ def find_services(conn: Connection, desk: Desk) -> Iterator[Finding]:
 
 
 def find_left_ensuring(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield services that say that they ensure their shares, while no operation does or will."""
+    """Yield services that are marked as ensuring their shares, without an open operation that does so."""
     for row in doctor.left_ensuring(conn):
         yield Finding('service', row.host, 'ensuring', 'no operation ensures its shares', wrong=True, about=row.binary,
                       age=desk.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
@@ -55,13 +55,13 @@ def _service(desk: Desk, row: Any, state: str, why: str, *, wrong: bool) -> Find
 
 
 def find_pools(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield pools that living backends do not report any more, and old figures that cannot be true."""
+    """Yield pools that running backends do not report any more, and old figures that cannot be true."""
     conf = desk.services.conf
     old = _MISSED * conf.capability_interval
     for row in doctor.pools(conn):
         age = desk.age(row.reported_at) or 0.0
         if age <= old:
-            continue        # each report counts afresh
+            continue        # each report counts anew
         if not 0 <= row.claimed_gb <= row.most:
             yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {row.most} GiB at most',
                           wrong=True, about=row.backend_host, age=age, mend=_recount(row))

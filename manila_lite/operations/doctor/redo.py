@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operation ends which transient status, and what it needs to be begun again.
+"""The operation that ends each transient status, and the conditions under which it may be begun again.
 
-A status that an administrator may set by hand proves nothing: what takes something away is repeated only if the last
-operation of the resource was just that, and a share that was there once is not made once more.
+A status that an administrator may set by hand proves nothing. So a deletion or unmanage is repeated only if it was the
+last operation of the resource, and a share that existed once is not created again.
 """
 
 import dataclasses
@@ -15,17 +15,17 @@ from manila_lite.db import doctor, snapshots
 from manila_lite.db.engine import Connection
 from manila_lite.db.messages import Action
 
-#: Gives the operation's data from the row and from those of an earlier one; nothing if they cannot be known.
+#: Returns the operation's data, made from the row and the data of an earlier operation; None if they cannot be known.
 Data = Callable[[Connection, Any, dict[str, Any]], dict[str, Any] | None]
-#: Says whether it may be done, given the row and the last operation of the resource.
+#: Says whether the operation may be begun, given the row and the last operation of the resource.
 Proof = Callable[[Any, Any], bool]
 
 
 @dataclasses.dataclass(frozen=True)
 class Redo:
-    """How a transient status is ended: the verb whose it is, and the operation that ends it.
+    """The way to end a transient status: the verb that the status belongs to, and the operation that ends it.
 
-    ``placeless``: also where the share has no host, by the scheduler.
+    ``placeless``: the operation is also begun where the share has no host, for the scheduler.
     """
 
     verb: str
@@ -69,7 +69,7 @@ def _was_asked_for(kind: str) -> Proof:
     return lambda row, last: last is not None and last.kind == kind and last.error != 'superseded'
 
 
-#: By noun and transient status. Those of access rules are all ended by one operation of their share.
+#: By noun and transient status. One operation of the share ends the states of all its access rules.
 REDO: dict[str, dict[str, Redo]] = {
     states.SHARE.noun: {
         'creating': Redo('create', 'share.create', Action.CREATE, _placement, lambda row, last: row.launched_at is None,
@@ -95,7 +95,7 @@ REDO: dict[str, dict[str, Redo]] = {
 
 
 def readable(op: Any) -> dict[str, Any] | None:
-    """Return the data of an operation as ``doctor.last_of`` reads it; nothing if there is none, or nobody can read them."""
+    """Return the data of an operation as ``doctor.last_of`` reads it; None if there is none, or it cannot be read."""
     try:
         data = json.loads(op.text) if op is not None else None
     except (TypeError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas in a transient status, with and without the operation that will end it. Those of active ones are their shares'."""
+"""Replicas in a transient status, with and without the operation that will end it. For active ones, see shares."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ def find(conn: Connection, desk: Desk) -> Iterator[Finding]:
 
 
 def _fail(ident: str) -> Mend:
-    """Return what ends the status as failed: then the replica can be deleted, or brought up to date."""
+    """Return the mender that ends the status as failed. Then the replica can be deleted, or brought up to date."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         for row in doctor_replicas.replicas(conn, ident):
             if row.operation_id is None and row.state in _VERBS:

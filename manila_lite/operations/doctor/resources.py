@@ -13,7 +13,7 @@ from manila_lite.operations.doctor.finding import Desk, Finding, Mend
 
 
 def find_shares(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield shares in a transient status, and those whose rules are said to be on their way and are not."""
+    """Yield shares in a transient status, and shares whose rules count as being applied without an operation for it."""
     noun = states.SHARE.noun
     yield from _all(desk, noun, doctor.shares(conn), lambda row: again.stuck(noun, row.id))
     for row in doctor.shares_out_of_step(conn):
@@ -22,7 +22,7 @@ def find_shares(conn: Connection, desk: Desk) -> Iterator[Finding]:
 
 
 def find_second_places(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield second instances of shares: those of migrations under way, and what is left of others."""
+    """Yield second instances of shares: the targets of migrations under way, and instances left over."""
     for row in doctor.places_aside(conn):
         why, mend = f'of share {row.share_id}: nothing will end this', _release(row.id)
         if row.operation_id is not None:
@@ -34,7 +34,7 @@ def find_second_places(conn: Connection, desk: Desk) -> Iterator[Finding]:
 
 
 def _release(ident: str) -> Mend:
-    """Return what has the backend throw away what it has of a second instance."""
+    """Return the mender that has the backend delete its part of a second instance."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         for row in shares.aside(conn, instance_id=ident):
             verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)

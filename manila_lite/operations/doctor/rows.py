@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that nothing owns, and sizes of resizes that are not under way, which quota counts."""
+"""Rows without an owner, and sizes of resizes that are not under way, which quota counts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,12 +8,12 @@ from manila_lite.db import doctor, orphans
 from manila_lite.db.engine import Connection
 from manila_lite.operations.doctor.finding import Desk, Finding, Mend
 
-#: Keys that are named in a line.
+#: Number of keys that a line names.
 _NAMED = 3
 
 
 def find_sizes(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield what quota counts and is not there: everything else is counted anew each time."""
+    """Yield sizes of resizes that are not under way. Quota counts all other usage anew each time."""
     for row in doctor.left_sizes(conn):
         yield Finding('quota', row.id, f'{row.size} -> {row.target_size} GiB',
                       'quota counts a resize that is not under way', wrong=True, about='share',
@@ -27,7 +27,7 @@ def _drop(row: Any) -> Mend:
 
 
 def find_orphans(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield rows that nothing owns, by table and reason."""
+    """Yield rows without an owner, by table and reason."""
     for kind in orphans.kinds():
         keys = kind.find(conn)
         if keys:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers, their networks and their addresses, where no operation brings them to an end."""
+"""Share servers, their networks and their addresses, where no operation ends their status."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -21,10 +21,10 @@ _ADD = 'share_server.add_subnet'
 
 @dataclasses.dataclass(frozen=True)
 class Redo:
-    """How a transient status of a server is ended: the verb whose it is, and the operations that may end it.
+    """How to end a transient status of a server: the verb that the status belongs to, and the operations that may end it.
 
-    ``safe``: it may be done once more on that server (its row), given the operation's data. A status that was set by hand
-    proves nothing: only what the last operation of the server was is repeated.
+    ``safe``: the operation may be repeated on that server (its row), given the operation's data. A status that was set
+    by hand proves nothing: only the last operation of the server is repeated.
     """
 
     verb: str
@@ -42,7 +42,7 @@ def _without_exports(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
 
 
 def _in_subnet(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
-    """The subnet that it is to be given, if it is about one, was not taken from it since."""
+    """Say whether the server is still in the subnet that the operation is to add, if the operation is about a subnet."""
     mapped = {subnet.id for subnet in serving.subnets_of(conn, (row.id,)).get(row.id, [])}
     return 'subnet_id' not in data or data['subnet_id'] in mapped
 
@@ -53,7 +53,7 @@ REDO: dict[str, Redo] = {
     'deleting': Redo('delete', ('share_server.delete', server_migrations.RELEASE), Action.DELETE, _unused),
     'manage_starting': Redo('manage', ('share_server.manage',), Action.MANAGE_SERVER, _without_exports),
     'unmanage_starting': Redo('unmanage', ('share_server.unmanage',), Action.UNMANAGE_SERVER, _unused),
-    # Half a migration is not taken up again: the source serves as before, whatever was copied.
+    # Half a migration is not resumed: the source serves as before, whatever was copied.
     'server_migrating': Redo('migrate', (), Action.MIGRATE_SERVER),
     'server_migrating_to': Redo('receive', (), Action.MIGRATE_SERVER),
 }
@@ -85,13 +85,13 @@ def _stuck(ident: str) -> Mend:
 
 
 def replace(conn: Connection, desk: Desk, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
-    """Another operation takes the place of one of a server that was parked and is gone, or the server's status ends."""
+    """Mend the server of a parked operation that is deleted already: begin another like it, or end the server's status."""
     row = _take(conn, op.resource_id)
     return _end(conn, desk, row, op, once_more=first and data is not None, more={BEFORE: True}) if row else None
 
 
 def _take(conn: Connection, ident: str) -> Any:
-    """Return the server if it is in a transient status that no operation will end; until the commit nobody moves it."""
+    """Return the server if it is in a transient status that no operation will end, and lock it until the commit."""
     row = rows.server(conn, ident)
     if row is None or row.state not in REDO:
         return None
@@ -104,7 +104,11 @@ def _take(conn: Connection, ident: str) -> Any:
 
 def _end(conn: Connection, desk: Desk, row: Any, last: Any, *, once_more: bool = True,
          more: dict[str, Any] | None = None) -> str:
-    """``last``: the last operation of the server. ``once_more``: it may be done again, with ``more`` in its data."""
+    """End the transient status of a server.
+
+    :param last: the last operation of the server
+    :param once_more: whether that operation may be begun again, with ``more`` in its data
+    """
     redo, data = REDO[row.state], readable(last)
     asked = last is not None and last.kind in redo.kinds and last.error != 'superseded'
     if once_more and asked and data is not None and redo.safe(conn, row, data):
@@ -124,7 +128,7 @@ def _end(conn: Connection, desk: Desk, row: Any, last: Any, *, once_more: bool =
 # Networks and subnets -----------------------------------------------------------------------------
 
 def find_networks(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield networks that change, and those that are deleted for their owners and wait for their servers to go."""
+    """Yield networks in transition, and networks whose owner deleted them and that wait until their servers are gone."""
     for row in rows.networks(conn):
         if row.is_going:
             waits, state, mend = row.servers, 'going', _sweep(row.id)
@@ -152,7 +156,7 @@ def _sweep(ident: str) -> Mend:
 
 
 def find_subnets(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield subnets that a server is in without an address: they are being added, or were forgotten."""
+    """Yield subnets in which a server has no address: they are being added, or the operation was lost."""
     for row in rows.bare_subnets(conn):
         idle = row.operation_id is None
         why = (f'share server {row.server_id} has no address in it' if idle else
@@ -163,7 +167,7 @@ def find_subnets(conn: Connection, desk: Desk) -> Iterator[Finding]:
 
 
 def _add(row: Any) -> Mend:
-    """Return what gives the server its addresses: as if the subnet were added now."""
+    """Return the mender that gives the server its addresses, as if the subnet were added now."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         held = share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)
         server = rows.server(conn, row.server_id)
@@ -179,10 +183,10 @@ def _add(row: Any) -> Mend:
     return mend
 
 
-# Addresses and what backends hold -----------------------------------------------------------------
+# Addresses, and servers that backends hold --------------------------------------------------------
 
 def find_addresses(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield addresses in subnets that their server is not in, and for which nothing is under way."""
+    """Yield addresses in subnets that their server is not in, and for which no operation is open."""
     for row in rows.leaked_addresses(conn):
         yield Finding('address', row.id, row.ip_address,
                       f'share server {row.share_server_id} is not in its subnet {row.share_network_subnet_id}: to delete the '
@@ -190,7 +194,7 @@ def find_addresses(conn: Connection, desk: Desk) -> Iterator[Finding]:
 
 
 def find_strays(conn: Connection, desk: Desk) -> Iterator[Finding]:
-    """Yield share servers that a backend says it holds and that have no row."""
+    """Yield share servers that a backend reports and that have no row."""
     for row in rows.strays(conn):
         for ident in row.idents:
             yield Finding(_SERVER, ident, 'unknown', 'its backend holds it, and there is no record of it: delete it there',

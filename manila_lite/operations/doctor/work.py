@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open and parked operations: who is at them, or why nobody is."""
+"""Open and parked operations: which worker runs them, or why none does."""
 
 import collections
 import dataclasses
@@ -15,15 +15,15 @@ from manila_lite.operations.doctor import again
 from manila_lite.operations.doctor.finding import Desk, Finding, Mend
 from manila_lite.rpc import TOPICS
 
-#: Poll intervals, and at least seconds, that a worker may take to see what is due.
+#: The time a worker may take to see that work is due: in poll intervals, and at least in seconds.
 _POLLS, _LEAST = 3, 5.0
-#: Seconds ahead that no try is put off for: the clock must have been wrong.
+#: No try is put off for more seconds than this, unless a clock was wrong.
 _FAR = 3600.0
 
 
 @dataclasses.dataclass(frozen=True)
 class _World:
-    """What stands around one operation."""
+    """Facts about services and other operations, to judge one operation by."""
 
     now: datetime.datetime
     grace: float
@@ -113,7 +113,7 @@ def _place(op: Any) -> str:
 
 
 def _nobody(op: Any, world: _World) -> str | None:
-    """Return why nobody is there to do it, if so."""
+    """Return why no service is there to run the operation, or None if there is one."""
     binary = TOPICS.get(op.topic)
     if binary is None:
         return f'waits for a service {op.topic!r}, which this release does not have'
@@ -138,7 +138,7 @@ def _hasten(op: Any) -> Mend:
 
 
 def _going(op: Any, change: Callable[[Connection, Any], bool], said: str) -> Mend:
-    """Return what changes the operation if it is still as it was seen, and wakes its worker."""
+    """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
     def mend(conn: Connection, desk: Desk) -> str | None:
         if not change(conn, op):
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters: one file for each thing that a pool can be refused for."""
+"""The filters: one file for each reason to refuse a pool."""
 
 from collections.abc import Sequence
 

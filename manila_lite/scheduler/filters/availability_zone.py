@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zone that the user asked for, and those that the share type is offered in."""
+"""Filter for the availability zone that the user asked for, and for the zones of the share type."""
 
 from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 
 class AvailabilityZone(Filter):
-    """The pool is in the zone asked for and in one that the share type allows, by its exact name."""
+    """Filter that accepts pools in the zone asked for, and in a zone that the share type allows, by its exact name."""
 
     name = 'AvailabilityZoneFilter'
     detail = 'FILTER_AVAILABILITY'
     static = True
 
     def check(self, request: Request, pool: PoolState) -> str | None:
-        """Return which zone was asked for instead."""
+        """Return the zone that was asked for instead."""
         here = pool.availability_zone
         if request.availability_zone is not None and request.availability_zone != here:
             return f'the request asks for availability zone {request.availability_zone!r}, the pool is in {here!r}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the share type asks of a pool."""
+"""Filter for the capabilities that the share type asks for."""
 
 from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
@@ -9,7 +9,7 @@ NOT_CAPABILITIES = frozenset({'driver_handles_share_servers', extra_specs.ZONES,
 
 
 class Capabilities(Filter):
-    """The pool reports every capability that the share type asks for."""
+    """Filter that accepts pools that report every capability that the share type asks for."""
 
     name = 'CapabilitiesFilter'
     detail = 'FILTER_CAPABILITIES'

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether there is room, and how much of it may be promised."""
+"""Filter for free capacity, and how much of it may be promised."""
 
 import math
 
 from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
-#: More GiB than there are. SQL cannot compare with infinity everywhere.
+#: More GiB than any pool has. SQL cannot compare with infinity everywhere.
 UNLIMITED = 1e15
 
 
 class Capacity(Filter):
-    """The request fits in what may still be promised of the pool."""
+    """Filter that accepts pools if the request fits in the capacity that may still be promised."""
 
     name = 'CapacityFilter'
     detail = 'FILTER_CAPACITY'
 
     def check(self, request: Request, pool: PoolState) -> str | None:
-        """Return how much is asked for and how much there is."""
+        """Return how many GiB were asked for and how many are left."""
         left = headroom(request, pool)
         if request.size <= left:
             return None
@@ -31,11 +31,11 @@ class Capacity(Filter):
 
 
 def headroom(request: Request, pool: PoolState) -> float:
-    """Return how many GiB more may be claimed; never negative.
+    """Return how many GiB may still be claimed, never negative.
 
-    ``claimed_gb + headroom`` follows from the report alone, so it holds for the pool's whole generation, however
-    much others claim meanwhile: ``SET claimed = claimed + size WHERE claimed + size <= claimed_gb + headroom AND
-    generation = ...`` never promises too much. A total or free space that is unknown or infinite limits nothing.
+    ``claimed_gb + headroom`` follows from the report alone, so it holds for the pool's whole generation, however much
+    other requests claim meanwhile: ``SET claimed = claimed + size WHERE claimed + size <= claimed_gb + headroom AND
+    generation = ...`` never promises too much. An unknown or infinite total or free space sets no limit.
     """
     most = pool.remembered(_most_thin if pool.thin_provisioning and is_thin(request, pool) else _most)
     left = most - pool.claimed_gb
@@ -47,7 +47,7 @@ def _most(pool: PoolState) -> float:
 
 
 def _most_thin(pool: PoolState) -> float:
-    # What is free limits it too, or a full pool would go on taking shares.
+    # The free space is a limit too, or a full pool would go on taking shares.
     by_ratio = _times(_limit(pool.total_gb) - _reserved(pool), pool.max_over_subscription_ratio) - pool.provisioned_gb
     return min(by_ratio, _times(_most(pool), pool.max_over_subscription_ratio))
 
@@ -58,7 +58,7 @@ def _reserved(pool: PoolState) -> float:
 
 
 def is_thin(request: Request, pool: PoolState) -> bool:
-    """Say whether the share will take up space only as it fills: the pool can, and the type does not forbid it."""
+    """Say whether the share is thin: the pool supports thin provisioning, and the share type does not forbid it."""
     if not pool.thin_provisioning:
         return False
     asked = request.asked.get('thin_provisioning')

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a share can be made from a snapshot."""
+"""Filter for backends that can make a share from a given snapshot."""
 
 import dataclasses
 from collections.abc import Iterable
 
 from manila_lite.scheduler.interface import Filter, PoolState, Request, places
 
-#: What a pool reports whose backend makes shares from snapshots of other backends of its replication domain. None of ours can.
+#: Capability of pools whose backend makes shares from snapshots of other backends of its replication domain. No driver
+#: here has it.
 _REACHES = 'create_share_from_snapshots_of_domain'
 
 
 class CreateFromSnapshot(Filter):
-    """The pool's backend holds the snapshot, or says that it gets at those of its replication domain."""
+    """Filter that accepts backends with the snapshot, or with access to the snapshots of their replication domain."""
 
     name = 'CreateFromSnapshotFilter'
     detail = 'FILTER_CREATE_FROM_SNAPSHOT'
 
     def applies(self, request: Request) -> bool:
-        """Only for a share that is made from a snapshot."""
+        """Apply only to a share that is made from a snapshot."""
         return request.source_host is not None
 
     def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
@@ -28,7 +29,7 @@ class CreateFromSnapshot(Filter):
         return dataclasses.replace(request, source_domain=domain) if domain else request
 
     def check(self, request: Request, pool: PoolState) -> str | None:
-        """Return where the snapshot is."""
+        """Return the backend of the snapshot, if the pool is elsewhere."""
         home = places(request.source_host or '')[1]
         domain = pool.capabilities.get('replication_domain')
         if pool.backend == home:

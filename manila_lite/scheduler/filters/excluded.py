@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools that were tried for this very request, and failed."""
+"""Filter for pools that were tried for the same request, and failed."""
 
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 
 class Excluded(Filter):
-    """The pool did not fail for this request before."""
+    """Filter that refuses pools that have failed for this request before."""
 
     # Not FILTER_RETRY: clients that roll back would leave the share behind. See design, clients, fact 5.
     name = 'RetryFilter'
     detail = 'NO_VALID_HOST'
 
     def applies(self, request: Request) -> bool:
-        """Only after a failure."""
+        """Apply only after a failure."""
         return bool(request.excluded)
 
     def check(self, request: Request, pool: PoolState) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share networks: a server can only be where its network has subnets, and be in several only where the backend can."""
+"""Filter for share networks: they need a subnet in the pool's zone, and for several a backend that supports several."""
 
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
@@ -7,13 +7,13 @@ _SEVERAL = 'share_server_multiple_subnet_support'
 
 
 class ShareNetwork(Filter):
-    """The share network has a subnet in the pool's zone; if it has more, the backend makes servers that are in all."""
+    """Filter that accepts pools whose zone has a subnet of the share network; for several, the backend must support them."""
 
     name = 'ShareNetworkFilter'
     detail = 'FILTER_AVAILABILITY'
 
     def check(self, request: Request, pool: PoolState) -> str | None:
-        """Return what the network lacks, or the backend."""
+        """Return what is missing: a subnet, or the backend's support for several."""
         if request.subnets is None:
             return None
         count = request.subnets.get(pool.availability_zone_id) or request.subnets.get(None, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where shares that have replicas, and their replicas, can be."""
+"""Filter for shares that have replicas, and for their replicas."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from manila_lite.scheduler.interface import Filter, PoolState, Request, places
 
 
 class ShareReplication(Filter):
-    """The pool's backend replicates; for a replica: in the domain of the active one, and it has no replica of the share yet."""
+    """Filter that accepts backends that replicate; for a replica, those in its domain that hold no replica of the share."""
 
     name = 'ShareReplicationFilter'
     detail = 'FILTER_REPLICATION'
 
     def applies(self, request: Request) -> bool:
-        """Only if the share type says how to replicate."""
+        """Apply only if the share type asks for replication."""
         return 'replication_type' in request.asked
 
     def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
@@ -27,7 +27,7 @@ class ShareReplication(Filter):
         return dataclasses.replace(request, replication_domain=domain) if domain else request
 
     def check(self, request: Request, pool: PoolState) -> str | None:
-        """Return which domain the pool is in, or that there is a replica already."""
+        """Return the domain that the pool is in, or that it has a replica already."""
         domain = pool.capabilities.get('replication_domain')
         if not domain:
             return f'the share type asks for replication, and {pool.backend} is in no replication domain'

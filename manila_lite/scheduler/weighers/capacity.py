@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers the pool with the most room."""
+"""Weigher that prefers the pool with the most free capacity."""
 
 import math
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from manila_lite.scheduler.interface import PoolState, Request, Weigher
 
 
 class Capacity(Weigher):
-    """The best pool has the most GiB left to promise; a negative multiplier fills pools up one after the other."""
+    """Prefer the pool with the most GiB left to promise. A negative multiplier fills pools one after the other."""
 
     def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
-        """Return the GiB left; infinity if there is no limit, and nothing if the pool does not know."""
+        """Return the GiB left: infinity if there is no limit, and 0 if the pool does not know."""
         return [_left(request, pool) for pool in pools]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers the pool that thinks well of itself."""
+"""Weigher that prefers the pool with the highest goodness that it reports."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _KEYS = ('goodness_function', 'goodness')
 
 
 class Goodness(Weigher):
-    """The best pool reports the highest goodness, from 0 to 100; one that reports none, or no number, has 0."""
+    """Prefer the pool with the highest goodness, from 0 to 100. A pool that reports none, or no number, has 0."""
 
     def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
         """Return the goodness of each pool."""

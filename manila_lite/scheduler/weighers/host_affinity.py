@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers to stay where the source is."""
+"""Weigher that prefers the host of the source."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,10 @@ from manila_lite.scheduler.interface import PoolState, Request, Weigher, places
 
 
 class HostAffinity(Weigher):
-    """The best pool is the one that holds the snapshot, then one of its backend, then one of its machine."""
+    """Prefer the pool that holds the snapshot, then pools of its backend, then pools of its machine."""
 
     def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
-        """Return how many of machine, backend and pool are the source's; 0 for all if there is no source."""
+        """Return how many of machine, backend and pool are the same as the source's; 0 for all if there is no source."""
         if not request.source_host:
             return [0.0] * len(pools)
         source = places(request.source_host)

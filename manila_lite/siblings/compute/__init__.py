@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers with shares: what Nova does with virtiofs, for hosts without Nova."""
+"""Servers with shares: Nova's feature with virtiofs, for hosts without Nova."""

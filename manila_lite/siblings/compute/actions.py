@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of a server: guard, transition, row, wake-up, in one transaction."""
+"""Users' requests about servers: guard, transition, row and wake-up, in one transaction."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,11 +16,11 @@ from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 TOPIC = 'compute'
 
-#: Verbs that take what a server with shares cannot give: its memory is shared with the processes that serve them.
+#: Verbs refused for a server with shares: its memory is shared with the processes that serve the shares.
 BLOCKED = frozenset({'suspend', 'resume', 'rebuild', 'rebuild_on', 'resize', 'resize_on', 'image', 'image_on'})
-#: Verbs for which all that is attached must be there.
+#: Verbs refused while a share is being attached or detached.
 _WHOLE = frozenset({'start', 'reboot', 'hard_reboot'})
-#: Seconds between looks whether the host has answered.
+#: Seconds between checks for the host's answer.
 _LOOK = 0.05
 
 _DEFAULTS: dict[str, Any] = {'memory': 512, 'vcpus': 1, 'disk': 0, 'image': None, 'kernel': None, 'initrd': None,
@@ -28,10 +28,10 @@ _DEFAULTS: dict[str, Any] = {'memory': 512, 'vcpus': 1, 'disk': 0, 'image': None
 
 
 def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
-    """Return the new server, which is being built on the host with the fewest.
+    """Create a server on the host with the fewest servers, and return it; the host builds it.
 
-    :raises errors.Conflict: no host lives, or has the networks; an address is in use, or none is free.
-    :raises errors.OverQuota: the project has as many as it may have.
+    :raises errors.Conflict: no host is up, or on the networks; an address is in use, or none is free.
+    :raises errors.OverQuota: the project has as many servers as it may have.
     """
     spec = _spec(ctx, body)
     nets = networks.wanted(body.get('networks'), networks.load(ctx.conf.compute.networks_file)) if 'networks' in body else []
@@ -54,8 +54,8 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
 
 
 def _nic(conn: Any, ident: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
-    """Return an interface with an address that nobody else has, and that is the server's with this transaction."""
-    # A second try: what is taken may be the address of the link layer, which is drawn anew.
+    """Reserve an address for the server in this transaction, and return its interface."""
+    # A requested address is tried twice: the conflict may be about the MAC address, which is drawn anew.
     for address in network.free(store.taken(conn, network.id)) if wanted is None else (wanted, wanted):
         mac = networks.mac()
         if store.take(conn, ident, network.id, address, mac):
@@ -94,10 +94,11 @@ def _nothing_more(conn: Any) -> dict[str, Any]:
 
 def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | None = None,
           also: Callable[[Any], dict[str, Any]] = _nothing_more, **data: Any) -> None:
-    """The verb has begun. ``spec``: what the server shall be; ``also``: does more in the transaction, and returns data to add.
+    """Begin a verb. ``spec``: the server's new spec; ``also``: does more in the transaction, and returns data for the
+    operation.
 
-    :raises errors.WrongState: the server is in no status to begin it from.
-    :raises errors.Conflict: it cannot, with what is attached to it.
+    :raises errors.WrongState: the server's status does not allow the verb.
+    :raises errors.Conflict: the attached shares do not allow it.
     """
     with ctx.db.writer() as conn:
         transitions.begin(conn, SERVER, verb, row.id, **({} if spec is None else {'spec': dict(spec)}))
@@ -119,9 +120,9 @@ def _has_shares() -> errors.Conflict:
 
 
 def must_have_no_shares(ctx: RequestContext, row: Any) -> None:
-    """Nothing is attached.
+    """Refuse a server with attached shares.
 
-    :raises errors.Conflict: something is.
+    :raises errors.Conflict: shares are attached.
     """
     with ctx.db.reader() as conn:
         if store.attachments(conn, (row.id,)):
@@ -129,7 +130,7 @@ def must_have_no_shares(ctx: RequestContext, row: Any) -> None:
 
 
 def delete(ctx: RequestContext, row: Any) -> None:
-    """The server is being deleted; whatever it was at is given up, and what is attached goes with it."""
+    """Begin to delete the server. Its open operations are dropped, and its attachments are deleted with it."""
     with ctx.db.writer() as conn:
         if row.status == 'deleting':
             return
@@ -142,17 +143,17 @@ def delete(ctx: RequestContext, row: Any) -> None:
     wake.send(ctx)
 
 
-#: What of a server is given up when it is deleted.
+#: Kinds of operations that are dropped when a server is deleted.
 KINDS = tuple(f'server.{verb}' for verb in SERVER.verbs if verb != 'delete') + ('attachment.attach', 'attachment.detach')
 
 
 def _on(row: Any, verb: str) -> str:
-    """Return the verb of a server that runs, if it does."""
+    """Return the variant of a verb for a running server, if the server runs."""
     return f'{verb}_on' if row.status == 'active' else verb
 
 
 def rebuild(ctx: RequestContext, row: Any, image: str | None) -> Any:
-    """Return the server, whose disk is being made anew of an image, by default of the same."""
+    """Begin to rebuild the server's disk from an image, by default the same one; return the server."""
     if not (image or row.spec.get('image')):
         raise errors.Conflict('The server has no disk to rebuild.', code='no_disk')
     begin(ctx, row, _on(row, 'rebuild'), {**row.spec, 'image': image or row.spec['image']})
@@ -161,7 +162,7 @@ def rebuild(ctx: RequestContext, row: Any, image: str | None) -> Any:
 
 
 def resize(ctx: RequestContext, row: Any, sizes: Mapping[str, int]) -> None:
-    """The server gets these sizes."""
+    """Begin to give the server these sizes."""
     if not sizes:
         raise errors.Invalid('resize: needs memory, vcpus or disk.')
     spec = {**row.spec, **sizes}
@@ -172,9 +173,10 @@ def resize(ctx: RequestContext, row: Any, sizes: Mapping[str, int]) -> None:
 
 
 def create_image(ctx: RequestContext, row: Any, name: str) -> str:
-    """Return the name of the image of the server's disk, which is being made, for the server's project.
+    """Begin to make an image of the server's disk, for its project; return the image's name.
 
-    :raises errors.Exists: an image that the project sees has the name. :raises errors.OverQuota: it has too many.
+    :raises errors.Exists: an image that the project sees has the name.
+    :raises errors.OverQuota: the project has too many images.
     """
     if not row.spec.get('image'):
         raise errors.Conflict('The server has no disk to make an image of.', code='no_disk')
@@ -183,9 +185,10 @@ def create_image(ctx: RequestContext, row: Any, name: str) -> str:
 
 
 def console(ctx: RequestContext, row: Any, length: int | None) -> str:
-    """Return what the server wrote to its console, or the last ``length`` lines.
+    """Return the server's console output, or its last ``length`` lines.
 
-    :raises errors.Unavailable: its host does not answer in time. :raises errors.Conflict: there is nothing to read yet.
+    :raises errors.Unavailable: its host does not answer in time.
+    :raises errors.Conflict: the server is being built or deleted.
     """
     if row.status in ('building', 'deleting'):
         raise errors.Conflict(f'The server is {row.status}.', code='wrong_state')
@@ -197,7 +200,7 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
 
 
 def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
-    """Return the operation that reads the console (its row is gone), as soon as it has ended or time is over."""
+    """Return the operation that reads the console, when it has ended or the time is over. Its row is deleted."""
     with ctx.db.writer() as conn:
         wake = operations.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
                                 lane=operations.FAST, data={'length': length})

@@ -18,20 +18,23 @@ from manila_lite.worker import Worker
 
 PLANS = [*server_plans.PLANS, *share_plans.PLANS, *image_plans.PLANS]
 
-#: Seconds between looks for what is too old to be kept.
+#: Seconds between deletions of old operations and events.
 _PURGE_EVERY = 3600.0
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """The driver of this host can be made as configured.
+    """Check that the driver of this host can be made as configured.
 
-    :raises errors.BadConfig: it cannot.
+    :raises errors.BadConfig: it cannot be made.
     """
     load.make(conf)
 
 
 class Agent:
-    """Everything that happens on one compute host. :raises errors.BadConfig: it cannot work as configured."""
+    """The agent of a host: it runs the host's operations, reports, and reconciles.
+
+    :raises errors.BadConfig: it cannot work as configured.
+    """
 
     def __init__(self, services: Any):
         self.services = services
@@ -44,7 +47,7 @@ class Agent:
         self.worker.every(_PURGE_EVERY, self._purge)
 
     def start(self) -> None:
-        """Servers are built, started and stopped, and what was under way goes on.
+        """Start the driver and the worker, which continues open operations.
 
         :raises errors.BadConfig: the schema is another release's, or the host lacks something.
         """
@@ -56,12 +59,12 @@ class Agent:
         self.worker.work()
 
     def stop(self) -> None:
-        """What was being worked on is done; guests stay as they are."""
+        """Finish the work under way, and stop. Guests stay as they are."""
         self.worker.stop()
         self.host.driver.stop()
 
     def report(self) -> None:
-        """The database has what this host can do."""
+        """Store the capabilities of this host in the database."""
         can = self.host.driver.capabilities()
         with self.services.db.writer() as conn:
             store.report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
@@ -69,7 +72,7 @@ class Agent:
                          address=self.host.address)
 
     def reconcile(self) -> None:
-        """The host is as the database says, or soon will be."""
+        """Compare the host with the database, and correct the differences."""
         self._reconciler.run()
 
     def _purge(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compute API as the machinery of ``manila_lite.api`` serves it: where it is, its versions, how it refuses."""
+"""The compute API for the server of ``manila_lite.api``: its paths, its versions, and the form of its refusals."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ from manila_lite.siblings.compute.contract import OPS
 from manila_lite.siblings.process import base
 
 HEADER, OLD_HEADER = 'OpenStack-API-Version', 'X-OpenStack-Nova-API-Version'
-#: Minor versions. Clients ask for the newest that is announced, so it is the one that has what we have.
+#: Minor versions. Clients use the newest version announced, so it is the one that has all our calls.
 MIN, MAX = 1, 97
 _PREFIXES = ('v2.1', 'v2')
 _SERVICE = 'compute'
@@ -23,14 +23,14 @@ _base = base('compute')
 
 
 def show(version: int) -> str:
-    """97 gives ``'2.97'``."""
+    """Return a version as text: ``'2.97'`` for 97."""
     return f'2.{version}'
 
 
 def asked(raw: webob.Request) -> int:
-    """Return the minor version that a request asks for in either header; without one that is the oldest.
+    """Return the minor version that a request asks for in either header; without such a header, the oldest.
 
-    :raises errors.Invalid: it is no version. :raises errors.NotAcceptable: it is not served.
+    :raises errors.Invalid: the header has no version. :raises errors.NotAcceptable: the version is not served.
     """
     text = raw.headers.get(OLD_HEADER)
     for part in raw.headers.get(HEADER, '').split(','):
@@ -58,7 +58,7 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
 
 
 def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
-    """As of the share API, with what Nova has in it and our stable code."""
+    """Return a refusal as in the share API, with Nova's fields and our stable code."""
     fault = {'code': status, 'message': message, 'reason': reason}
     return webob.Response(orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}), status=status,
                           headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()])

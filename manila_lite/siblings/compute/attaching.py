@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attaching shares to servers, and detaching them: what the API does at once. The rest is done by ``share_plans``."""
+"""Attaching shares to servers, and detaching them: the requests. ``share_plans`` has the operations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,16 +12,16 @@ from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import TOPIC
 from manila_lite.siblings.compute.states import ATTACHMENT
 
-#: A share is attached to and detached from a server whose guest cannot miss it.
+#: Statuses of a server in which shares can be attached, and detached: no guest runs that uses them.
 _ATTACH, _DETACH = frozenset({'stopped'}), frozenset({'stopped', 'error'})
 
 
 def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str, tag: str) -> Any:
-    """Return the attachment, which is being made. ``who``: whose share it is, as the share service shall see it.
+    """Begin to attach a share, and return the attachment. ``who``: headers that identify the user to the share service.
 
-    :raises errors.NotFound: the caller may see no such share.
-    :raises errors.Forbidden: the caller may see it, and no more.
-    :raises errors.Conflict: server, host or share is not as it must be.
+    :raises errors.NotFound: the caller sees no such share.
+    :raises errors.Forbidden: the caller sees the share, but could not give access to it.
+    :raises errors.Conflict: the state of the server, the host or the share does not allow it.
     :raises errors.Unavailable: the share service does not answer; nothing was stored.
     """
     _must_be(row, _ATTACH)
@@ -48,10 +48,10 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
 
 
 def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
-    """The attachment is being taken back.
+    """Begin to detach a share.
 
-    :raises errors.WrongState: the server runs, or somebody else detaches the share already.
-    :raises errors.NotFound: there is none.
+    :raises errors.WrongState: the server runs, or the share is being detached already.
+    :raises errors.NotFound: the share is not attached.
     """
     _must_be(row, _DETACH)
     with ctx.db.writer() as conn:
@@ -84,7 +84,7 @@ def _host_can(host: Any, row: Any) -> None:
 
 
 def _wanted(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
-    """Return the share, and the path to mount, with the rights of its user."""
+    """Return the share and the path to mount, read with the user's rights."""
     shares = ctx.services.shares
     try:
         share = shares.share(who, share_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What answers the calls of the compute API: parsed request in, row out."""
+"""Functions for the calls of the compute API: parsed request in, row out."""
 
 import hashlib
 from typing import Any
@@ -11,7 +11,7 @@ from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import actions, attaching, images, networks, policies, store
 from manila_lite.siblings.compute.states import SHOWN
 
-#: Most events that are shown of a server.
+#: Maximum number of events listed for a server.
 _EVENTS = 200
 
 
@@ -27,7 +27,7 @@ def view(key: str, plural: str, fields: tuple[Field, ...]) -> View:
 
 
 def host_id(row: Any) -> str:
-    """Return what tells hosts apart for a project, and names none."""
+    """Return an id that tells hosts apart for a project, without naming them."""
     return hashlib.sha224(f'{row.project_id}{row.host}'.encode()).hexdigest()
 
 
@@ -64,68 +64,71 @@ def ips(req: Request) -> Any:
 
 
 def create(req: Request) -> Any:
-    """Return the server, which is being built."""
+    """Create a server, and return it."""
     return actions.create(req.ctx, req.body)
 
 
 def delete(req: Request) -> None:
-    """The server is being deleted."""
+    """Delete a server."""
     actions.delete(req.ctx, _row(req))
 
 
 def start(req: Request) -> None:
-    """The server is being started."""
+    """Start a server."""
     actions.begin(req.ctx, _row(req), 'start')
 
 
 def stop(req: Request) -> None:
-    """The server is being stopped."""
+    """Stop a server."""
     actions.begin(req.ctx, _row(req), 'stop')
 
 
 def reboot(req: Request) -> None:
-    """The server is being started anew."""
+    """Reboot a server."""
     actions.begin(req.ctx, _row(req), 'reboot' if req.body['type'] == 'soft' else 'hard_reboot')
 
 
 def suspend(req: Request) -> None:
-    """The server's memory is being written to a file."""
+    """Suspend a server: save its memory to a file."""
     actions.begin(req.ctx, _row(req), 'suspend')
 
 
 def resume(req: Request) -> None:
-    """The server goes on where it was suspended."""
+    """Resume a suspended server."""
     actions.begin(req.ctx, _row(req), 'resume')
 
 
 def rebuild(req: Request) -> Any:
-    """Return the server, whose disk is being made anew."""
+    """Rebuild the disk of a server, and return the server."""
     return actions.rebuild(req.ctx, _row(req), req.body.get('imageRef'))
 
 
 def resize(req: Request) -> None:
-    """The server gets more or less."""
+    """Resize a server."""
     actions.resize(req.ctx, _row(req), req.body)
 
 
 def create_image(req: Request) -> str:
-    """Return the name of the image that is being made."""
+    """Make an image of a server's disk, and return the image's name."""
     return actions.create_image(req.ctx, _row(req), req.body['name'])
 
 
 def console(req: Request) -> str:
-    """Return what the server wrote to its console."""
+    """Return the console output of a server."""
     return actions.console(req.ctx, _row(req), req.body.get('length'))
 
 
 def refuse(req: Request) -> None:
-    """Nothing: a server with shares could not, and no server can. :raises NotOffered: always, where nothing else is wrong."""
+    """Refuse a call that no server supports.
+
+    :raises errors.Conflict: the server has shares. :raises NotOffered: it has none.
+    """
     actions.must_have_no_shares(req.ctx, _row(req))
     raise NotOffered('This compute service keeps servers where they are.')
 
 
 def events(req: Request) -> list[Any]:
-    """Return what was done with a server."""
+    """Return the events of a server."""
     row = _row(req)
     with req.ctx.db.reader() as conn:
         return store.events(conn, row.id, _EVENTS)
@@ -144,14 +147,14 @@ def image_show(req: Request) -> Any:
 
 
 def image_delete(req: Request) -> None:
-    """The image is being deleted."""
+    """Delete an image."""
     images.delete(req.ctx, req.params['image_id'])
 
 
 # Shares ---------------------------------------------------------------------------------------
 
 def shares(req: Request) -> list[Any]:
-    """Return what is attached to a server."""
+    """Return the share attachments of a server."""
     row = _row(req)
     with req.ctx.db.reader() as conn:
         return store.attachments(conn, (row.id,))
@@ -165,12 +168,12 @@ def attachment(req: Request) -> Any:
 
 
 def attach(req: Request) -> Any:
-    """Return the attachment, which is being made."""
+    """Attach a share to a server, and return the attachment."""
     who = share_service.caller(req.raw.headers)
     share_id = req.body['share_id']
     return attaching.attach(req.ctx, who, _row(req), share_id, req.body.get('tag') or share_id)
 
 
 def detach(req: Request) -> None:
-    """The attachment goes."""
+    """Detach a share from a server."""
     attaching.detach(req.ctx, _row(req), req.params['share_id'].lower())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compute API as data: a row for every call, as the share API's (``manila_lite/api/contract``). Fields as Nova's."""
+"""The compute API as data: a row for every call, as in the share API (``manila_lite/api/contract``). Fields as in Nova."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
 from manila_lite.siblings.compute import calls, networks, policies
 from manila_lite.siblings.compute.states import SHOWN
 
-#: The microversion that has shares of servers.
+#: The microversion that adds shares of servers.
 SHARES = '2.97'
 _TAG = re.compile(r'[A-Za-z0-9-]{1,36}')
 _ID = re.compile(r'[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}')
@@ -19,7 +19,7 @@ _ZONE = 'nova'
 
 
 def _matching(form: re.Pattern[str], what: str) -> Any:
-    """As a whole: a pattern of JSON schema would let a line break pass at the end."""
+    """Return a parser that matches the whole value: a pattern of JSON schema would accept a line break at the end."""
     def parse(value: str) -> str:
         if not form.fullmatch(value):
             raise ValueError(f'{value!r} is not {what}')
@@ -191,7 +191,7 @@ _SHARES = [
     Op('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
 ]
 
-#: As Nova had them up to 2.35. There is no image service here, so they go on.
+#: Images as in Nova up to 2.35. There is no image service here, so all versions have these calls.
 _BRIEF_IMAGE = (Field('id', shapes.ID, read='name'), Field('name', shapes.ID))
 _IMAGE = (*_BRIEF_IMAGE, Field('status', shapes.ID), Field('created', _NULL), Field('updated', _NULL),
           Field('progress', shapes.COUNT), Field('minDisk', shapes.COUNT, read=Always(0)),

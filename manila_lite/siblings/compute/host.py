@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plans of one compute host work with: its driver, its grants, and who still needs which mount."""
+"""The resources that the plans of one compute host use: its driver, its grants, and the mounts that are still needed."""
 
 import contextlib
 import threading
@@ -21,7 +21,7 @@ SERVICE = 'mlite-compute'
 
 
 class _Locks:
-    """A lock for each name that somebody holds or waits for."""
+    """A lock for each name that a thread holds or waits for."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -45,26 +45,26 @@ class Host:
         self.name = services.conf.host
         self.address = services.conf.compute.my_shared_fs_storage_ip or netutils.get_my_ipv4()
         self.grants = Grants(services.db, models.share_grants, services.shares, service=SERVICE, users=store.users)
-        #: Of servers (by id) and of mounts (by key); a server's is taken first.
+        #: Locks of servers (by id) and of mounts (by key); a server's lock is taken first.
         self.locked = _Locks()
 
     def mount(self, share: Share) -> None:
-        """The share's export is mounted on the host."""
+        """Mount the share's export on the host."""
         with self.locked(self.driver.mount_key(share)):
             self.driver.share_mount(share)
 
     def unmount(self, share: Share, server_id: str) -> None:
-        """The share's export is not mounted for this server any more, and not at all if no other one needs it."""
+        """Unmount the share's export, unless another server of the host needs it."""
         key = self.driver.mount_key(share)
         with self.locked(key):
             if key not in self.needed(but=server_id):
                 self.driver.share_umount(share)
 
     def needed(self, but: str | None = None) -> set[str]:
-        """Return the keys of the mounts that servers of this host need, or are about to: all but one of them."""
+        """Return the keys of the mounts that servers of this host need, now or soon. ``but``: a server that is left out."""
         with self.services.db.reader() as conn:
             rows = [row for row in store.neighbours(conn, self.name) if row.server_id != but]
-        # Of some nobody knows whether the guest runs, but the driver.
+        # In these statuses only the driver knows whether the guest runs.
         running = self.driver.list_running() if any(row.server_status in _OPEN for row in rows) else frozenset()
         return {self.driver.mount_key(share_of(row)) for row in rows
                 if row.server_status in ON or (row.server_status in _OPEN and row.server_id in running)}

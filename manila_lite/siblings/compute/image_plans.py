@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deleting an image consists of."""
+"""The plan to delete an image."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _gone(conn: Any, work: Work) -> None:
 
 
 def _stays(conn: Any, work: Work, error: Exception) -> None:
-    """It can be asked for again."""
+    """Do nothing: the deletion can be requested again."""
 
 
 PLANS = [Plan(KIND, (Step(_remove),), _gone, _stays)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images as a project sees them: those of the operator, and those made of its own servers. Their names are their ids."""
+"""Images as a project sees them: the operator's, and those made of its own servers. Their names are their ids."""
 
 import dataclasses
 from typing import Any
@@ -8,13 +8,13 @@ from manila_lite import errors, operations
 from manila_lite.context import RequestContext
 from manila_lite.siblings.compute import store
 
-#: Deletes an image. The topic is that of ``actions``.
+#: Kind and topic of the operation that deletes an image; the topic is that of ``actions``.
 KIND, TOPIC = 'image.delete', 'compute'
 
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """What is shown of an image; ``status`` and ``progress`` as Nova's."""
+    """The attributes of an image that are shown; ``status`` and ``progress`` as in Nova."""
 
     name: str
     status: str = 'ACTIVE'
@@ -32,7 +32,7 @@ def _own(row: Any) -> Image:
 
 
 def everything(ctx: RequestContext) -> list[Image]:
-    """Return what the caller's project sees, by name. Of two of one name it boots its own."""
+    """Return the images that the caller's project sees, by name. Of two with one name it sees its own."""
     with ctx.db.reader() as conn:
         seen = {name: Image(name) for name in store.public_images(conn)}
         seen |= {row.name: _own(row) for row in store.images(conn, ctx.project_id or '')}
@@ -48,9 +48,10 @@ def get(ctx: RequestContext, name: str) -> Image:
 
 
 def reserve(conn: Any, ctx: RequestContext, row: Any, name: str) -> str:
-    """The name is that of an image which is being made of a server, for the server's project. Returns the image's id.
+    """Reserve a name for an image of a server, for the server's project; return the image's id.
 
-    :raises errors.Exists: an image that the project sees has the name. :raises errors.OverQuota: it has too many.
+    :raises errors.Exists: an image that the project sees has the name.
+    :raises errors.OverQuota: the project has too many images.
     """
     if name in store.public_images(conn):
         raise errors.Exists(f'There is an image {name} of the operator already.', code='image_exists')
@@ -62,9 +63,9 @@ def reserve(conn: Any, ctx: RequestContext, row: Any, name: str) -> str:
 
 
 def delete(ctx: RequestContext, name: str) -> None:
-    """The image, which was made of a server of the caller's project, is being deleted.
+    """Begin to delete an image that was made of a server of the caller's project.
 
-    :raises errors.NotFound: there is none. :raises errors.Forbidden: it is the operator's.
+    :raises errors.NotFound: there is no such image. :raises errors.Forbidden: it is the operator's.
     :raises errors.Conflict: it is being made.
     """
     found = get(ctx, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds hypervisors by their entry points."""
+"""Loader of hypervisor drivers, by their entry points."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def load_class(name: str) -> type[InstanceDriver]:
 
 
 def make(conf: cfg.ConfigOpts) -> InstanceDriver:
-    """Return the driver of this host; nothing of the host was touched.
+    """Return the driver of this host, without touching the host.
 
     :raises errors.BadConfig: it cannot work as configured.
     """

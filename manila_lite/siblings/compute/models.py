@@ -8,8 +8,8 @@ from manila_lite.siblings import grants, schema
 
 metadata = schema.metadata()
 
-#: What each host says of itself: whether its servers can have shares, the address that rules must let in, the ids of the
-#: networks that its servers can be on, and the names of the images that its operator has for all.
+#: Reports of hosts: whether their servers can have shares, the address that access rules must admit, the ids of the
+#: networks that their servers can be on, and the names of the operator's images, for all projects.
 hosts = sa.Table(
     'hosts', metadata, sa.Column('host', Name, primary_key=True), *times(),
     flag('virtiofs'),
@@ -33,7 +33,7 @@ servers = sa.Table(
     sa.Column('launched_at', Time),
 )
 
-#: Who has which address. What else a server's interface is stands in its ``spec``, since it never changes.
+#: Addresses of servers. The other values of a server's interface are in its ``spec``, since they never change.
 server_addresses = sa.Table(
     'server_addresses', metadata, ident(), *times(),
     ref('server_id', 'servers.id'),
@@ -44,7 +44,7 @@ server_addresses = sa.Table(
     sa.UniqueConstraint('mac'),
 )
 
-#: Images that were made of servers. Each is its project's, which has the name once. ``ready``: the file is whole.
+#: Images made of servers, with a name that is unique in the project. ``ready``: the file is complete.
 server_images = sa.Table(
     'server_images', metadata, ident(), *times(),
     sa.Column('project_id', Name, nullable=False),
@@ -72,7 +72,7 @@ share_attachments = sa.Table(
 
 share_grants = grants.table(metadata)
 
-#: What was asked of a server, and what befell it. Stays when the server is gone, for a while.
+#: Requests about a server, and other events of it. They stay for a while after the server is deleted.
 server_events = sa.Table(
     'server_events', metadata, ident(), *times(),
     sa.Column('server_id', Id, nullable=False, index=True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks that servers can be on, from a file that an operator keeps. It is read anew each time."""
+"""The networks that servers can be on, from a file of the operator. It is read anew each time."""
 
 import dataclasses
 import ipaddress
@@ -27,9 +27,9 @@ _CHECK = fastjsonschema.compile({
                 'ranges': {'type': 'array', 'minItems': 1, 'items': {
                     'type': 'array', 'items': _TEXT, 'minItems': 2, 'maxItems': 2}}}}}}})
 
-#: What a request may say instead of a list of networks.
+#: Values of a request in place of a list of networks.
 AUTO, NONE = 'auto', 'none'
-#: The body of a request: ``uuid`` is a network's id, as Nova's clients call it.
+#: The schema of networks in a request: ``uuid`` is a network's id, as in Nova's clients.
 SCHEMA = {'anyOf': [
     {'type': 'string', 'enum': [AUTO, NONE]},
     {'type': 'array', 'maxItems': 8, 'items': {
@@ -39,7 +39,7 @@ SCHEMA = {'anyOf': [
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A network. ``ranges``: first and last address that are given to who asks for none in particular."""
+    """A network. ``ranges``: first and last address for servers that request no address."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class Network:
     ranges: tuple[tuple[Address, Address], ...]
 
     def free(self, taken: Collection[str]) -> Iterator[str]:
-        """Yield what can be given away, in order."""
+        """Yield the addresses that can be allocated, in order."""
         for first, last in self.ranges:
             for number in range(int(first), int(last) + 1):
                 found = type(first)(number)
@@ -61,7 +61,7 @@ class Network:
         return str(address) != self.gateway and (self.cidr.num_addresses <= 2 or address not in ends)
 
     def fixed(self, wanted: str) -> str:
-        """Return an address that somebody asks for, as it is written.
+        """Return a requested address in its normal form.
 
         :raises errors.Invalid: no server can have it.
         """
@@ -71,7 +71,7 @@ class Network:
         return str(address)
 
     def nic(self, address: str, mac: str) -> dict[str, Any]:
-        """Return the interface of a server with this address, as it stands in the server's ``spec``."""
+        """Return the interface of a server with this address, in the form of the server's ``spec``."""
         return {'network': self.id, 'name': self.name, 'address': address, 'mac': mac, 'cidr': str(self.cidr),
                 'gateway': self.gateway, 'mtu': self.mtu}
 
@@ -84,7 +84,7 @@ def _address(text: str) -> Address | None:
 
 
 def mac() -> str:
-    """Return an address of the link layer, of those that are nobody's."""
+    """Return a random MAC address, from a range that belongs to no vendor."""
     return 'fa:16:3e:' + ':'.join(f'{random.SystemRandom().randrange(256):02x}' for _ in range(3))
 
 
@@ -108,7 +108,7 @@ def load(path: str | None) -> dict[str, Network]:
 def read(document: Any) -> dict[str, Network]:
     """Return the networks of a document.
 
-    :raises errors.Invalid: it is not as it should be; the message says where.
+    :raises errors.Invalid: the document is wrong; the message says where.
     """
     try:
         _CHECK(document)
@@ -147,16 +147,16 @@ def _within(text: str, cidr: Any, where: str) -> Address:
     return address
 
 
-# What a request names ---------------------------------------------------------------------------
+# Networks of a request --------------------------------------------------------------------------
 
 Wanted = list[tuple[Network, str | None]]
 
 
 def wanted(asked: Any, known: Mapping[str, Network]) -> Wanted:
-    """Return the networks of a request, each with the address that it asks for.
+    """Return the networks of a request, each with its requested address.
 
     :raises errors.Invalid: there is no such network, or no such address in it.
-    :raises errors.Conflict: ``auto``, where it is not clear which.
+    :raises errors.Conflict: ``auto``, and there are several networks.
     """
     if asked is None or asked == NONE:
         return []
@@ -174,10 +174,10 @@ def _one(entry: Mapping[str, str], known: Mapping[str, Network]) -> tuple[Networ
     return network, network.fixed(entry['fixed_ip']) if 'fixed_ip' in entry else None
 
 
-# What is shown ----------------------------------------------------------------------------------
+# Networks of a server ---------------------------------------------------------------------------
 
 def shown(nics: Iterable[Mapping[str, Any]], *, whole: bool = True) -> dict[str, list[dict[str, Any]]]:
-    """Return addresses as Nova shows them, by the network's name; without ``whole`` only what they are."""
+    """Return addresses as Nova shows them, by the network's name; without ``whole`` only address and version."""
     found: dict[str, list[dict[str, Any]]] = {}
     for nic in nics:
         version = ipaddress.ip_address(nic['address']).version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifications of shares that are attached and detached: names and envelope as Nova's, so that its listeners understand."""
+"""Notifications about attaching and detaching shares, with Nova's names and envelope, so that its listeners understand them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from manila_lite.siblings.compute.states import SHOWN
 
 
 def tell(conn: Any, work: Any, event: str, attached: Any, error: Exception | None = None) -> None:
-    """Whoever listens hears that ``share_attach`` or ``share_detach`` has begun, ended or failed (``event``)."""
+    """Send the notification that ``share_attach`` or ``share_detach`` has begun, ended or failed (``event``)."""
     row = store.find_server(conn, attached.server_id)
     if row is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what with servers. Names as in Nova, so that its policy files fit."""
+"""Policy rules of servers, with Nova's names, so that its policy files fit."""
 
 from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
 
@@ -10,7 +10,7 @@ _ACTION = 'POST /servers/{server_id}/action'
 
 ATTRIBUTES = 'os_compute_api:os-extended-server-attributes'
 ALL_TENANTS = _SERVERS % 'index:get_all_tenants'
-#: Not Nova's, which asks for an administrator in its code.
+#: Not in Nova, whose code asks for an administrator.
 SHARE_PLACES = _SHARES % 'places'
 
 RULES = [

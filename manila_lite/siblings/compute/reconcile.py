@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the host as the database says: at the agent's start, and every now and then.
+"""Reconciliation of the host with the database: at the agent's start, and periodically.
 
-What is under way is left to its operation. What should run and does not is stopped, through the plan that stops it;
-what runs, or is mounted, and should not is ended. What should be under way and is not is begun again.
+Operations under way are left alone. A server that should run and does not is stopped, through the plan for that; a
+guest or mount that should not be there is ended. A missing operation is begun again.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _BROKEN = 'The device of the share broke; a hard reboot of the server brings it 
 
 
 class Reconciler:
-    """Looks after one host."""
+    """The reconciler of one host."""
 
     def __init__(self, host: Host):
         self._host = host
@@ -34,9 +34,7 @@ class Reconciler:
         self._first = True
 
     def run(self) -> None:
-        """What is not as it should be is so again, or an operation was begun that makes it so. One failure does not
-        keep the rest from being looked at.
-        """
+        """Correct the differences, or begin operations that do. One failure does not stop the other checks."""
         first, self._first = self._first, False
         for what in (lambda: self._servers(first), self._strangers, self._mounts, self._stuck,
                      lambda: self._host.grants.reconcile(self._host.name)):
@@ -58,7 +56,7 @@ class Reconciler:
                 self._try(self._look, row.id, first)
 
     def _look(self, ident: str, first: bool) -> None:
-        """One server, while no step of an operation is at it."""
+        """Check one server, while no step of an operation works on it."""
         with self._host.locked(ident):
             with self._services.db.reader() as conn:
                 row = store.find_server(conn, ident)
@@ -113,7 +111,7 @@ class Reconciler:
     # Work -------------------------------------------------------------------------------------
 
     def _stuck(self) -> None:
-        """Statuses of which no operation takes care: it was set aside, or lost its rows."""
+        """Handle transient statuses without an open operation: theirs was set aside, or its rows are lost."""
         with self._services.db.reader() as conn:
             servers = [row for row in store.of_host(conn, self._host.name) if row.status in SERVER.transient]
             attached = [row for row in store.neighbours(conn, self._host.name) if row.status in ATTACHMENT.transient
@@ -146,6 +144,6 @@ class Reconciler:
                             server_id=row.server_id).send(self._ctx)
 
     def _begin(self, conn: Any, kind: str, resource: str, ident: str, serial: str, **data: Any) -> operations.Wake:
-        work.drop_of(conn, ident, (*KINDS, 'server.delete'))     # what was set aside before
+        work.drop_of(conn, ident, (*KINDS, 'server.delete'))     # operations that were set aside
         return operations.begin(conn, self._ctx, kind, resource, ident, topic=TOPIC, host=self._host.name, serial=serial,
                                 data=data)

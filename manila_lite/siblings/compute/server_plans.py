@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each verb of a server consists of. Starting: rules and paths, mounts, guest. Stopping: the same backwards."""
+"""The plans for the verbs of a server. Starting: rules and paths, mounts, guest. Stopping: the same backwards."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.share_plans import said
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
-#: Characters of a console that are kept for who asked.
+#: Characters of console output that are kept for the request.
 _CONSOLE = 1 << 18
 
 
@@ -31,7 +31,7 @@ def _verb(work: Work) -> str:
 
 
 def _alone(step: Callable[[Work], None]) -> Callable[[Work], None]:
-    """Nothing else of the process is at this server meanwhile."""
+    """Return a step that holds the server's lock: no other thread of the process works on the server meanwhile."""
     def do(work: Work) -> None:
         with work.service.locked(work.resource_id):
             step(work)
@@ -134,7 +134,7 @@ def _let_go(work: Work) -> None:
         share_plans.let_go(conn, work, rows)
 
 
-# Ends -----------------------------------------------------------------------------------------
+# Ends of operations ---------------------------------------------------------------------------
 
 def _done(conn: Any, work: Work) -> None:
     transitions.finish(conn, SERVER, _verb(work), work.resource_id, fault=None)
@@ -184,7 +184,7 @@ def _not_imaged(conn: Any, work: Work, error: Exception) -> None:
 
 
 def _nothing(conn: Any, work: Work, error: Exception | None = None) -> None:
-    """Nothing changes: the answer is in the operation's row."""
+    """Change nothing: the answer is in the operation's row."""
 
 
 def _plan(verb: str, *steps: Step, done: Callable[[Any, Work], None] = _done,

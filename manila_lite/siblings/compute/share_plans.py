@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attaching and detaching a share consists of, and making what is attached ready for a guest.
+"""The plans to attach and detach a share, and the steps that make attached shares ready for a guest.
 
-Attaching: the access rule is there and active. Detaching: the export is unmounted, then the rule is let go. Never the
-other way round: a host whose rule is gone hangs in a mount that is still there.
+Attaching: the access rule is created and becomes active. Detaching: the export is unmounted, then the rule is released.
+Never the other way round: without the rule, a host hangs in a mount that is still there.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def _claim(work: Work) -> None:
 
 
 def claim(work: Work, ident: str, statuses: tuple[str, ...]) -> None:
-    """The attachment, if it is there in one of the statuses, has a grant."""
+    """Claim a grant for the attachment, if it exists in one of the statuses and has none."""
     host = work.service
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -82,14 +82,14 @@ def _not_attached(conn: Any, work: Work, error: Exception) -> None:
 
 
 def said(error: Exception) -> str:
-    """Return what the owner may read of an error."""
+    """Return the part of an error that the owner may read."""
     return errors.told(error) or 'The host could not do it; its log says why.'
 
 
 # Detaching ------------------------------------------------------------------------------------
 
 def _forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
-    """What cannot be done now is done later, however long that takes: a rule is never dropped silently."""
+    """Return a step that is tried again without end: an access rule is never dropped silently."""
     def do(work: Work) -> None:
         try:
             step(work)
@@ -109,7 +109,7 @@ def _forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
 
 
 def note_fault(conn: Any, work: Work, text: str) -> None:
-    """Who looks at what is being taken back, and is not yet, sees why."""
+    """Show why the server is not deleted yet, or the share not detached."""
     if work.op.resource_type == 'server':
         store.note_server(conn, work.resource_id, fault=text)
     else:
@@ -132,7 +132,7 @@ def _unmount(work: Work) -> None:
         with work.ctx.db.reader() as conn:
             server = store.find_server(conn, row.server_id)
         if server is not None and server.status == 'error':
-            # It may run all the same.
+            # A server in error may still run.
             host.driver.power_off(server_of(server), hard=True)
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
@@ -141,7 +141,7 @@ def _unmount(work: Work) -> None:
 
 
 def switched_off(conn: Any, server_id: str) -> None:
-    """No share of the server is in use."""
+    """Mark the active shares of the server as inactive."""
     active = [one.id for one in store.attachments(conn, (server_id,)) if one.status == 'active']
     transitions.settle(conn, ATTACHMENT, active, 'active', 'inactive')
 
@@ -154,7 +154,7 @@ def _let_go(work: Work) -> None:
 
 
 def let_go(conn: Any, work: Work, rows: list[Any]) -> None:
-    """The attachments need no grant any more; the operation remembers which ones are to be released."""
+    """Remove the grants from the attachments; the operation keeps the grants' ids, to release them."""
     known = work.data.setdefault('grants', [])
     known += [row.grant_id for row in rows if row.grant_id and row.grant_id not in known]
     work.save(conn)
@@ -164,7 +164,7 @@ def let_go(conn: Any, work: Work, rows: list[Any]) -> None:
 
 @_forever
 def release(work: Work) -> None:
-    """The rules of these grants are gone, unless others need them."""
+    """Release the grants of the operation. An access rule that others need stays."""
     for grant in work.data.get('grants', ()):
         work.service.grants.release(grant)
 
@@ -183,10 +183,10 @@ def _not_detached(conn: Any, work: Work, error: Exception) -> None:
         notices.tell(conn, work, 'share_detach.error', row, error)
 
 
-# With a server --------------------------------------------------------------------------------
+# Steps of a server's plans --------------------------------------------------------------------
 
 def prepare(work: Work) -> None:
-    """Each attached share may be mounted: the export location is that of today, and the rule is active."""
+    """Prepare each attached share for mounting: its current export location, and an active access rule."""
     for row in attached(work):
         with _blaming(work, row):
             if row.status == 'error':
@@ -218,7 +218,7 @@ def _refresh(work: Work, row: Any) -> None:
         raise errors.Final(f'Share {row.share_id} has no export location any more.')
     if path == row.export_location:
         return
-    work.service.unmount(share_of(row), row.server_id)      # what was mounted of it is not known any more after this
+    work.service.unmount(share_of(row), row.server_id)      # the next write replaces the location that was mounted
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         store.note_attachment(conn, row.id, export_location=path)
@@ -227,27 +227,27 @@ def _refresh(work: Work, row: Any) -> None:
 
 
 def attached(work: Work) -> list[Any]:
-    """Return what is attached to the server that the work is about."""
+    """Return the attachments of the server that the operation is about."""
     with work.ctx.db.reader() as conn:
         return store.attachments(conn, (work.resource_id,))
 
 
 def mount(work: Work) -> None:
-    """The exports of all attached shares are mounted."""
+    """Mount the exports of all attached shares."""
     for row in attached(work):
         with _blaming(work, row):
             work.service.mount(share_of(row))
 
 
 def unmount(work: Work) -> None:
-    """None of them is, unless another server needs it."""
+    """Unmount the exports that no other server needs."""
     for row in attached(work):
         work.service.unmount(share_of(row), row.server_id)
 
 
 @contextlib.contextmanager
 def _blaming(work: Work, row: Any) -> Iterator[None]:
-    """What fails for good shows which share was to blame."""
+    """Record a permanent failure at the share that caused it."""
     try:
         yield
     except (errors.Again, errors.LostClaim, *TRANSIENT):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every status of servers and of shares attached to them, in the manner of ``manila_lite.states``."""
+"""Statuses of servers and of shares attached to them, in the form of ``manila_lite.states``."""
 
 import dataclasses
 
@@ -17,20 +17,21 @@ SERVER = machine('server', 'status', (
     ('hard_reboot', _SETTLED,            'hard_rebooting', 'active',    'error', Crash.RESUME),
     ('suspend',     'active',            'suspending',     'suspended', 'error', Crash.RESUME),
     ('resume',      'suspended',         'resuming',       'active',    'error', Crash.RESUME),
-    # Each of a server that is off, and of one that runs: it is off meanwhile. An image that fails changes nothing.
+    # Two verbs each: for a stopped server, and for a running one (``_on``), which is off meanwhile. A failed image
+    # changes nothing.
     ('rebuild',     'stopped error',     'rebuilding',     'stopped',   'error', Crash.RESUME),
     ('rebuild_on',  'active',            'rebuilding',     'active',    'error', Crash.RESUME),
     ('resize',      'stopped',           'resizing',       'stopped',   'error', Crash.RESUME),
     ('resize_on',   'active',            'resizing',       'active',    'error', Crash.RESUME),
     ('image',       'stopped',           'imaging',        'stopped',   'stopped', Crash.RESUME),
     ('image_on',    'active',            'imaging',        'active',    'error', Crash.RESUME),
-    # Whatever it is at: that is given up.
+    # From any status: the work under way is given up.
     ('delete',      f'{_SETTLED} {_BUSY}', 'deleting',     None,        'error', Crash.RESUME),
 ))
 
 ATTACHMENT = machine('share attachment', 'status', (
     ('attach',      '',                  'attaching',      'inactive',  'error', Crash.RESUME),
-    # With its server. "retry": what failed before is tried again at the next start.
+    # Together with its server. "retry": an attachment in error is tried again at the next start.
     ('start',       'inactive',          'inactive',       'active',    'error', Crash.RESUME),
     ('retry',       'error',             'inactive',       'active',    'error', Crash.RESUME),
     # The device is gone with the guest; or it broke, and the guest cannot use the share until it is started anew.
@@ -41,13 +42,13 @@ ATTACHMENT = machine('share attachment', 'status', (
 #: Every machine, by noun.
 MACHINES: dict[str, Machine] = {one.noun: one for one in (SERVER, ATTACHMENT)}
 
-#: A guest may run, or be about to: what it needs of the host stays.
+#: Statuses in which a guest may run, now or soon: the host's resources for it stay.
 ON = frozenset({'active', *_BUSY.split()}) - {'building'}
 
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """A status as Nova's clients know it: of the API, of the machine, of the task, of the power (1 on, 4 off)."""
+    """A status in the terms of Nova's clients: status of the API, of the machine, of the task, of the power (1 on, 4 off)."""
 
     status: str
     vm_state: str

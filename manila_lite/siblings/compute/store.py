@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All SQL of the compute service but that of grants and of the house. Statuses are written by ``db.transitions`` only."""
+"""All SQL of the compute service, except for grants and the common tables. Statuses are written by ``db.transitions`` only."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -36,19 +36,19 @@ BINARY = 'mlite-compute'
 # Hosts ----------------------------------------------------------------------------------------
 
 def report(conn: Connection, host: str, **values: Any) -> None:
-    """The host says this of itself, now."""
+    """Store a host's report about itself, with the present time."""
     values = {**values, 'reported_at': timeutils.utcnow()}
     if not conn.execute(_hosts.update().where(_hosts.c.host == host).values(**values)).rowcount:
         insert_ignore(conn, _hosts, {'host': host, **values})
 
 
 def host(conn: Connection, name: str) -> Row | None:
-    """Return what a host said of itself, if it did."""
+    """Return the report of a host, or None."""
     return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
 
 
 def best_host(conn: Connection, down_time: float, networks: Iterable[str] = ()) -> str | None:
-    """Return the living host with the fewest servers, of those that are on all these networks, if there is one."""
+    """Return the living host with the fewest servers among those on all these networks, or None."""
     needed = set(networks)
     count = sa.select(sa.func.count()).where(_servers.c.host == _hosts.c.host).scalar_subquery()
     rows = conn.execute(
@@ -62,7 +62,7 @@ def best_host(conn: Connection, down_time: float, networks: Iterable[str] = ()) 
 # Servers --------------------------------------------------------------------------------------
 
 def server(conn: Connection, ident: str, project_id: str | None = None) -> Row:
-    """Return a server, of this project if one is named.
+    """Return a server, of this project if one is given.
 
     :raises errors.NotFound: there is none.
     """
@@ -76,7 +76,7 @@ def server(conn: Connection, ident: str, project_id: str | None = None) -> Row:
 
 
 def find_server(conn: Connection, ident: str) -> Row | None:
-    """Return a server, or nothing."""
+    """Return a server, or None."""
     return conn.execute(sa.select(_servers).where(_servers.c.id == ident)).first()
 
 
@@ -85,7 +85,7 @@ _SORTS = {'created_at': _servers.c.created_at}
 
 def servers(conn: Connection, page: Page, project_id: str | None = None, name: str | None = None,
             statuses: Iterable[str] | None = None) -> list[Row]:
-    """Return servers, those whose name holds ``name``, newest first."""
+    """Return servers, newest first. ``name``: only those whose name contains it."""
     query = sa.select(_servers)
     if project_id is not None:
         query = query.where(_servers.c.project_id == project_id)
@@ -97,7 +97,7 @@ def servers(conn: Connection, page: Page, project_id: str | None = None, name: s
 
 
 def count_servers(conn: Connection, project_id: str) -> int:
-    """Return how many servers a project has."""
+    """Return the number of servers of a project."""
     return conn.execute(sa.select(sa.func.count()).where(_servers.c.project_id == project_id)).scalar() or 0
 
 
@@ -112,47 +112,47 @@ def still(conn: Connection, server_id: str, status: str) -> bool:
 
 
 def note_server(conn: Connection, ident: str, **values: Any) -> None:
-    """The server has these values, of which none is its status."""
+    """Set values of a server, but not its status."""
     conn.execute(_servers.update().where(_servers.c.id == ident).values(**values))
 
 
 def taken(conn: Connection, network: str) -> set[str]:
-    """Return the addresses of a network that servers have."""
+    """Return the addresses in use on a network."""
     return set(conn.execute(sa.select(_addresses.c.address).where(_addresses.c.network == network)).scalars())
 
 
 def take(conn: Connection, server_id: str, network: str, address: str, mac: str) -> bool:
-    """The server has the address there, and the one of the link layer; says so, or that one of them is somebody else's."""
+    """Give the server the IP address and the MAC address; return False if another server has one of them."""
     return insert_ignore(conn, _addresses, {'id': uuidutils.generate_uuid(), 'server_id': server_id, 'network': network,
                                             'address': address, 'mac': mac})
 
 
 def free(conn: Connection, server_id: str) -> None:
-    """The server has no addresses."""
+    """Free the addresses of the server."""
     conn.execute(_addresses.delete().where(_addresses.c.server_id == server_id))
 
 
 # Images ---------------------------------------------------------------------------------------
 
 def public_images(conn: Connection) -> set[str]:
-    """Return the names of the images that operators have for all, on any host."""
+    """Return the names of the operators' images on all hosts."""
     return {name for names in conn.execute(sa.select(_hosts.c.images)).scalars() for name in names or ()}
 
 
 def images(conn: Connection, project_id: str) -> list[Row]:
-    """Return the images that were made of a project's servers, and those that are being made, by name."""
+    """Return the images made of a project's servers, unfinished ones too, by name."""
     return list(conn.execute(sa.select(_images).where(_images.c.project_id == project_id).order_by(_images.c.name)))
 
 
 def find_image(conn: Connection, ident: str) -> Row | None:
-    """Return an image by its id, or nothing."""
+    """Return an image by its id, or None."""
     return conn.execute(sa.select(_images).where(_images.c.id == ident)).first()
 
 
 def reserve_image(conn: Connection, row: Any, name: str) -> str:
-    """The name is the server's project's, for an image that is being made. Returns the image's id.
+    """Reserve a name in the server's project for an unfinished image; return the image's id.
 
-    :raises errors.Exists: the project has one of that name.
+    :raises errors.Exists: the project has an image of that name.
     """
     ident = uuidutils.generate_uuid()
     if not insert_ignore(conn, _images, {'id': ident, 'project_id': row.project_id, 'name': name, 'host': row.host,
@@ -162,24 +162,24 @@ def reserve_image(conn: Connection, row: Any, name: str) -> str:
 
 
 def image_is_ready(conn: Connection, ident: str) -> None:
-    """The image is whole."""
+    """Mark the image as complete."""
     conn.execute(_images.update().where(_images.c.id == ident).values(ready=True))
 
 
 def drop_image(conn: Connection, ident: str) -> None:
-    """There is no such image."""
+    """Delete the row of an image."""
     conn.execute(_images.delete().where(_images.c.id == ident))
 
 
 def drop_drafts(conn: Connection, server_id: str) -> None:
-    """What was being made of a server, and is not whole, is none."""
+    """Delete the rows of unfinished images of a server."""
     conn.execute(_images.delete().where(_images.c.server_id == server_id, _images.c.ready.is_(False)))
 
 
 # Attachments ----------------------------------------------------------------------------------
 
 def attachments(conn: Connection, server_ids: Sequence[str]) -> list[Row]:
-    """Return what is attached to these servers, oldest first."""
+    """Return the attachments of these servers, oldest first."""
     return list(conn.execute(sa.select(_attachments).where(_attachments.c.server_id.in_(tuple(server_ids)))
                              .order_by(_attachments.c.created_at, _attachments.c.id)))
 
@@ -197,14 +197,14 @@ def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
 
 
 def find_attachment(conn: Connection, ident: str) -> Row | None:
-    """Return an attachment by its own id, or nothing."""
+    """Return an attachment by its own id, or None."""
     return conn.execute(sa.select(_attachments).where(_attachments.c.id == ident)).first()
 
 
 def attach(conn: Connection, **values: Any) -> dict[str, Any]:
-    """The share is being attached.
+    """Insert an attachment that is being made.
 
-    :raises errors.Exists: it is attached already, or the tag is taken.
+    :raises errors.Exists: the share is attached already, or the tag is taken.
     """
     try:
         with conn.begin_nested():
@@ -215,7 +215,7 @@ def attach(conn: Connection, **values: Any) -> dict[str, Any]:
 
 
 def note_attachment(conn: Connection, ident: str, **values: Any) -> None:
-    """The attachment has these values, of which none is its status."""
+    """Set values of an attachment, but not its status."""
     conn.execute(_attachments.update().where(_attachments.c.id == ident).values(**values))
 
 
@@ -234,25 +234,25 @@ def users(conn: Connection, grant_id: str) -> list[str]:
 # Work -----------------------------------------------------------------------------------------
 
 def working(conn: Connection, resource_ids: Iterable[str]) -> set[str]:
-    """Return those of the resources for which an operation is open."""
+    """Return those of the resources that have an open operation."""
     return set(conn.execute(sa.select(_operations.c.resource_id).where(
         _operations.c.resource_id.in_(tuple(resource_ids)), _operations.c.state == operations.OPEN)).scalars())
 
 
 def forget(conn: Connection, older_than: Any) -> None:
-    """Events of before are gone."""
+    """Delete events that are older than this time."""
     conn.execute(_events.delete().where(_events.c.created_at < older_than))
 
 
 def event(conn: Connection, row: Any, what: str, message: str | None = None, ctx: Any = None) -> None:
-    """It is known that this befell the server, or was asked of it."""
+    """Record an event of a server: a request, or a change of its state."""
     conn.execute(_events.insert().values(
         id=uuidutils.generate_uuid(), server_id=row.id, project_id=row.project_id, event=what, message=message,
         user_id=getattr(ctx, 'user_id', None), request_id=getattr(ctx, 'request_id', None)))
 
 
 def events(conn: Connection, server_id: str, limit: int) -> list[Row]:
-    """Return what befell a server, newest first."""
+    """Return the events of a server, newest first."""
     return list(conn.execute(sa.select(_events).where(_events.c.server_id == server_id)
                              .order_by(_events.c.created_at.desc(), _events.c.id).limit(limit)))
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters whose nodes have shares mounted: an API that the data-processing client calls, and an engine."""
+"""Clusters whose nodes have shares mounted: an API for the data-processing client, and an engine."""

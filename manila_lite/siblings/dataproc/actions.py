@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of clusters. Each is a change of rows, and the one operation that carries the cluster there."""
+"""Users' requests about clusters. Each changes rows, and begins the one operation that brings the cluster to their state."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,29 +12,29 @@ from manila_lite.db import transitions
 from manila_lite.siblings.dataproc import states, store, templates, validation
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
-#: The operation that carries a cluster to what its rows ask for; one at a time for each.
+#: The operation that brings a cluster to what its rows ask for; one at a time for each cluster.
 KIND, TOPIC = 'cluster.converge', 'dataproc'
 
 _OWN = frozenset({'name', 'description', 'plugin_name', 'plugin_version', 'is_public', 'is_protected', 'default_image_id',
                   'shares'})
-#: What a cluster has of its template where it says nothing itself, beside what is kept as it was sent.
+#: Values that a cluster takes from its template where it has none itself, beside the values that are kept as sent.
 _INHERITED = ('shares', 'default_image_id')
 
 
 def open_key(ident: str) -> str:
-    """Return the key of a cluster's operation: one is open at a time."""
+    """Return the key of a cluster's operation, of which one is open at a time."""
     return f'cluster:{ident}'
 
 
 def converge(conn: Any, ctx: RequestContext, ident: str) -> operations.Wake:
-    """The cluster will be carried to what its rows ask for. Returns the wake-up to send after the commit."""
+    """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
     return operations.begin_once(conn, ctx, KIND, 'cluster', ident, topic=TOPIC, host='', open_key=open_key(ident))
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
-    """There is a cluster, and its nodes will be. Returns its id.
+    """Create a cluster, whose nodes are made later. Returns its id.
 
-    :raises errors.Exists: the project has one of that name.
+    :raises errors.Exists: the project has a cluster of that name.
     """
     own, kept = templates.split(wanted, _OWN)
     template_id = wanted.get('cluster_template_id')
@@ -82,10 +82,10 @@ def _check_size(ctx: RequestContext, groups: Iterable[Mapping[str, Any]]) -> Non
 
 
 def update(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
-    """The cluster has these values. If shares are among them, what its nodes lack will be mounted, and the rest unmounted;
-    none at all: all is unmounted.
+    """Change values of a cluster. If shares are among them, missing shares are mounted on its nodes and all others
+    unmounted; an empty list unmounts all.
 
-    :raises errors.WrongState: it is just being worked on.
+    :raises errors.WrongState: an operation works on the cluster.
     """
     own, _ = templates.split(wanted, _OWN)
     if 'shares' in own:
@@ -108,9 +108,9 @@ def update(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapp
 
 
 def scale(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
-    """The cluster will have that many nodes: those of groups that are there, and new groups.
+    """Change the number of nodes, in existing node groups and with new ones.
 
-    :raises errors.WrongState: it is not active.
+    :raises errors.WrongState: the cluster is not active.
     """
     with ctx.db.reader() as conn:
         row = store.get(conn, 'cluster', ident, ctx.project_id, own=True)
@@ -132,7 +132,7 @@ def scale(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mappi
 
 
 def _counts(there: list[Any], resize: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return how many nodes each group that is there shall have, by its id."""
+    """Return the number of nodes that each existing group is to have, by its id."""
     by_name = {group.name: group for group in there}
     counts = {group.id: group.count for group in there}
     for change in resize:
@@ -146,7 +146,7 @@ def _counts(there: list[Any], resize: Iterable[Mapping[str, Any]], new: Iterable
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
-    """The cluster will be gone: unmounted, its access rules and its nodes released."""
+    """Begin to delete the cluster: its shares are unmounted, its access rules and its nodes released."""
     with ctx.db.writer() as conn:
         row = store.get(conn, 'cluster', ident, ctx.project_id, own=True)
         templates.must_not_be_protected('cluster', row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this API is to the machinery: two versions in paths, the shape of refusals, and what is said before a login."""
+"""The data-processing API for ``manila_lite.api``: two versions in paths, the form of refusals, and answers before a login."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from manila_lite.siblings.dataproc import contract
 _MINOR = {'v1.1': 1, 'v2': 2}
 _SHOWN = {number: prefix for prefix, number in _MINOR.items()}
 
-#: What clients of Sahara know a refusal by, where its code is none of theirs already.
+#: Error names that clients of Sahara know, by status; for refusals whose code is not one of them already.
 _NAMES = {400: 'VALIDATION_ERROR', 401: 'UNAUTHORIZED', 403: 'FORBIDDEN', 404: 'NOT_FOUND', 405: 'METHOD_NOT_ALLOWED',
           409: 'CONFLICT', 413: 'REQUEST_TOO_LARGE', 415: 'UNSUPPORTED_MEDIA_TYPE', 500: 'INTERNAL_SERVER_ERROR',
           429: 'TOO_MANY_REQUESTS', 501: 'NOT_IMPLEMENTED', 503: 'SERVICE_UNAVAILABLE'}
@@ -22,7 +22,7 @@ _base = process.base('dataproc')
 
 
 def _version(raw: webob.Request) -> int:
-    """Return the version that the path names; of any other path it is the newest."""
+    """Return the version that the path names; for any other path, the newest."""
     return _MINOR.get(raw.environ.get('PATH_INFO', '').strip('/').partition('/')[0], max(_SHOWN))
 
 
@@ -39,7 +39,7 @@ def _reply(status: int, message: str, reason: str, headers: dict[str, str] | Non
 
 
 def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
-    """Say which versions there are, to whoever asks below no project."""
+    """Return the list of versions, or one version, for requests outside of any project."""
     try:
         path = raw.path_info.strip('/')
     except UnicodeDecodeError:

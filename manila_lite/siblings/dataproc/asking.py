@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the share service says of the shares that a user names, asked as that user."""
+"""Checks of the shares that a user names, with the user's rights at the share service."""
 
 import concurrent.futures
 from collections.abc import Collection, Iterable, Mapping
@@ -16,11 +16,11 @@ _MISSING = 'share_service_missing'
 
 def check(ctx: RequestContext, who: Mapping[str, str], named: Iterable[Mapping[str, Any]], protocols: Collection[str], *,
           exports: bool = False) -> dict[str, dict[str, str]]:
-    """Every share that is named is the user's to give access to, is ready, and of one of the protocols that can be mounted.
+    """Check that every named share is available, that its protocol can be mounted, and that the user may give access to it.
 
-    Returns for each its protocol, and with ``exports`` where it is mounted from: later nobody asks in the user's name.
+    Returns the protocol of each share, and with ``exports`` its export location: later no request has the user's rights.
 
-    :raises InvalidReference: one is not, or the cloud has no share service.
+    :raises InvalidReference: a share fails the check, or the cloud has no share service.
     :raises errors.Unavailable: the share service does not answer.
     """
     idents = sorted({share['id'] for share in named})

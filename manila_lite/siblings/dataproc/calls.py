@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates and clusters over HTTP: from the parsed request to an action or a query, and back."""
+"""Calls for templates and clusters: from the parsed request to an action or a query, and back."""
 
 import uuid
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_client
 from manila_lite.siblings.dataproc import actions, store, templates
 
-#: The only thing that clusters run: nothing, beside what the image has.
+#: The plugin of all clusters: it runs nothing beside the software of the image.
 PLUGIN, VERSIONS = templates.PLUGIN, templates.VERSIONS
 _SORTED_BY = frozenset({'created_at', 'name', 'plugin_name', 'id'})
 
@@ -24,17 +24,17 @@ class NotOffered(errors.ManilaLiteError):
 # Reading rows -----------------------------------------------------------------------------------
 
 def detail(name: str, default: Any) -> Callable[[Any, Request], Any]:
-    """Return what reads a value that is kept as it was sent."""
+    """Return a function that reads a value that is kept as sent."""
     return lambda row, req: row.details.get(name, default)
 
 
 def shares_of(row: Any, req: Request) -> list[dict[str, Any]]:
-    """Read the shares that are named there."""
+    """Return the shares named in a row."""
     return row.shares or []
 
 
 def groups_of(row: Any, req: Request) -> list[dict[str, Any]]:
-    """Read the node groups, loaded for all rows at once, with their nodes."""
+    """Return the node groups of a row, loaded for all rows at once, with their nodes."""
     nodes = req.related.get('nodes', {})
     return [_group(group, nodes.get(group.id, [])) for group in req.related['groups'].get(row.id, [])]
 
@@ -56,18 +56,18 @@ def _node(row: Any, mounts: list[Any]) -> dict[str, Any]:
 
 
 def info(row: Any, req: Request) -> dict[str, Any]:
-    """Read how many nodes have all that they should have."""
+    """Return the number of nodes, and of those that are ready with all their shares mounted."""
     nodes = [node for groups in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(groups.id, [])]
     done = [node for node in nodes if node['state'] == 'ready' and all(one['state'] == 'mounted' for one in node['shares'])]
     return {'shares': {'nodes_total': len(nodes), 'nodes_done': len(done)}}
 
 
 def progress(row: Any, req: Request) -> list[dict[str, Any]]:
-    """Read how far the steps of the present work are, if the caller wants to know."""
+    """Return the progress of the steps of the present work, if the request asks for it."""
     return row.progress if req.query.get('show_progress', '').lower() in ('true', '1') else []
 
 
-# What all three nouns can -----------------------------------------------------------------------
+# Templates and clusters -------------------------------------------------------------------------
 
 def _who(req: Request) -> dict[str, str]:
     return share_client.caller(req.raw.headers)
@@ -96,7 +96,7 @@ def _list(req: Request, noun: str) -> list[Any]:
 
 
 def _load(conn: Any, req: Request, noun: str, rows: list[Any]) -> None:
-    """Node groups, nodes and mounts of all rows are there to be shown."""
+    """Load the node groups, nodes and mounts of all rows."""
     column = templates.GROUPS_BY.get(noun)
     idents = [row.id for row in rows]
     if column is None:
@@ -127,28 +127,28 @@ class _Templates:
 
     @classmethod
     def index(cls, req: Request) -> list[Any]:
-        """List them."""
+        """List templates."""
         return _list(req, cls.noun)
 
     @classmethod
     def show(cls, req: Request) -> Any:
-        """Show one."""
+        """Show a template."""
         return _shown(req, cls.noun, req.params['ident'])
 
     @classmethod
     def create(cls, req: Request) -> Any:
-        """Create one."""
+        """Create a template."""
         return _shown(req, cls.noun, templates.create(req.ctx, cls.noun, req.body, _who(req)))
 
     @classmethod
     def update(cls, req: Request) -> Any:
-        """Change one."""
+        """Change a template."""
         templates.update(req.ctx, cls.noun, req.params['ident'], req.body, _who(req))
         return _shown(req, cls.noun, req.params['ident'])
 
     @classmethod
     def delete(cls, req: Request) -> None:
-        """Delete one."""
+        """Delete a template."""
         templates.delete(req.ctx, cls.noun, req.params['ident'])
 
 
@@ -182,7 +182,7 @@ class Clusters:
 
     @classmethod
     def create(cls, req: Request) -> Any:
-        """Make a cluster."""
+        """Create a cluster."""
         return _shown(req, cls.noun, actions.create(req.ctx, req.body, _who(req)))
 
     @classmethod
@@ -193,7 +193,7 @@ class Clusters:
 
     @classmethod
     def scale(cls, req: Request) -> Any:
-        """Change how many nodes a cluster has."""
+        """Change the number of nodes of a cluster."""
         actions.scale(req.ctx, req.params['ident'], req.body, _who(req))
         return _shown(req, cls.noun, req.params['ident'])
 
@@ -203,7 +203,7 @@ class Clusters:
         actions.delete(req.ctx, req.params['ident'])
 
 
-# What is the same for everybody -----------------------------------------------------------------
+# Plugins and images -----------------------------------------------------------------------------
 
 def _described() -> dict[str, Any]:
     labels = {'enabled': {'status': True, 'description': 'It is offered.', 'mutable': False}}
@@ -252,6 +252,6 @@ def image(req: Request) -> dict[str, Any]:
 
 
 def absent(req: Request) -> None:
-    """Say that there is no such thing here."""
+    """Refuse a call that this service does not offer."""
     raise NotOffered('This service mounts shares on clusters; jobs, data sources, binaries and the registering of images are '
                      'not offered.')

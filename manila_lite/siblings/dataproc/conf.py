@@ -9,22 +9,25 @@ from manila_lite.siblings.dataproc import node_conf
 
 DATAPROC = [
     *options.http(8386),
-    cfg.StrOpt('infra', default='inventory', help='Entry point of where nodes come from: "inventory" reads a file of '
-               'them, "compute" makes servers of the compute service.'),
-    cfg.DictOpt('handlers', default={'NFS': 'nfs'}, help='For each protocol of shares the entry point of what mounts it.'),
-    cfg.StrOpt('fake_directory', help='Where the infrastructure "fake", which is for tests, keeps its nodes.'),
-    cfg.IntOpt('fake_nodes', default=16, min=1, help='How many nodes it has.'),
-    cfg.ListOpt('images', default=['plain'], help='Names of images that clusters may be made of, for clients that ask.'),
-    cfg.IntOpt('max_nodes', default=256, min=1, help='Nodes of one cluster at most.'),
-    cfg.IntOpt('parallel', default=8, min=1, help='Nodes of a cluster that are worked on at the same time.'),
-    cfg.IntOpt('attempts', default=5, min=1, help='How often a node that does not answer is tried before that is said.'),
-    cfg.FloatOpt('retry_delay', default=3.0, min=0.0, help='Seconds until a node that does not answer is tried again.'),
+    cfg.StrOpt('infra', default='inventory',
+               help='Entry point of the source of nodes: "inventory" reads them from a file, "compute" creates servers of the '
+                    'compute service.'),
+    cfg.DictOpt('handlers', default={'NFS': 'nfs'}, help='Entry point of the mount handler for each share protocol.'),
+    cfg.StrOpt('fake_directory', help='Directory for the nodes of the infrastructure "fake", which is for tests.'),
+    cfg.IntOpt('fake_nodes', default=16, min=1, help='Number of nodes of the infrastructure "fake".'),
+    cfg.ListOpt('images', default=['plain'], help='Names of the images for clusters, for clients that list them.'),
+    cfg.IntOpt('max_nodes', default=256, min=1, help='Maximum number of nodes of one cluster.'),
+    cfg.IntOpt('parallel', default=8, min=1, help='Number of nodes of a cluster that are configured at the same time.'),
+    cfg.IntOpt('attempts', default=5, min=1,
+               help='Number of tries with a node that does not answer, before the failure is reported.'),
+    cfg.FloatOpt('retry_delay', default=3.0, min=0.0, help='Seconds before the next try with a node that does not answer.'),
     cfg.FloatOpt('share_timeout', default=120.0, min=0.0,
-                 help='Seconds for which the share service may be away, or a rule not active, before that is said.'),
-    cfg.FloatOpt('spawn_timeout', default=600.0, min=0.0, help='Seconds until a new node must answer.'),
+                 help='Seconds for which the share service may be unreachable, or an access rule inactive, before the failure '
+                      'is reported.'),
+    cfg.FloatOpt('spawn_timeout', default=600.0, min=0.0, help='Seconds within which a new node must answer.'),
     cfg.FloatOpt('check_interval', default=60.0, min=0.0,
-                 help='Seconds between looks whether all nodes still have their shares mounted, as after a reboot of one; '
-                      '0: never.'),
+                 help='Seconds between two checks of the share mounts of all nodes. A check repairs mounts, for instance '
+                      'after a reboot of a node. 0: no checks.'),
 ]
 
 
@@ -34,7 +37,7 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """The options of the service are registered on ``conf``, and those of how it reaches the share service."""
+    """Register the options of the service, and those for the connection to the share service, on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=group)
     share_service.register_opts(conf)

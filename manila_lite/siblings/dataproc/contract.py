@@ -15,7 +15,7 @@ V1, V2 = '2.1', '2.2'
 
 _TEXT, _NULL, _OBJECT = {'type': 'string'}, shapes.NULL_STRING, {'type': 'object'}
 _NULL_FLAG = {'type': ['boolean', 'null']}
-#: As names of hosts, since nodes are called after them.
+#: The pattern of host names, since nodes are named after their cluster and node group.
 _HOST = {'type': 'string', 'minLength': 1, 'maxLength': 80, 'pattern': '^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$'}
 _NAME = {'type': 'string', 'minLength': 1, 'maxLength': 80, 'pattern': '^[^\\u0000-\\u001f\\u007f]+$'}
 _LIST = {'type': ['array', 'null'], 'items': _TEXT}
@@ -26,7 +26,7 @@ _COUNT = {'type': 'integer', 'minimum': 0, 'maximum': 100000}
 
 
 class Bare(fields.Body):
-    """The body is the entity, without a key around it."""
+    """A body without a key around its entity."""
 
     def parse(self, version: int, document: Any) -> Any:
         """Return the entity with every field under its own name."""
@@ -36,7 +36,7 @@ class Bare(fields.Body):
 
 
 class Pages(Many):
-    """A list, with where it goes on if only so many were asked for."""
+    """A list with the marker of the next page, if a limit was given."""
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
@@ -52,7 +52,7 @@ class Pages(Many):
 
 
 def _kept(*rows: tuple[Any, ...]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """Return fields of a body and of a view: what is kept as it was sent. A row: name, schema, what is shown without."""
+    """Return fields of a body and of a view whose values are kept as sent. A row: name, schema, default in the view."""
     sent = tuple(Field(name, schema, **more) for name, schema, _, more in rows)
     shown = tuple(Field(name, {}, read=calls.detail(name, default), **more) for name, _, default, more in rows)
     return sent, shown
@@ -79,7 +79,7 @@ _ONLY_CLUSTER_SENT, _ONLY_CLUSTER_SHOWN = _kept(
     ('user_keypair_id', _NULL, None, _ALL), ('is_transient', _NO, False, _ALL))
 
 
-# What clients see -------------------------------------------------------------------------------
+# Views ------------------------------------------------------------------------------------------
 
 _DESCRIBED = (
     Field('id', shapes.ID), Field('name', _TEXT), Field('description', _NULL),
@@ -106,7 +106,7 @@ CLUSTER = View('cluster', 'clusters', (
     Field('management_public_key', _NULL, read=Always(value=None)), Field('trust_id', _NULL, read=Always(value=None))))
 
 
-# What clients send ------------------------------------------------------------------------------
+# Bodies -----------------------------------------------------------------------------------------
 
 def _body(key: str, *more: Field, name: Any = _NAME, new: bool = True) -> Bare:
     named = (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one plan of a cluster: from wherever it is to what its rows ask for. Making, other shares, scaling and deletion differ
-only in what these rows say; whatever of it is there already is not done again.
+"""The one plan of a cluster: from its present state to what its rows ask for. Creation, other shares, scaling and
+deletion differ only in the rows; steps that are done already are not repeated.
 
-No step fails for what a user or a node can cause: what cannot be done is said on its row, and the rest goes on. What was
-asked for meanwhile is done after the last step, since then the operation begins anew.
+No step fails for a cause that lies with a user or a node: the row says what failed, and the rest goes on. Requests that
+came meanwhile are done after the last step, for then the operation begins anew.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _ENDED = ('Active', 'Error')
 
 
 def _done(conn: Any, work: Work) -> None:
-    """The cluster shows what became of it, unless somebody asked for more since."""
+    """Set the status of the cluster from its nodes and mounts, unless a newer request is waiting."""
     row = store.find(conn, work.resource_id)
     if row is None or rows.get(conn, work.op.id).wanted != work.op.wanted:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine: works off the one queue of clusters, beside any number of others, and looks after mounts that nodes lost."""
+"""The engine: works on the queue of clusters, beside any number of other engines, and checks for lost mounts of nodes."""
 
 import datetime
 from typing import Any
@@ -15,12 +15,12 @@ from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
-#: Seconds between looks for operations that ended long ago.
+#: Seconds between deletions of old operations.
 _FORGET = 3600.0
 
 
 class Tools:
-    """What the steps of the plan work with: where nodes come from, what mounts shares, and access to them."""
+    """The resources that the steps of the plan use: the infrastructure, the handlers of protocols, and access rules."""
 
     def __init__(self, services: context.Services):
         self.conf = services.conf.dataproc
@@ -45,22 +45,26 @@ class Engine:
             self._worker.every(self.tools.conf.check_interval, self.check)
 
     def start(self) -> None:
-        """Clusters are worked on."""
+        """Begin to work on clusters."""
         self._worker.start()
         self._worker.work()
 
     def stop(self) -> None:
-        """What was being worked on is as far as it could be brought, and nothing new is begun."""
+        """Begin nothing new, and bring the work under way as far as possible."""
         self._worker.stop()
 
     def forget(self) -> None:
-        """Operations that ended ``[operations] keep_finished`` hours ago are gone."""
+        """Delete operations that ended ``[operations] keep_finished`` hours ago."""
         kept = datetime.timedelta(hours=self.services.conf.operations.keep_finished)
         with self.services.db.writer() as conn:
             rows.purge(conn, timeutils.utcnow() - kept)
 
     def check(self) -> None:
-        """Every cluster that is there is looked at, unless that was done of late, and so is one whose work nobody does."""
+        """Begin an operation for each unfinished cluster without an open one, and for each cluster with mounts and no
+        recent one.
+
+        Also reconciles grants, and removes nodes that no cluster needs.
+        """
         ctx = context.admin(self.services)
         with self.services.db.reader() as conn:
             found = [row for row in store.in_status(conn, states.CLUSTER.statuses) if self._wants_a_look(conn, row)]
@@ -85,9 +89,9 @@ class Engine:
         if row.status in states.CLUSTER.transient:
             return True
         if any(one.finished_at and one.finished_at > self._late() for one in rows.of(conn, row.id, actions.KIND)):
-            return False        # another engine did, or a user made it do so
+            return False        # another engine looked at it, or a user caused an operation
         mounts = store.mounts(conn, (row.id,))
-        # What could not be unmounted waits for its owner.
+        # A mount that could not be unmounted waits for a request of its owner.
         return bool(mounts) and all(mount.state != states.MOUNT['unmount'].fail for mount in mounts)
 
     def _late(self) -> datetime.datetime:

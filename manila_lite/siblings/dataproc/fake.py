@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are directories, and mounts that are files in them: for tests, and to try the service without any machine.
+"""Nodes that are directories, with files as mounts: for tests, and to try the service without any machine.
 
-A directory of a node holds ``mounts/<share id>``, and what a test puts there: a file ``away`` (it does not answer),
-``stay`` (it cannot be released), ``busy/<share id>`` (it cannot be unmounted), ``refuse/<share id>`` (it cannot be mounted; the
-file says why).
+A node's directory holds ``mounts/<share id>``, and files of a test: ``away`` (the node does not answer), ``stay`` (the
+node cannot be released), ``busy/<share id>`` (the share cannot be unmounted), ``refuse/<share id>`` (the share cannot
+be mounted; the file says why).
 """
 
 import contextlib
@@ -37,35 +37,35 @@ class FakeRemote(Remote):
         self.directory = directory
 
     def run(self, argv: Sequence[str], data: bytes = b'', timeout: float | None = None) -> Result:
-        """There is nothing to run anything."""
+        """Return the status of a missing command: nothing can be run."""
         return Result(127, err=b'not found')
 
 
 class FakeInfra(Infra):
-    """As many nodes as ``[dataproc] fake_nodes`` says."""
+    """An infrastructure with ``[dataproc] fake_nodes`` nodes."""
 
     def offer(self, wanted: Wanted, taken: frozenset[str]) -> str:
-        """Return the first free one."""
+        """Return the first free node."""
         for number in range(1, self.conf.dataproc.fake_nodes + 1):
             if (ref := f'fake-{number}') not in taken:
                 return ref
         raise errors.Final('There is no free node.')
 
     def ready(self, ref: str, wanted: Wanted) -> Node:
-        """The directory is there."""
+        """Make the directory of the node."""
         directory = _root(self.conf) / ref
         (directory / 'mounts').mkdir(parents=True, exist_ok=True)
         number = int(ref.rpartition('-')[2])
         return Node(ref, wanted.name, f'10.77.{number // 250}.{number % 250 + 1}', host_key='ssh-ed25519 none')
 
     def release(self, ref: str) -> None:
-        """Whoever comes next finds it as it was left."""
+        """Release the node. Its directory stays as it is for the next user."""
         if (_root(self.conf) / ref / 'stay').exists():
             raise errors.Final(f'{ref} cannot be given back.')
 
     @contextlib.contextmanager
     def connect(self, node: Node) -> Iterator[Remote]:
-        """Return a session."""
+        """Yield a session."""
         directory = _root(self.conf) / node.ref
         if (directory / 'away').exists():
             raise NodeAway(f'{node.name} does not answer.')
@@ -73,15 +73,15 @@ class FakeInfra(Infra):
 
 
 class FakeHandler(ShareHandler):
-    """Writes down what is mounted."""
+    """A handler that records mounts in files."""
 
     protocol = 'NFS'
 
     def setup(self, remote: Any) -> None:
-        """Nothing is lacking."""
+        """Do nothing: no software is needed."""
 
     def mount(self, remote: Any, mount: Mount) -> None:
-        """There is a file that says so."""
+        """Write the file of the mount."""
         refused = remote.directory / 'refuse' / mount.share_id
         if refused.exists():
             raise errors.Final(refused.read_text().strip() or 'It was refused.')
@@ -90,7 +90,7 @@ class FakeHandler(ShareHandler):
         place.with_suffix('.new').replace(place)
 
     def unmount(self, remote: Any, mount: Mount, force: bool = False) -> str:
-        """The file is gone."""
+        """Delete the file of the mount."""
         busy = (remote.directory / 'busy' / mount.share_id).exists()
         if busy and not force:
             raise Busy(f'{mount.path} is in use.')
@@ -98,7 +98,7 @@ class FakeHandler(ShareHandler):
         return 'It was in use, so it was unmounted lazily.' if busy else ''
 
     def is_mounted(self, remote: Any, mount: Mount) -> bool:
-        """Say whether there is a file that says just this."""
+        """Say whether there is a file with exactly this mount."""
         place = remote.directory / 'mounts' / mount.share_id
         return place.exists() and place.read_text() == _written(mount)
 

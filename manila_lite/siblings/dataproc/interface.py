@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine asks of the outside: where nodes come from, how to reach them, and how a protocol is mounted."""
+"""Interfaces of the engine: infrastructures that nodes come from, sessions on nodes, and handlers that mount a protocol."""
 
 import abc
 import contextlib
@@ -12,7 +12,7 @@ from manila_lite import errors
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """A node that a cluster wants. ``instance_id`` is new for each; ``name`` is unique within the cluster."""
+    """A node that a cluster wants. ``instance_id`` is new for each node; ``name`` is unique within the cluster."""
 
     instance_id: str
     name: str
@@ -24,8 +24,8 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node that answers. ``address`` is its internal one, which access rules name; ``host_key`` is the only one that is
-    accepted of it, as in a ``known_hosts`` file without the host (``ssh-ed25519 AAAA...``); ``key_file`` is ours.
+    """A node that answers. ``address`` is its internal one, which access rules name; ``host_key`` is its only accepted
+    key, as in a ``known_hosts`` file without the host (``ssh-ed25519 AAAA...``); ``key_file`` is our private key.
     """
 
     ref: str
@@ -39,7 +39,7 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Mount:
-    """A share on a node: ``export`` as its server calls it, at ``path``, ``level`` "rw" or "ro"."""
+    """A share on a node: ``export`` is its export location, ``path`` its mount point, ``level`` "rw" or "ro"."""
 
     share_id: str
     export: str
@@ -61,7 +61,7 @@ class Busy(errors.Conflict):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """How a command ended, and what it said."""
+    """The result of a command: exit status and output."""
 
     status: int
     out: bytes = b''
@@ -69,60 +69,60 @@ class Result:
 
 
 class Remote(abc.ABC):
-    """A session on one node, as somebody who may mount."""
+    """A session on one node, with the right to mount."""
 
     @abc.abstractmethod
     def run(self, argv: Sequence[str], data: bytes = b'', timeout: float | None = None) -> Result:
-        """The command ran there, each word as it is, by no shell's rules, with ``data`` to read. Returns how it ended.
+        """Run the command on the node, each word as it is, without a shell, with ``data`` as its input. Returns the result.
 
-        :raises NodeAway: the node went away, or the command took longer than ``timeout`` seconds.
+        :raises NodeAway: the node stopped answering, or the command took longer than ``timeout`` seconds.
         """
 
 
 class Infra(abc.ABC):
-    """Where nodes come from. Every call may be repeated."""
+    """The source of nodes. Every call may be repeated."""
 
     def __init__(self, conf: Any):
         self.conf = conf
 
     @abc.abstractmethod
     def offer(self, wanted: Wanted, taken: frozenset[str]) -> str:
-        """Return what the node that this one will be is called, none of ``taken``. Nothing is made yet.
+        """Return the reference of a node for this one, which is not in ``taken``. Nothing is made yet.
 
-        :raises errors.Final: there is none.
+        :raises errors.Final: there is no free node.
         """
 
     @abc.abstractmethod
     def ready(self, ref: str, wanted: Wanted) -> Node:
-        """The node is there and answers; it is made if it was not.
+        """Return the node when it answers; make it if it does not exist.
 
         :raises errors.Again: not yet. :raises errors.Final: it never will.
         """
 
     @abc.abstractmethod
     def release(self, ref: str) -> None:
-        """The node is no longer ours; one that was made for us is gone.
+        """Release the node; a node that was made for us is deleted.
 
         :raises errors.Again: not yet.
         """
 
     def sweep(self, taken: Callable[[], frozenset[str]]) -> None:
-        """Nothing that was made for us is left but what ``taken`` returns, which is what nodes are called that somebody wants.
-        Asked every now and then. :raises errors.ManilaLiteError: it is looked at again.
+        """Delete the nodes that were made for us, except those whose references ``taken`` returns, which clusters need.
+        Called periodically. :raises errors.ManilaLiteError: the next call tries again.
         """
 
     @abc.abstractmethod
     def connect(self, node: Node) -> contextlib.AbstractContextManager[Remote]:
-        """Return a session. :raises NodeAway: there is none to be had now."""
+        """Return a session. :raises NodeAway: the node does not answer now."""
 
 
 class ShareHandler(abc.ABC):
-    """Mounts shares of one protocol, on one node at a time. Every call may be repeated.
+    """A handler that mounts shares of one protocol, on one node at a time. Every call may be repeated.
 
-    Each may raise ``NodeAway`` or ``errors.Again`` (later), or ``errors.Final`` (what the owner is told).
+    Each may raise ``NodeAway`` or ``errors.Again`` (to be tried later), or ``errors.Final`` (the owner reads the message).
     """
 
-    #: As shares call it, in capitals.
+    #: The protocol's name in shares, in capitals.
     protocol: str
 
     def __init__(self, conf: Any):
@@ -130,18 +130,19 @@ class ShareHandler(abc.ABC):
 
     @abc.abstractmethod
     def setup(self, remote: Remote) -> None:
-        """The node can mount this protocol; what it lacks for that is installed."""
+        """Make the node able to mount this protocol; install the missing software."""
 
     @abc.abstractmethod
     def mount(self, remote: Remote, mount: Mount) -> None:
-        """The share is mounted there, at this level, and will be after a reboot."""
+        """Mount the share at this level, now and after each reboot."""
 
     @abc.abstractmethod
     def unmount(self, remote: Remote, mount: Mount, force: bool = False) -> str:
-        """Nothing of ours is mounted there, nor will be; an empty directory is gone. Returns what is worth to be kept of how
-        that came about, or nothing. ``force``: the node leaves, so who uses it loses it.
+        """Unmount the share, now and for the next boot; delete an empty directory. Returns a note about the unmount
+        that is worth keeping, or an empty text. ``force``: the node leaves the cluster, so programs that use the share
+        lose it.
 
-        :raises Busy: somebody uses it, without ``force``. It stays as it was.
+        :raises Busy: the share is in use, without ``force``. It stays as it was.
         """
 
     @abc.abstractmethod

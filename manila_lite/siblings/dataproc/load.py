@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds infrastructures and handlers by their entry points."""
+"""Loader of infrastructures and handlers, by their entry points."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _INFRAS, _HANDLERS = 'manila_lite.dataproc.infras', 'manila_lite.dataproc.handle
 
 
 def infra(conf: Any) -> Infra:
-    """Return what ``[dataproc] infra`` names. :raises errors.BadConfig: there is none of that name."""
+    """Return the infrastructure that ``[dataproc] infra`` names. :raises errors.BadConfig: there is none of that name."""
     return _load(_INFRAS, conf.dataproc.infra, 'infra', conf)
 
 

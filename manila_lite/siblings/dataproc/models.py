@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables. ``shares`` is JSON text wherever it is, as the specification wants it; durable work is as in the house."""
+"""The tables of the data-processing service. ``shares`` is JSON text in all of them, as the specification demands."""
 
 import sqlalchemy as sa
 
@@ -14,7 +14,7 @@ share_grants = grants.table(metadata)
 
 
 def _described() -> tuple[sa.Column, ...]:
-    """What everything that a user names has; ``details``: what the client sends and wants back, and that is all."""
+    """Return the common columns of clusters and templates. ``details``: values that are only kept, and returned as sent."""
     return (ident(), *times(), sa.Column('project_id', Name, nullable=False, index=True),
             sa.Column('name', Name, nullable=False), sa.Column('description', sa.Text),
             sa.Column('plugin_name', Name, nullable=False), sa.Column('plugin_version', Name, nullable=False),
@@ -37,14 +37,14 @@ clusters = sa.Table(
     sa.Column('default_image_id', Name),
     sa.Column('status', sa.String(32), nullable=False),
     sa.Column('status_description', sa.Text),
-    # How far the present work is: [{"step_name": ..., "total": 3, "completed": 2, ...}].
+    # Progress of the present work: [{"step_name": ..., "total": 3, "completed": 2, ...}].
     sa.Column('progress', Json, nullable=False),
-    # Of each share its protocol and export, as they were when its owner named it.
+    # Protocol and export location of each share, as they were when its owner named it.
     sa.Column('known_shares', Json, nullable=False),
     sa.UniqueConstraint('project_id', 'name'),
 )
 
-#: Of a cluster or of a cluster template.
+#: Node groups of a cluster or of a cluster template.
 node_groups = sa.Table(
     'node_groups', metadata, ident(), *times(),
     ref('cluster_id', 'clusters.id', nullable=True, cascade=True),
@@ -61,7 +61,7 @@ instances = sa.Table(
     ref('node_group_id', 'node_groups.id'),
     ref('cluster_id', 'clusters.id'),
     sa.Column('name', Name, nullable=False),
-    # What the infrastructure calls it: one node is in one cluster.
+    # The node's reference in the infrastructure: one node is in one cluster.
     sa.Column('infra_ref', Name, unique=True),
     sa.Column('internal_ip', sa.String(64)),
     sa.Column('ssh_port', sa.Integer),

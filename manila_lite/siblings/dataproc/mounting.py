@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a cluster's plan that are about shares on nodes: what goes is unmounted before its access rule is released, and what
-comes is mounted when every rule is in force.
+"""Steps of a cluster's plan for shares on nodes. A share is unmounted before its access rule is released, and mounted
+when all rules are in force.
 """
 
 import datetime
@@ -23,10 +23,10 @@ def _as_mount(row: Any) -> Mount:
     return Mount(row.share_id, row.export or '', row.path, row.level)
 
 
-# What goes --------------------------------------------------------------------------------------
+# Unmounting -------------------------------------------------------------------------------------
 
 def unmount(work: Work) -> None:
-    """What shall not be on a node, or elsewhere or otherwise, is unmounted there, or its row says why not."""
+    """Unmount shares that are no longer wanted on a node, or wanted at another path or level. The row says why one stays."""
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         going = _going(conn, work)
@@ -43,7 +43,7 @@ def _going(conn: Any, work: Work) -> list[Any]:
 
 
 def _wanted(conn: Any, work: Work) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return path and level by node and share: what shall be mounted where."""
+    """Return the wanted mounts: path and level, by node and share."""
     row = store.find(conn, work.resource_id)
     if row is None or row.status == states.CLUSTER['delete'].during:
         return {}
@@ -68,7 +68,7 @@ def _unmount(work: Work, node: Any, mounts: list[Any]) -> float | None:
 
 
 def _put_off(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: errors.ManilaLiteError) -> float | None:
-    """The node is tried again, or, if it did not answer too often, what it has is given up if it leaves, else said."""
+    """Plan another try for the node. After too many tries, forget the mounts of a leaving node, and fail those of others."""
     again = False
     for mount in _still(work, mounts, _UNMOUNTED):
         if mount.attempts + 1 < work.service.conf.attempts:
@@ -82,7 +82,7 @@ def _put_off(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: e
 
 
 def _still(work: Work, mounts: list[Any], state: str) -> list[Any]:
-    """Return those of the mounts that are in the state now."""
+    """Return those of the mounts that still have this state."""
     idents = {mount.id for mount in mounts}
     with work.ctx.db.reader() as conn:
         return [mount for mount in store.mounts(conn, (work.resource_id,)) if mount.id in idents and mount.state == state]
@@ -104,7 +104,7 @@ def _forget(work: Work, cluster: Any, mount: Any, note: str) -> None:
 
 
 def release(work: Work) -> None:
-    """Access rules that no mount of the cluster needs are gone, or being used by somebody else."""
+    """Release access rules that no mount of the cluster needs. Rules that others use stay."""
     with work.ctx.db.reader() as conn:
         idle = [ident for ident in store.grants_of(conn, _on(work)) if not store.users_of_grant(conn, ident)]
     sessions.each(work, idle, lambda ident: _release(work, ident))
@@ -120,15 +120,15 @@ def _release(work: Work, ident: str) -> float | None:
     except errors.Again as later:
         return later.after
     except errors.Unavailable:
-        return work.service.conf.retry_delay      # a rule is never dropped silently
+        return work.service.conf.retry_delay      # an access rule is never dropped silently
     return None
 
 
-# What comes -------------------------------------------------------------------------------------
+# Mounting ---------------------------------------------------------------------------------------
 
 def prepare(work: Work) -> None:
-    """There is a row for every share on every node that answers, with an access rule asked for and what the share service says
-    of it; what a node has lost is to be mounted again.
+    """Prepare a row for every share on every node that answers, with a claimed access rule, protocol and export
+    location. Mounts that a node has lost are to be mounted again.
     """
     if sessions.staying(work) is None:
         return
@@ -144,7 +144,7 @@ def prepare(work: Work) -> None:
 
 
 def _look(work: Work) -> None:
-    """What is mounted is seen to be, or shall be mounted again."""
+    """Check the mounts of all nodes; lost mounts are to be mounted again."""
     sessions.each(work, sessions.by_node(work, _MOUNTED), lambda one: _look_at(work, *one))
 
 
@@ -154,7 +154,7 @@ def _look_at(work: Work, node: Any, mounts: list[Any]) -> None:
         with work.service.infra.connect(sessions.as_node(node)) as remote:
             lost = [mount for mount in mounts if not work.service.handlers[mount.protocol].is_mounted(remote, _as_mount(mount))]
     except (NodeAway, errors.Again, errors.Final):
-        pass        # mounting it says why not
+        pass        # the step that mounts reports the error
     for mount in lost:
         sessions.write(work, lambda conn, mount=mount: _again(conn, mount))
 
@@ -205,7 +205,7 @@ def _describe(work: Work, mounts: list[Any]) -> None:
 
 
 def _export(work: Work, share_id: str, known: str) -> str:
-    """Return where the share is mounted from: what the share service says now, if it tells us, else what its owner saw."""
+    """Return the export location of the share: the share service's present one, or, if it does not tell us, the known one."""
     try:
         found = work.service.shares.exports(None, share_id)
     except (errors.Forbidden, errors.NotFound, errors.Unavailable):
@@ -221,7 +221,7 @@ def _fail_all(work: Work, mounts: list[Any], why: str) -> None:
 
 
 def grant(work: Work) -> None:
-    """Every access rule that a mount needs is in force, or the mount's row says why not."""
+    """Put the access rules of all mounts in force. The row of a mount says why its rule is not."""
     mounts = [mount for _, rows in sessions.by_node(work, _MOUNTING) for mount in rows]
     if sessions.staying(work) is not None and mounts:
         sessions.show(work, 'configure', len(mounts))
@@ -240,7 +240,7 @@ def _grant(work: Work, mount: Any) -> float | None:
 
 
 def mount(work: Work) -> None:
-    """Every share is mounted on every node that answers, or its row says why not."""
+    """Mount every share on every node that answers. The row of a mount says why it failed."""
     found = sessions.by_node(work, _MOUNTING)
     if sessions.staying(work) is not None and found:
         sessions.show(work, 'begin', len(found))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a cluster's plan that are about its nodes: which there shall be, making them, and letting them go."""
+"""Steps of a cluster's plan for its nodes: which nodes it shall have, making them, and releasing them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _GOING = (_LEAVING, states.NODE['leave'].fail)
 
 
 def arrange(work: Work) -> None:
-    """There is a row for every node that shall be, with what the infrastructure calls it; other nodes are leaving."""
+    """Make a row for every node that the cluster shall have, with its infrastructure's reference; let the other nodes leave."""
     work.data['since'] = timeutils.utcnow().timestamp()
     going = sessions.staying(work) is None
     with work.ctx.db.writer() as conn:
@@ -68,7 +68,7 @@ def _offer(work: Work, node: Any) -> None:
         ref = work.service.infra.offer(_wanted(work, node), taken)
         sessions.write(work, lambda conn: store.set_instance(conn, node.id, infra_ref=ref))
     except oslo_db_exception.DBDuplicateEntry:
-        raise errors.Again(0.1) from None      # another cluster was faster
+        raise errors.Again(0.1) from None      # another cluster took the node first
     except errors.Final as none:
         _fail(work, node, str(none))
 
@@ -78,7 +78,7 @@ def _fail(work: Work, node: Any, why: str) -> None:
 
 
 def spawn(work: Work) -> None:
-    """Every node that shall be is there and answers, or its row says why not."""
+    """Make the nodes, and wait until they answer. The row of a node says why it failed."""
     new = [node for node in sessions.nodes_of(work, _SPAWNING) if node.infra_ref is not None]
     if sessions.staying(work) is None or not new:
         return
@@ -106,7 +106,7 @@ def _spawn(work: Work, node: Any) -> float | None:
 
 
 def retire(work: Work) -> None:
-    """Nodes that are leaving and have nothing mounted are gone, and so are node groups that shall have none."""
+    """Release leaving nodes without mounts, and delete node groups that are to have no nodes."""
     with work.ctx.db.reader() as conn:
         mounted = {mount.instance_id for mount in store.mounts(conn, (work.resource_id,))}
     leaving = [node for node in sessions.nodes_of(work, _LEAVING) if node.id not in mounted]

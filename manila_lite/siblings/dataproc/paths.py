@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where shares may be mounted on a node: absolute Linux paths that belong to nobody else."""
+"""Mount points on a node: absolute Linux paths outside of the system's folders."""
 
 import itertools
 import unicodedata
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 from manila_lite import errors
 
-#: Bytes of a path and of one part of it, as the kernel has them.
+#: Largest size of a path and of one part of it, in bytes, in the kernel.
 LONGEST, LONGEST_PART = 4095, 255
-#: At and below these is the system; ``/lib`` stands for all that begin so (``/lib64``).
+#: Folders of the system, in which nothing is mounted; ``/lib`` stands for all names that begin so (``/lib64``).
 SYSTEM = ('/proc', '/sys', '/dev', '/boot', '/etc', '/usr', '/bin', '/sbin', '/run', '/root')
 _LIBRARIES = '/lib'
 
 
 def default(share_id: str) -> str:
-    """Return where a share is mounted if nobody says."""
+    """Return the default mount point of a share."""
     return f'/mnt/{share_id}'
 
 
@@ -48,13 +48,13 @@ def _is_system(path: str) -> bool:
 
 
 def within(inner: str, outer: str) -> bool:
-    """Say whether one normal path is the other or below it."""
+    """Say whether a normal path is the other path or below it."""
     return inner == outer or inner.startswith(f'{outer}/')
 
 
 def clash(paths: Iterable[str]) -> tuple[str, str] | None:
-    """Return two of these normal paths of which one is, or is below, the other; the outer one first."""
-    # In this order whatever is below a path comes before anything else that is not.
+    """Return two of these normal paths where one is equal to the other or below it; the outer path first."""
+    # In this order the paths below a path directly follow it.
     ordered = sorted(paths, key=lambda path: path.split('/'))
     for outer, inner in itertools.pairwise(ordered):
         if within(inner, outer):

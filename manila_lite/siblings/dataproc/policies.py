@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what with clusters and templates."""
+"""Policy rules of clusters and templates."""
 
 from oslo_policy import policy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on a node, over one SSH connection. Whom we talk to is who has the pinned host key, and nobody else."""
+"""Commands on a node, over one SSH connection. Only the pinned host key is accepted."""
 
 import base64
 import contextlib
@@ -20,22 +20,22 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from manila_lite import errors
 from manila_lite.siblings.dataproc.interface import Node, NodeAway, Remote, Result
 
-#: Exit status of timeout(1) when it ended the command.
+#: Exit status of timeout(1) after it ended the command.
 _TOO_LONG = 124
-#: More than this a command of ours never prints, in bytes.
+#: Largest output of a command, in bytes. Ours print less.
 _MOST = 4 << 20
 _PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-#: How long after its time is over we wait for a node to say that it ended a command, in seconds.
+#: Seconds to wait for a node's answer after the time limit of a command.
 _GRACE = 30.0
-#: What paramiko says when a login was not refused, but never answered.
+#: Messages of paramiko for a login that was not refused, but never answered.
 _AWAY = re.compile('timeout|EOF')
-#: What goes wrong is raised, and told once by whoever asked.
+#: paramiko's own log lines are dropped: its errors are raised, and the caller reports them once.
 _QUIET = 'manila_lite.paramiko'
 logging.getLogger(_QUIET).setLevel(logging.CRITICAL + 1)
 
 
 def command_line(argv: Sequence[str], user: str, seconds: float) -> str:
-    """Return what a POSIX shell must read, so that exactly these words run as root, for at most so many seconds.
+    """Return the line for a POSIX shell that runs exactly these words as root, for at most so many seconds.
 
     :raises errors.Invalid: a word has a NUL, which no command can be given.
     """
@@ -46,7 +46,7 @@ def command_line(argv: Sequence[str], user: str, seconds: float) -> str:
 
 
 class SshRemote(Remote):
-    """A session of a connection that is open."""
+    """A session on an open connection."""
 
     def __init__(self, node: Node, transport: paramiko.Transport, patience: float):
         self._node = node
@@ -72,7 +72,7 @@ class SshRemote(Remote):
 
 
 def _end(channel: paramiko.Channel, end: float) -> Result:
-    """Return how the command of a channel ended. ``end``: when we stop waiting for that."""
+    """Return the result of a channel's command. ``end``: when we stop waiting for it."""
     said = []
     for receive in (channel.recv, channel.recv_stderr):
         kept = bytearray()
@@ -92,7 +92,7 @@ def _next(channel: paramiko.Channel, receive: Callable[[int], bytes], end: float
 
 
 class _OnlyPinned(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # paramiko says no types
-    """No key is learnt."""
+    """A policy that accepts no unknown host key."""
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> NoReturn:
         raise errors.Final(f'{hostname} has another host key than the one that is pinned.')
@@ -100,9 +100,9 @@ class _OnlyPinned(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # param
 
 @contextlib.contextmanager
 def connect(node: Node, conf: Any) -> Iterator[Remote]:
-    """A connection is open meanwhile, with ``conf.dataproc_nodes``.
+    """Yield a session on an open connection, with the options of ``conf.dataproc_nodes``.
 
-    :raises NodeAway: there is none to be had now.
+    :raises NodeAway: the node does not answer now.
     :raises errors.Final: there is no pinned host key, the node has another, or it refuses our key.
     """
     options = conf.dataproc_nodes
@@ -134,7 +134,9 @@ def connect(node: Node, conf: Any) -> Iterator[Remote]:
 
 
 def _patient(seconds: float) -> Callable[..., paramiko.Transport]:
-    """Return what makes transports that give the exchange of keys so long: paramiko asks for no such number."""
+    """Return a factory of transports with this time limit for the key exchange, which paramiko's ``connect`` has no
+    argument for.
+    """
     def made(*args: Any, **more: Any) -> paramiko.Transport:
         transport = paramiko.Transport(*args, **more)
         transport.handshake_timeout = seconds
@@ -143,7 +145,7 @@ def _patient(seconds: float) -> Callable[..., paramiko.Transport]:
 
 
 def _pin(client: paramiko.SSHClient, node: Node) -> None:
-    """Of this node, only its pinned key is accepted."""
+    """Accept only the pinned key of this node."""
     kind, _, encoded = node.host_key.strip().partition(' ')
     try:
         key = paramiko.PKey.from_type_string(kind, base64.b64decode(encoded.partition(' ')[0], validate=True))
@@ -154,7 +156,7 @@ def _pin(client: paramiko.SSHClient, node: Node) -> None:
 
 
 def host_key() -> tuple[str, str]:
-    """Return a new key for a node: the private one, and the public one as it is pinned, both as OpenSSH writes them."""
+    """Return a new host key for a node: the private one, and the public one as it is pinned, both in the form of OpenSSH."""
     private = ed25519.Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes(keys.Encoding.OpenSSH, keys.PublicFormat.OpenSSH)
     return (private.private_bytes(keys.Encoding.PEM, keys.PrivateFormat.OpenSSH, keys.NoEncryption()).decode(),
@@ -162,9 +164,9 @@ def host_key() -> tuple[str, str]:
 
 
 def public_key(path: str) -> str:
-    """Return the public half of our key, as a node's ``authorized_keys`` has it.
+    """Return the public half of our key, in the form of ``authorized_keys``.
 
-    :raises errors.Final: there is no key that could be used.
+    :raises errors.Final: there is no usable key.
     """
     key = _key(path)
     return f'{key.get_name()} {key.get_base64()}'
@@ -181,7 +183,7 @@ def _key(path: str) -> paramiko.PKey:
 
 @contextlib.contextmanager
 def _line(node: Node, options: Any) -> Iterator[socket.socket]:
-    """A stream to the node's SSH server is open meanwhile: our own, or that of the proxy command."""
+    """Yield a stream to the node's SSH server: a socket, or that of the proxy command."""
     if not options.ssh_proxy_command:
         with socket.create_connection((node.address, node.port), options.ssh_timeout) as line:
             yield line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the steps of a cluster's plan share: its row, where it is shown to be, and work at many nodes at a time."""
+"""Functions that the steps of a cluster's plan share: its row, its progress, and work on many nodes at a time."""
 
 import concurrent.futures
 from collections.abc import Callable, Iterable
@@ -18,14 +18,16 @@ _UNDER_WAY = states.CLUSTER['spawn'].allowed
 
 
 def staying(work: Work) -> Any:
-    """Return the row of the cluster, or nothing if it is gone or goes: then its nodes get nothing more."""
+    """Return the row of the cluster, or None if it is deleted or being deleted: then its nodes get no more shares."""
     with work.ctx.db.reader() as conn:
         row = store.find(conn, work.resource_id)
     return None if row is None or row.status == states.CLUSTER['delete'].during else row
 
 
 def show(work: Work, verb: str, total: int) -> None:
-    """The cluster shows that this is being done, for ``total`` nodes or mounts, unless it shows something else on purpose."""
+    """Show a step in the cluster's progress, for ``total`` nodes or mounts, and in its status while the cluster is
+    being changed.
+    """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = store.find(conn, work.resource_id)
@@ -46,21 +48,21 @@ def _step(row: Any, verb: str, total: int) -> list[dict[str, Any]]:
 
 
 def ended(progress: list[dict[str, Any]], *, successful: bool) -> list[dict[str, Any]]:
-    """Return the steps as ended; the last of them is that one of which it is said how it went."""
+    """Return the steps as ended. ``successful`` is about the last step."""
     return [step | {'successful': successful or number < len(progress) - 1, 'completed': step['total']}
             if step['successful'] is None else step for number, step in enumerate(progress)]
 
 
 def as_node(row: Any) -> Node:
-    """Return a node's row as infrastructures know it."""
+    """Return a node's row as the ``Node`` that infrastructures use."""
     return Node(row.infra_ref, row.name, row.internal_ip, row.ssh_port or 22, row.ssh_user or 'root', row.host_key or '',
                 row.key_file or '')
 
 
 def each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) -> None:
-    """``do`` was called for each item, some at a time.
+    """Call ``do`` for each item, some at a time.
 
-    :raises errors.Again: some returned seconds after which they want to be tried once more; whatever else one of them raised.
+    :raises errors.Again: some returned the seconds until their next try. An error of ``do`` is raised, too.
     """
     found = list(items)
     if not found:
@@ -72,26 +74,26 @@ def each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) ->
 
 
 def write(work: Work, do: Callable[[Connection], Any]) -> None:
-    """What ``do`` writes is written, while the operation is ours."""
+    """Call ``do`` in a transaction, while the operation is ours."""
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         do(conn)
 
 
 def fail_mount(work: Work, cluster: Any, mount: Any, verb: str, why: str) -> None:
-    """The mount shows why it is not there, or not gone."""
+    """Record in the mount's row why it is not mounted, or not unmounted."""
     write(work, lambda conn: transitions.fail(conn, states.MOUNT, verb, mount.id, fault=why))
     told.mount(work, cluster, mount, f'share_{verb}.error', why)
 
 
 def nodes_of(work: Work, *wanted: str) -> list[Any]:
-    """Return the cluster's nodes that are in one of these states."""
+    """Return the cluster's nodes in one of these states."""
     with work.ctx.db.reader() as conn:
         return [row for row in store.instances(conn, (work.resource_id,)) if row.state in wanted]
 
 
 def by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
-    """Return the cluster's nodes that have mounts in one of these states, each with these mounts."""
+    """Return the cluster's nodes with mounts in one of these states, each with these mounts."""
     with work.ctx.db.reader() as conn:
         rows = {row.id: row for row in store.instances(conn, (work.resource_id,))}
         found: dict[str, list[Any]] = {}

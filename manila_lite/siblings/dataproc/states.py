@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lives of clusters, nodes and mounts. Rows read as those of ``manila_lite/states.py``.
+"""States of clusters, nodes and mounts. Rows read as those of ``manila_lite/states.py``.
 
-One operation carries a cluster from wherever it is to what its rows ask for (``converge.py``); the verbs of a cluster
-say what it shows meanwhile. After a crash the operation goes on at the step it had reached.
+One operation brings a cluster from any state to what its rows ask for (``converge.py``); the verbs of a cluster only
+say which status it shows meanwhile. After a crash the operation goes on at the step it had reached.
 """
 
 from manila_lite.states import Crash, machine
@@ -19,7 +19,7 @@ CLUSTER = machine('cluster', 'status', (
     ('prepare',    _UNDER_WAY,                   'Preparing',     'Active', 'Error', Crash.RESUME),
     ('configure',  _UNDER_WAY,                   'Configuring',   'Active', 'Error', Crash.RESUME),
     ('begin',      _UNDER_WAY,                   'Starting',      'Active', 'Error', Crash.RESUME),
-    # What is asked of a cluster that is there. "update": other shares, or the same once more.
+    # Requests about an existing cluster. "update": other shares, or the same once more.
     ('update',     _SETTLED,                     'Configuring',   'Active', 'Error', Crash.RESUME),
     ('scale',      'Active',                     'InfraUpdating', 'Active', 'Error', Crash.RESUME),
     ('delete',     f'{_UNDER_WAY} {_SETTLED}',   'Deleting',      None,     'Error', Crash.RESUME),

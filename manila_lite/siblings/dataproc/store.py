@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.siblings.dataproc import models
 
-#: What users name, by what it is called in messages.
+#: Tables with rows that users name, by their noun in messages.
 NAMED: dict[str, sa.Table] = {'node group template': models.node_group_templates,
                               'cluster template': models.cluster_templates, 'cluster': models.clusters}
 _groups = models.node_groups
@@ -24,9 +24,9 @@ def _visible(table: sa.Table, project_id: str | None) -> sa.ColumnElement[bool]:
 
 
 def get(conn: Connection, noun: str, ident: str, project_id: str | None, *, own: bool = False) -> Row:
-    """Return what the project sees: its own, and, unless ``own``, what is public.
+    """Return a row that the project sees: its own, or, unless ``own``, a public one.
 
-    :raises errors.NotFound: it sees no such.
+    :raises errors.NotFound: the project sees no such row.
     """
     table = NAMED[noun]
     scope = table.c.project_id == project_id if own else _visible(table, project_id)
@@ -38,7 +38,9 @@ def get(conn: Connection, noun: str, ident: str, project_id: str | None, *, own:
 
 def everything(conn: Connection, noun: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
                marker: str | None = None, sort_by: str = 'created_at', descending: bool = False) -> list[Row]:
-    """Return what the project sees, one more than ``limit`` if there is more after ``marker`` (the id of the last one seen)."""
+    """Return the rows that the project sees after ``marker`` (the id of the last one seen), one more than ``limit`` if
+    there are more.
+    """
     table = NAMED[noun]
     query = sa.select(table).where(_visible(table, project_id))
     for name, value in filters.items():
@@ -56,7 +58,10 @@ def everything(conn: Connection, noun: str, project_id: str | None, filters: Map
 
 @contextlib.contextmanager
 def named_once(noun: str, name: Any) -> Iterator[None]:
-    """Around a transaction: :raises errors.Exists: the project has one of that name already."""
+    """Translate the error of a duplicate name, around a transaction.
+
+    :raises errors.Exists: the project has one of that name already.
+    """
     try:
         yield
     except oslo_db_exception.DBDuplicateEntry:
@@ -64,25 +69,25 @@ def named_once(noun: str, name: Any) -> Iterator[None]:
 
 
 def insert(conn: Connection, noun: str, values: Mapping[str, Any]) -> str:
-    """There is a template with these values. Returns its id."""
+    """Insert a template, and return its id."""
     ident = uuidutils.generate_uuid()
     conn.execute(NAMED[noun].insert(), {'id': ident, **values})
     return ident
 
 
 def update(conn: Connection, noun: str, ident: str, values: Mapping[str, Any]) -> None:
-    """It has these values."""
+    """Set values of a row."""
     if values:
         conn.execute(NAMED[noun].update().where(NAMED[noun].c.id == ident).values(**values))
 
 
 def delete(conn: Connection, noun: str, ident: str) -> None:
-    """It is gone."""
+    """Delete a row."""
     conn.execute(NAMED[noun].delete().where(NAMED[noun].c.id == ident))
 
 
 def users_of(conn: Connection, noun: str, ident: str) -> list[str]:
-    """Return the names of what is made of a template, and must go before it."""
+    """Return the names of the clusters and templates made of a template, which must be deleted first."""
     clusters, cluster_templates = models.clusters, models.cluster_templates
     if noun == 'cluster template':
         return list(conn.execute(sa.select(clusters.c.name).where(clusters.c.cluster_template_id == ident)).scalars())
@@ -95,18 +100,18 @@ def users_of(conn: Connection, noun: str, ident: str) -> list[str]:
 # Node groups ------------------------------------------------------------------------------------
 
 def add_groups(conn: Connection, column: str, owner: str, groups: Iterable[Mapping[str, Any]]) -> None:
-    """The cluster or cluster template (``column`` says which) has these node groups beside those it has."""
+    """Add node groups to the cluster or cluster template (``column`` says which)."""
     if rows := [{'id': uuidutils.generate_uuid(), column: owner, **group} for group in groups]:
         conn.execute(_groups.insert(), rows)
 
 
 def drop_groups(conn: Connection, column: str, owner: str) -> None:
-    """The owner has no node groups."""
+    """Delete the node groups of the owner."""
     conn.execute(_groups.delete().where(_groups.c[column] == owner))
 
 
 def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, list[Row]]:
-    """Return node groups by owner, by name."""
+    """Return node groups by owner, sorted by name."""
     found: dict[str, list[Row]] = {}
     for row in conn.execute(sa.select(_groups).where(_groups.c[column].in_(tuple(owners))).order_by(_groups.c.name)):
         found.setdefault(getattr(row, column), []).append(row)
@@ -114,12 +119,12 @@ def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, li
 
 
 def resize(conn: Connection, group_id: str, count: int) -> None:
-    """The node group is to have that many nodes."""
+    """Set the number of nodes that the node group is to have."""
     conn.execute(_groups.update().where(_groups.c.id == group_id).values(count=count))
 
 
 def drop_empty_group(conn: Connection, group_id: str) -> None:
-    """The node group is gone if it is to have no nodes and has none."""
+    """Delete the node group if it is to have no nodes and has none."""
     has = sa.exists().where(models.instances.c.node_group_id == _groups.c.id)
     conn.execute(_groups.delete().where(_groups.c.id == group_id, _groups.c.count == 0, ~has))
 
@@ -127,36 +132,36 @@ def drop_empty_group(conn: Connection, group_id: str) -> None:
 # Nodes and mounts -------------------------------------------------------------------------------
 
 def instances(conn: Connection, clusters: Iterable[str]) -> list[Row]:
-    """Return the nodes of clusters, by name."""
+    """Return the nodes of clusters, sorted by name."""
     table = models.instances
     return list(conn.execute(sa.select(table).where(table.c.cluster_id.in_(tuple(clusters))).order_by(table.c.name)))
 
 
 def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row]:
-    """Return the mounts of clusters, with ``cluster_id``, by node and path."""
+    """Return the mounts of clusters, with ``cluster_id`` and ``node``, sorted by node and path."""
     node, mount = models.instances, models.share_mounts
     return list(conn.execute(sa.select(mount, node.c.cluster_id, node.c.name.label('node')).join(node)
                              .where(node.c.cluster_id.in_(tuple(clusters))).order_by(node.c.name, mount.c.path)))
 
 
 def set_instance(conn: Connection, ident: str, **values: Any) -> None:
-    """The node's row has these values."""
+    """Set values of the node's row."""
     conn.execute(models.instances.update().where(models.instances.c.id == ident).values(**values))
 
 
 def set_mount(conn: Connection, ident: str, **values: Any) -> None:
-    """The mount's row has these values."""
+    """Set values of the mount's row."""
     conn.execute(models.share_mounts.update().where(models.share_mounts.c.id == ident).values(**values))
 
 
 def taken(conn: Connection) -> frozenset[str]:
-    """Return what of the infrastructure is in a cluster."""
+    """Return the references of all nodes that are in a cluster."""
     return frozenset(conn.execute(sa.select(models.instances.c.infra_ref)
                                   .where(models.instances.c.infra_ref.is_not(None))).scalars())
 
 
 def users_of_grant(conn: Connection, grant_id: str) -> list[str]:
-    """Return the levels that mounts want of an access rule; none: nobody needs it."""
+    """Return the levels that mounts need of an access rule; none if the rule is not needed."""
     mounts = models.share_mounts
     return list(conn.execute(sa.select(mounts.c.level).where(mounts.c.grant_id == grant_id)).scalars())
 
@@ -167,12 +172,12 @@ def in_status(conn: Connection, statuses: Iterable[str]) -> list[Row]:
 
 
 def find(conn: Connection, ident: str) -> Row | None:
-    """Return a cluster, or nothing."""
+    """Return a cluster, or None."""
     return conn.execute(sa.select(models.clusters).where(models.clusters.c.id == ident)).first()
 
 
 def grants_of(conn: Connection, owner: str) -> list[str]:
-    """Return the ids of the access rules that were asked for on behalf of ``owner`` ("cluster <id>")."""
+    """Return the ids of the grants that were made for ``owner`` ("cluster <id>")."""
     grants = models.share_grants
     mine = grants.c.reason.contains(f' {owner} on ', autoescape=True)
     return list(conn.execute(sa.select(grants.c.id).where(mine)).scalars())

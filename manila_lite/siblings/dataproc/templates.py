@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may ask of templates, and how node groups come of them."""
+"""Users' requests about templates, and the node groups made from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from manila_lite.context import RequestContext
 from manila_lite.siblings.dataproc import asking, store, validation
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
-#: The only thing that clusters run: nothing, beside what the image has.
+#: The only plugin: its clusters run nothing beside the software of the image.
 PLUGIN, VERSIONS, PROCESSES = 'plain', ('1.0',), ('node',)
 
-#: By which column node groups belong to what.
+#: The column by which node groups belong to their owner, by the owner's noun.
 GROUPS_BY = {'cluster template': 'cluster_template_id', 'cluster': 'cluster_id'}
 
-#: What a node group shows where nobody said anything.
+#: Values that a node group shows by default.
 NODE_DEFAULTS: dict[str, Any] = {
     'node_processes': [], 'node_configs': {}, 'availability_zone': None, 'security_groups': [], 'use_autoconfig': True,
     'floating_ip_pool': None, 'auto_security_group': False, 'is_proxy_gateway': False, 'volumes_per_node': 0,
@@ -28,7 +28,7 @@ _FLAGS = ('is_public', 'is_protected')
 
 
 def split(wanted: Mapping[str, Any], columns: frozenset[str] = _COLUMNS) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what has a column of its own, and what is kept as it was sent; what is null is left out of the latter."""
+    """Return the values that have columns of their own, and those kept as sent; null is left out of the latter."""
     own = {name: value for name, value in wanted.items() if name in columns}
     if wanted.get('hadoop_version') is not None:
         own['plugin_version'] = wanted['hadoop_version']
@@ -44,7 +44,7 @@ def split(wanted: Mapping[str, Any], columns: frozenset[str] = _COLUMNS) -> tupl
 
 
 def check_plugin(values: Mapping[str, Any]) -> None:
-    """The plugin and its version are there. :raises InvalidReference: one is not."""
+    """Check that the plugin and its version exist. :raises InvalidReference: one does not."""
     if values.get('plugin_name', PLUGIN) != PLUGIN:
         raise InvalidReference(f'plugin_name: there is no {values["plugin_name"]!r}, only {PLUGIN!r}.')
     if values.get('plugin_version', VERSIONS[0]) not in VERSIONS:
@@ -53,10 +53,11 @@ def check_plugin(values: Mapping[str, Any]) -> None:
 
 def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation.Shares,
                  groups: Sequence[Mapping[str, Any]] = (), *, exports: bool = False) -> dict[str, dict[str, str]]:
-    """All these shares can be mounted, together, on the nodes of these groups. Returns as ``asking.check``. No transaction is
-    open.
+    """Check that all these shares can be mounted together on the nodes of these groups. Returns as ``asking.check``.
+    Call it outside of a transaction.
 
-    :raises InvalidData: they are in each other's way. :raises InvalidReference: the user has no such share, or it is no use.
+    :raises InvalidData: the shares' paths are in conflict.
+    :raises InvalidReference: the user has no such share, or it cannot be used.
     """
     validation.check_groups(shares, [(group['name'], group.get('shares')) for group in groups])
     named = [*shares, *(share for group in groups for share in group.get('shares') or ())]
@@ -68,9 +69,9 @@ def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation
 
 
 def resolved(conn: Any, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return node groups as rows: what they say themselves, and for the rest what their templates say.
+    """Return node groups as rows: with their own values, and for the rest those of their templates.
 
-    :raises InvalidReference: there is no such template. :raises InvalidData: two are of one name.
+    :raises InvalidReference: there is no such template. :raises InvalidData: two groups have one name.
     """
     names = [group['name'] for group in groups]
     if len(names) > len(set(names)):
@@ -99,7 +100,7 @@ def _resolved(conn: Any, ctx: RequestContext, group: Mapping[str, Any]) -> dict[
 
 
 def copied(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return node groups as those that are there, for another owner."""
+    """Return copies of node groups, for another owner."""
     return [{name: getattr(row, name) for name in ('name', 'count', 'node_group_template_id', 'flavor_id', 'image_id',
                                                    'details', 'shares')} for row in rows]
 
@@ -107,9 +108,9 @@ def copied(rows: Sequence[Any]) -> list[dict[str, Any]]:
 # Calls ------------------------------------------------------------------------------------------
 
 def create(ctx: RequestContext, noun: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
-    """There is a template. Returns its id.
+    """Create a template, and return its id.
 
-    :raises errors.Exists: the project has one of that name.
+    :raises errors.Exists: the project has a template of that name.
     """
     own, kept = _values(noun, wanted)
     check_plugin(own)
@@ -133,7 +134,7 @@ def _set_groups(conn: Any, noun: str, ident: str, groups: Sequence[Mapping[str, 
 
 
 def update(ctx: RequestContext, noun: str, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
-    """The template has these values; what is not named stays."""
+    """Change the given values of the template."""
     own, kept = _values(noun, wanted)
     check_plugin(own)
     with ctx.db.reader() as conn:
@@ -156,9 +157,9 @@ def update(ctx: RequestContext, noun: str, ident: str, wanted: Mapping[str, Any]
 
 
 def delete(ctx: RequestContext, noun: str, ident: str) -> None:
-    """The template is gone.
+    """Delete the template.
 
-    :raises errors.Conflict: it is protected, or something is made of it.
+    :raises errors.Conflict: it is protected, or clusters or templates are made of it.
     """
     with ctx.db.writer() as conn:
         row = store.get(conn, noun, ident, ctx.project_id, own=True)
@@ -172,6 +173,6 @@ def delete(ctx: RequestContext, noun: str, ident: str) -> None:
 
 
 def must_not_be_protected(noun: str, row: Any) -> None:
-    """It may be taken away. :raises errors.Conflict: its owner protected it."""
+    """Refuse to delete a protected row. :raises errors.Conflict: its owner protected it."""
     if row.is_protected:
         raise errors.Conflict(f'{noun.capitalize()} {row.id} is protected; change is_protected first.')

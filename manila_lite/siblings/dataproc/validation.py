@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The field ``shares``: its JSON schema, what else must hold, and which shares a node gets. Asks nobody."""
+"""The field ``shares``: its JSON schema, its other rules, and the shares of each node. Sends no request."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.siblings.dataproc import paths
 
-#: A share as a list of ``shares`` names it; as the specification has it.
+#: A share in a list of ``shares``, as in the specification.
 ITEM = {
     'type': 'object',
     'properties': {
@@ -20,7 +20,7 @@ ITEM = {
     'required': ['id'],
 }
 SCHEMA = {'type': 'array', 'items': ITEM, 'maxItems': 256}
-#: The same where there may be none: null is as an empty list.
+#: The same where null is allowed, which means an empty list.
 NULL_SCHEMA = SCHEMA | {'type': ['array', 'null']}
 
 Shares = Sequence[Mapping[str, Any]]
@@ -39,9 +39,9 @@ class InvalidReference(errors.Invalid):
 
 
 def normal(shares: Shares | None, where: str = 'shares') -> list[dict[str, str]]:
-    """Return the list with every id, every path and every level written out.
+    """Return the list with every id, path and level in full.
 
-    :raises InvalidData: a path where nothing may be mounted, two that are in each other's way, a share named twice.
+    :raises InvalidData: nothing may be mounted at a path, two paths are in conflict, or a share is named twice.
     """
     found = [_normal(share, f'{where}[{number}]') for number, share in enumerate(shares or ())]
     check(found, where)
@@ -62,7 +62,7 @@ def _normal(share: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def check(shares: Shares, where: str) -> None:
-    """A node can have all of these at once.
+    """Check that a node can have all of these shares at once.
 
     :raises InvalidData: a share twice, a path twice, or one path inside another.
     """
@@ -79,15 +79,15 @@ def check(shares: Shares, where: str) -> None:
 
 
 def effective(cluster: Shares | None, group: Shares | None) -> list[dict[str, Any]]:
-    """Return the shares of the nodes of a group: what the cluster says of a share stands instead of what the group says."""
+    """Return the shares of the nodes of a group: where cluster and group name the same share, the cluster's entry counts."""
     named = {share['id'] for share in cluster or ()}
     return [*map(dict, cluster or ()), *(dict(share) for share in group or () if share['id'] not in named)]
 
 
 def check_groups(cluster: Shares | None, groups: Iterable[tuple[str, Shares | None]]) -> None:
-    """Every node of every group (name and shares) can have what it gets, the cluster's shares included.
+    """Check that every node of every group (name and shares) can have its shares, those of the cluster included.
 
-    :raises InvalidData: they are in each other's way; the message names the group.
+    :raises InvalidData: the shares are in conflict; the message names the group.
     """
     for name, group in groups:
         check(effective(cluster, group), f'node group {name}: shares')

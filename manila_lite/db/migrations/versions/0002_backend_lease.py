@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service has a lease: of several processes for one backend, one works."""
+"""Leases of services: of several processes for one backend, one works."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -6,7 +6,7 @@ from manila_lite.db import collation
 revision = '0003'
 down_revision = '0002'
 
-#: Table, column, the table whose id that is, and what happens when its row goes. As of this revision.
+#: Table, column, the table that it points to, and the action when that row is deleted. As of this revision.
 _FOREIGN_KEYS = (
     ('access_rule_metadata', 'owner_id', 'access_rules', 'CASCADE'),
     ('access_rules', 'share_id', 'shares', 'CASCADE'),

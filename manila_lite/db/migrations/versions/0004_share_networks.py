@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share networks, their subnets, security services, and share servers in several subnets.
 
-A server is in its subnets by the rows of share_server_share_network_subnet_mappings, and was so from the start: this
-product never had a column share_servers.share_network_subnet_id, so there is nothing to fill them from.
-share_instances names networks and servers without foreign keys, since what it named before could be anything.
+The rows of share_server_share_network_subnet_mappings say which subnets a server is in, from the start: this product
+never had a column share_servers.share_network_subnet_id to fill them from. share_instances refers to networks and
+servers without foreign keys, since its values could be anything before.
 """
 
 import sqlalchemy as sa

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of shares is read in the order it is shown in, out of however many there are: the indexes end with the id."""
+"""Indexes that end with the id, so that a page of shares is read in its order, out of any number."""
 
 from alembic import op
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service remembers when its shares were last ensured, and with which configuration."""
+"""The time when a service's shares were last ensured, and its configuration then."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share may have a second instance: where it is moved to, or what it left behind. Those that there are stay the first."""
+"""A second instance of a share: the target of its migration, or what that left behind. Present instances stay the first."""
 
 import sqlalchemy as sa
 from alembic import op

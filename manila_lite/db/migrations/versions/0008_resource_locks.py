@@ -9,7 +9,7 @@ revision = '0008'
 down_revision = '0007'
 
 TIME = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
-#: Columns that point to other tables, with the rows of which they go.
+#: Foreign keys: column, table, whether null is allowed. A lock is deleted with a row that it points to.
 REFERENCES = (('share_id', 'shares', False), ('access_id', 'access_rules', True), ('because_of', 'resource_locks', True))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares and snapshots that go without their owner seeing it, the recycle bin, transfers, and names of mount points."""
+"""Deferred deletion of shares and snapshots, the recycle bin, transfers, and mount point names."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,7 +14,7 @@ TIME = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 def upgrade() -> None:
     for table in ('shares', 'snapshots'):
         op.add_column(table, sa.Column('is_going', sa.Boolean(), server_default=sa.false(), nullable=False))
-    # Until now a name was stored and nothing was done with it: no share is mounted by one, and several may have the same.
+    # Until now a name was only stored: no share is mounted by one, and several may have the same.
     op.execute('UPDATE shares SET mount_point_name = NULL')
     op.create_index('ix_shares_mount_point_name', 'shares', ['mount_point_name'], unique=True)
     op.create_index('ix_shares_scheduled_to_be_deleted_at', 'shares', ['scheduled_to_be_deleted_at'], unique=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What replicas have of their own; a share whose type says how to replicate is its own active replica."""
+"""Metadata and snapshots of replicas. A share whose type asks for replication becomes its own active replica."""
 
 import sqlalchemy as sa
 from alembic import op

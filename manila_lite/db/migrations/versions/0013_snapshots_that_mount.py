@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may mount snapshots, and where they mount; QoS types."""
+"""Access rules and export locations of snapshots; QoS types."""
 
 import sqlalchemy as sa
 from alembic import op

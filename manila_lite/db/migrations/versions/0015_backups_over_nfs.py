@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups by a manager that mounts the share: who is let in meanwhile."""
+"""Backups by a manager that mounts the share: the address that has access meanwhile."""
 
 import sqlalchemy as sa
 from alembic import op

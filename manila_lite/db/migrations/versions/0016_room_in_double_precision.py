@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GiB of pools in double precision: MariaDB's FLOAT has single precision, of which it tells six digits."""
+"""GiB of pools in double precision: MariaDB's FLOAT has single precision, and shows six digits."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,7 +14,7 @@ _COLUMNS = {'total_gb': None, 'free_gb': None, 'allocated_gb': '0', 'claimed_gb'
 
 
 def upgrade() -> None:
-    if op.get_bind().dialect.name != 'mysql':       # a float is double precision everywhere else
+    if op.get_bind().dialect.name != 'mysql':       # a float has double precision everywhere else
         return
     for name, default in _COLUMNS.items():
         op.alter_column('pools', name, type_=mysql.DOUBLE(), existing_type=sa.Float(), existing_nullable=False,

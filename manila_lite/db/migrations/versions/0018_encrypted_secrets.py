@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room for secrets that are encrypted, and what tells the right key. What stands there stays until it is encrypted."""
+"""Longer columns for encrypted secrets, and a check of the key. Present secrets stay until they are encrypted."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,7 +14,7 @@ def upgrade() -> None:
         sa.Column('id', sa.String(length=36), nullable=False),
         sa.Column('value', sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint('id', name='pk_secret_checks'))
-    if op.get_bind().dialect.name == 'sqlite':      # it takes any length, and knows no other way than to make the table anew
+    if op.get_bind().dialect.name == 'sqlite':      # it takes any length, and would rebuild the table to change it
         return
     for table, column in (('security_services', 'password'), ('access_rules', 'access_key')):
         op.alter_column(table, column, type_=sa.Text(), existing_type=sa.String(length=255), existing_nullable=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks know with which transfer of their share they go."""
+"""Locks that are deleted with the transfer of their share."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypervisors, by entry point ``manila_lite.compute.drivers``; what each promises is in ``interface.py``."""
+"""Drivers of hypervisors, by entry point ``manila_lite.compute.drivers``; their interface is in ``interface.py``."""

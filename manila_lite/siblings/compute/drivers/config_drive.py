@@ -10,7 +10,7 @@ from manila_lite.drivers.linux.run import run
 
 
 def make(image: Path, files: Mapping[str, bytes]) -> None:
-    """The ISO 9660 image has exactly these files, by their path; a reader sees it whole or not at all.
+    """Make the ISO 9660 image with exactly these files, by their path. It replaces the old one when it is complete.
 
     :raises CommandFailed: xorriso is missing, or failed.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Disks of servers: raw copies of images, so that nothing a guest writes is ever taken for the format of a file."""
+"""Disks of servers: raw copies of images, so that data written by a guest is never parsed as a file format."""
 
 import json
 import os
@@ -8,16 +8,16 @@ from pathlib import Path
 from manila_lite import errors
 from manila_lite.drivers.linux.run import run
 
-#: A copy of a disk may take this long, in seconds.
+#: Seconds that a copy of a disk may take.
 _COPY_SECONDS = 3600.0
 _QCOW2 = '.qcow2'
 _GIB = 1 << 30
 
 
 def make(image: Path, disk: Path, gib: int) -> None:
-    """The disk has the content of the image, and at least so many GiB.
+    """Make the disk with the content of the image, at least ``gib`` GiB large.
 
-    :raises errors.Final: the image builds on another file, or is not there.
+    :raises errors.Final: the image needs another file, or does not exist.
     """
     if not image.is_file():
         raise errors.Final(f'There is no image {image.name}.')
@@ -35,15 +35,15 @@ def make(image: Path, disk: Path, gib: int) -> None:
 
 
 def grow(disk: Path, gib: int) -> None:
-    """The disk has at least so many GiB."""
+    """Extend the disk to at least ``gib`` GiB."""
     if disk.stat().st_size < gib * _GIB:
         os.truncate(disk, gib * _GIB)
 
 
 def keep(disk: Path, image: Path, draft: Path) -> None:
-    """The image has the content of the disk; it appears when it is whole. ``draft``: what it is called until then, beside it.
+    """Copy the disk to an image, which appears when it is complete. ``draft``: its path until then, in the same folder.
 
-    :raises errors.Final: by its name it would be taken for another format.
+    :raises errors.Final: the image's name is that of another format.
     """
     if image.suffix == _QCOW2:
         raise errors.Final(f'An image of a disk is raw, so its name cannot end in {_QCOW2}.')

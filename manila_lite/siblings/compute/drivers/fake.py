@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hypervisor that is records on disk: which guests run, and what is mounted. It fails, hangs or dies on request.
+"""A fake hypervisor: it records on disk which guests run, and which exports are mounted. It fails, hangs or dies on request.
 
 ``<state>/knobs`` has a line ``<call> <what>`` for each fault: ``fail`` (is tried again), ``final``, ``die``, ``hang SECONDS``.
 ``calls`` has a line for each call.
@@ -29,11 +29,11 @@ class FakeDriver(InstanceDriver):
 
     GROUP = 'compute_fake'
     OPTIONS: ClassVar[tuple[cfg.Opt, ...]] = (
-        cfg.BoolOpt('virtiofs', default=True, help='Whether the host says that it has virtiofs.'),
-        cfg.BoolOpt('shared_memory', default=True, help='Whether the host says that guests may share their memory.'),
-        cfg.ListOpt('protocols', default=['NFS'], help='Protocols of shares that the host says it can mount.'),
-        cfg.ListOpt('networks', default=[], help='Ids of the networks that the host says its servers can be on.'),
-        cfg.ListOpt('images', default=[], help='Names of the images that the host says its operator has.'),
+        cfg.BoolOpt('virtiofs', default=True, help='Report that the host has virtiofs.'),
+        cfg.BoolOpt('shared_memory', default=True, help='Report that guests can share their memory.'),
+        cfg.ListOpt('protocols', default=['NFS'], help='Share protocols that the host reports as mountable.'),
+        cfg.ListOpt('networks', default=[], help='Ids of the networks that the host reports for its servers.'),
+        cfg.ListOpt('images', default=[], help="Names of the operator's images that the host reports."),
     )
 
     def __init__(self, conf: cfg.ConfigOpts):
@@ -119,7 +119,7 @@ class FakeDriver(InstanceDriver):
         return text if lines is None else ''.join(text.splitlines(keepends=True)[-lines:] if lines else [])
 
     def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
-        """See ``InstanceDriver.look``. A share whose export is mounted no more is broken."""
+        """See ``InstanceDriver.look``. A share whose export is no longer mounted is broken."""
         known = self.records()
         guest = known['servers'].get(server.id, {'power': Power.OFF, 'shares': {}})
         broken = {share.id for share in shares if guest['shares'].get(share.tag) not in known['mounts']}
@@ -161,13 +161,13 @@ class FakeDriver(InstanceDriver):
     # Records ----------------------------------------------------------------------------------
 
     def records(self) -> dict[str, Any]:
-        """Return what is true of the host."""
+        """Return the records of guests, mounts and images of the host."""
         path = self.state / 'records.json'
         return json.loads(path.read_text()) if path.exists() else json.loads(json.dumps(_EMPTY))
 
     @contextmanager
     def _call(self, name: str, *about: str) -> Iterator[dict[str, Any]]:
-        """The records may be changed, all together; before and after that the call may go wrong as the knobs say."""
+        """Yield the records for changes, which are written together; fail before or after that, as the knobs say."""
         with (self.state / 'lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with (self.state / 'calls').open('a') as calls:
@@ -194,7 +194,9 @@ def _guest(known: dict[str, Any], server: Server) -> dict[str, Any]:
 
 
 def _suffer(name: str, faults: list[list[str]], *, before: bool) -> None:
-    """``die`` and ``hang`` may say ``after`` as the last word: when the call has done its work."""
+    """Apply the faults of a call. ``die`` and ``hang`` with ``after`` as the last word come after the call's work, all
+    others before.
+    """
     for what, *more in faults:
         if before == (more[-1:] == ['after']):
             continue

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where images lie: the operator's in the directory itself, for all, and below it a folder for each project, for nobody else.
+"""Folders of images: the operator's images, for all projects, in the directory itself; below it one folder for each
+project alone.
 
-A name is a file's, checked by the API to have no directory in it. A project's is none that can be trusted: without Keystone
-it is what somebody wrote into a token.
+The API checks that the name of an image has no directory in it. The id of a project cannot be trusted: without
+Keystone, the client writes it into its token.
 """
 
 import hashlib
@@ -14,14 +15,14 @@ _PLAIN = re.compile(r'[A-Za-z0-9_-]{1,64}')
 
 
 def own(images: Path, project_id: str) -> Path:
-    """Return the folder of a project's images: no two projects have the same, whatever they are called."""
-    # The dot is in no plain name.
+    """Return the folder of a project's images; it differs for any two project ids."""
+    # A plain name has no dot, so the two forms never collide.
     name = project_id if _PLAIN.fullmatch(project_id) else f'sha256.{hashlib.sha256(project_id.encode()).hexdigest()}'
     return images / _PROJECTS / name
 
 
 def find(images: Path, project_id: str, name: str) -> Path:
-    """Return the file of an image as a project sees it: its own of that name, else the operator's, which may not be there."""
+    """Return the file of an image for a project: its own image of that name, else the operator's, which may not exist."""
     mine = own(images, project_id) / name
     return mine if mine.is_file() else images / name
 

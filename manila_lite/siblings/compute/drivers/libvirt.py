@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests under libvirt, which starts QEMU and a virtiofsd for each share, and keeps them when the agent ends.
 
-Talks to libvirt through ``virsh``, so that there is no binding to match with the daemon's release. What a guest may know
-of itself it reads from its config drive.
+Talks to libvirt through ``virsh``, so that no binding has to match the daemon's release. A guest reads its metadata
+from its config drive.
 """
 
 import time
@@ -19,7 +19,7 @@ from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, 
 from manila_lite.siblings.compute.drivers.local import LocalServers
 
 _PREFIX = 'mlite-'
-#: Saving memory takes as long as the disk of the host.
+#: Seconds to save memory: it takes as long as the disk of the host.
 _SAVE_SECONDS = 1800.0
 _PAUSE = 0.1
 
@@ -29,10 +29,11 @@ class LibvirtDriver(LocalServers):
 
     GROUP = 'compute_libvirt'
     OPTIONS: ClassVar[tuple[cfg.Opt, ...]] = (
-        cfg.StrOpt('uri', default='qemu:///system', help='Where libvirt is.'),
-        cfg.StrOpt('virt_type', default='kvm', choices=['kvm', 'qemu'], help='Whether guests run on KVM, or are translated.'),
-        cfg.StrOpt('machine', default='q35', help='Type of machine that guests see.'),
-        cfg.StrOpt('network', default='', help='Network of libvirt that guests are plugged into. Default: none.'),
+        cfg.StrOpt('uri', default='qemu:///system', help='URI of libvirt.'),
+        cfg.StrOpt('virt_type', default='kvm', choices=['kvm', 'qemu'],
+                   help='Execution of guests: with KVM, or by translation (qemu).'),
+        cfg.StrOpt('machine', default='q35', help='Machine type of guests.'),
+        cfg.StrOpt('network', default='', help='Libvirt network of guests. Default: none.'),
         *local.OPTIONS,
     )
 
@@ -42,10 +43,10 @@ class LibvirtDriver(LocalServers):
         self._virtiofs = False
 
     def _virsh(self, *words: str, seconds: float = 60.0) -> str:
-        """Return what virsh printed.
+        """Return the output of virsh.
 
         :raises errors.Unavailable: libvirt does not answer.
-        :raises CommandFailed: it refused.
+        :raises CommandFailed: libvirt refused the command.
         """
         try:
             return run('virsh', '--quiet', '--connect', self._conf.uri, *words, seconds=seconds)
@@ -74,7 +75,7 @@ class LibvirtDriver(LocalServers):
     # Servers ----------------------------------------------------------------------------------
 
     def _info(self, server: Server) -> dict[str, str]:
-        """Return what libvirt says of the domain, or nothing if it has none."""
+        """Return libvirt's information about the domain, empty if there is no domain."""
         name = _PREFIX + server.id
         if name not in self._virsh('list', '--all', '--name').split():
             return {}
@@ -95,7 +96,7 @@ class LibvirtDriver(LocalServers):
         self.clear(server)
 
     def _links(self, server: Server, shares: tuple[Share, ...]) -> dict[str, Path]:
-        """Return a name of its own for each mount, by the share's id: it tells which virtiofsd is which server's."""
+        """Return a separate link for each mount, by the share's id: the link shows which server a virtiofsd serves."""
         return {share.id: self.files(server) / f'share{number}' for number, share in enumerate(shares)}
 
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
@@ -145,7 +146,7 @@ class LibvirtDriver(LocalServers):
     def suspend(self, server: Server) -> None:
         """See ``InstanceDriver.suspend``.
 
-        :raises errors.Final: libvirt cannot save this guest, which goes on.
+        :raises errors.Final: libvirt cannot save this guest, which keeps running.
         """
         if self._power(server) == Power.RUNNING:
             try:
@@ -161,7 +162,7 @@ class LibvirtDriver(LocalServers):
         if power == Power.SAVED:
             self._virsh('start', _PREFIX + server.id, seconds=_SAVE_SECONDS)
 
-    # What is true -----------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------
 
     def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
         """See ``InstanceDriver.look``."""
@@ -172,7 +173,7 @@ class LibvirtDriver(LocalServers):
         return Seen(power, self._broken(server, shares))
 
     def _broken(self, server: Server, shares: tuple[Share, ...]) -> frozenset[str]:
-        """Libvirt does not say when a virtiofsd ended, so processes are looked at."""
+        """Return the ids of shares without a virtiofsd. Libvirt does not report its end, so the processes are searched."""
         if not shares:
             return frozenset()
         words = {word.rpartition('=')[2] for process in psutil.process_iter(['cmdline'])
@@ -186,5 +187,5 @@ class LibvirtDriver(LocalServers):
 
 
 def _inside(link: Path) -> str:
-    """Virtiofsd takes no link for its directory, but what is in the link."""
+    """Return the directory behind a link: virtiofsd accepts no link as its directory."""
     return f'{link}/.'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The domain of a server, as libvirt wants it described."""
+"""The XML description of a server's domain for libvirt."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a server lies on this host: its disk, its console, its config drive. Whoever runs the guest."""
+"""Files of a server on this host: its disk, its console, its config drive. For any hypervisor."""
 
 import os
 import shutil
@@ -16,10 +16,10 @@ from manila_lite.siblings.compute.drivers.mounts import HostMounts
 
 #: Options of every driver that keeps servers in files of this host.
 OPTIONS = (
-    cfg.FloatOpt('power_off_timeout', default=60.0, min=0, help='Seconds that a guest has to switch itself off.'),
-    cfg.IntOpt('console_size', default=1024, min=1, help='KiB of the serial console that are kept of each guest.'),
+    cfg.FloatOpt('power_off_timeout', default=60.0, min=0, help='Seconds within which a guest must switch itself off.'),
+    cfg.IntOpt('console_size', default=1024, min=1, help='KiB of serial console output that are kept for each guest.'),
     cfg.DictOpt('bridges', default={},
-                help='The bridge of this host for each network of [compute] networks_file that servers here can be on: '
+                help='Bridge of this host for each network of [compute] networks_file that servers of this host can use: '
                      '"data:br-data,backup:br-7".'),
     *MOUNTS,
 )
@@ -27,7 +27,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where everything of a server lies."""
+    """The paths of a server's files."""
 
     folder: Path
 
@@ -36,7 +36,7 @@ class Files:
 
     @property
     def disk(self) -> Path:
-        """The disk of a server that has one."""
+        """The disk, for a server that has one."""
         return self.folder / 'disk'
 
     @property
@@ -51,24 +51,24 @@ class Files:
 
     @property
     def console(self) -> Path:
-        """What the guest wrote to its serial port."""
+        """The guest's output on its serial port."""
         return self.folder / 'console'
 
     @property
     def metadata(self) -> Path:
-        """The socket of its metadata."""
+        """The socket of the guest's metadata."""
         return self.folder / 'metadata'
 
 
 class LocalServers(HostMounts):
-    """The part of a driver that keeps files. Below ``servers`` in its directory lies a folder for each server."""
+    """The part of a driver that keeps files. Each server has a folder below ``servers`` in the driver's directory."""
 
     def __init__(self, conf: cfg.ConfigOpts):
         super().__init__(conf)
         self.servers = self.state / 'servers'
 
     def files(self, server: Server) -> Files:
-        """Return where everything of a server lies."""
+        """Return the paths of the server's files."""
         return Files(self.servers / server.id)
 
     def spawn(self, server: Server) -> None:
@@ -82,14 +82,14 @@ class LocalServers(HostMounts):
             disks.make(image_files.find(self.images, server.project_id, server.image), files.disk, server.disk)
 
     def bridge(self, nic: Nic) -> str:
-        """Return the bridge that an interface is plugged into. :raises errors.Final: there is none."""
+        """Return the bridge that an interface is plugged into. :raises errors.Final: this host has none for the network."""
         bridges: dict[str, str] = self.conf[self.GROUP].bridges
         if nic.network not in bridges:
             raise errors.Final(f'This host is not on network {nic.network}.')
         return bridges[nic.network]
 
     def begin(self, server: Server, shares: tuple[Share, ...]) -> None:
-        """The config drive is that of today, and the console is empty."""
+        """Make the config drive anew, and delete the old console output."""
         self.files(server).console.unlink(missing_ok=True)
         config_drive.make(self.files(server).config, metadata.files(server, shares))
 
@@ -101,7 +101,7 @@ class LocalServers(HostMounts):
         self.spawn(server)
 
     def resize(self, server: Server) -> None:
-        """See ``InstanceDriver.resize``. A disk never shrinks; memory and processors are what the next start says."""
+        """See ``InstanceDriver.resize``. A disk never shrinks; memory and processors change at the next start."""
         if server.image:
             disks.grow(self.files(server).disk, server.disk)
 
@@ -121,11 +121,11 @@ class LocalServers(HostMounts):
         (image_files.own(self.images, project_id) / name).unlink(missing_ok=True)
 
     def _draft(self, server: Server) -> Path:
-        """Return where an image of the server is while it is not whole: no image can have this name."""
+        """Return the path of an unfinished image of the server: no image can have this name."""
         return image_files.own(self.images, server.project_id) / f'.{server.id}.new'
 
     def clear(self, server: Server) -> None:
-        """No file of the server is left."""
+        """Delete all files of the server."""
         self._draft(server).unlink(missing_ok=True)
         shutil.rmtree(self.files(server).folder, ignore_errors=True)
 
@@ -138,7 +138,7 @@ class LocalServers(HostMounts):
         return said if lines is None else ''.join(said.splitlines(keepends=True)[-lines:] if lines else [])
 
     def trim(self, server: Server) -> None:
-        """The console has its size at most: a guest cannot fill the disk of its host."""
+        """Cut the console output to its maximum size, so that a guest cannot fill the disk of its host."""
         console = self.files(server).console
         most = self.conf[self.GROUP].console_size << 10
         if console.exists() and console.stat().st_size > most:

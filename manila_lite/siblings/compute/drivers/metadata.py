@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest may know of itself, and the server that tells it: one Unix socket for each guest, so that who asks is known.
+"""The metadata of guests, and its server: each guest has its own Unix socket, which identifies the guest.
 
-QEMU's user network brings the guest's connections to 169.254.169.254 there, through ``relay.py``. The same files are on
-the config drive.
+QEMU's user network forwards the guest's connections to 169.254.169.254 to that socket, through ``relay.py``. The same
+files are on the config drive.
 """
 
 import base64
@@ -34,7 +34,7 @@ def document(server: Server, shares: tuple[Share, ...]) -> dict[str, Any]:
 
 
 def network(server: Server) -> dict[str, Any]:
-    """Return ``network_data.json`` of a server: how it must configure its interfaces, each known by its MAC address."""
+    """Return ``network_data.json`` of a server: the configuration of its interfaces, each identified by its MAC address."""
     links, found = [], []
     for number, nic in enumerate(server.nics):
         net = ipaddress.ip_network(nic.cidr)
@@ -58,7 +58,7 @@ def files(server: Server, shares: tuple[Share, ...]) -> dict[str, bytes]:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Files, and directories as lists of names."""
+    """A handler that serves files, and directories as lists of names."""
 
     server: '_Listener'
     timeout = 30
@@ -80,15 +80,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(found)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        """A guest may ask as often as it likes; the log of the host is not its."""
+        """Log nothing: a guest may ask as often as it likes, and must not fill the host's log."""
 
     def address_string(self) -> str:
-        """A Unix socket has no address."""
+        """Return a fixed name: a Unix socket has no address."""
         return 'guest'
 
 
 def _names(known: Mapping[str, bytes], folder: str) -> bytes | None:
-    """Return what is in a directory, a name on each line, or nothing if there is no such directory."""
+    """Return the names in a directory, one a line; None if there is no such directory."""
     start = f'{folder}/' if folder else ''
     names = sorted({path.removeprefix(start).partition('/')[0] for path in known if path.startswith(start)})
     return '\n'.join(names).encode() if names else None
@@ -107,7 +107,7 @@ class Metadata:
         self._listeners: dict[Path, _Listener] = {}
 
     def serve(self, socket: Path, told: Mapping[str, bytes]) -> None:
-        """Who connects to the socket is told these files from now on."""
+        """Serve these files at the socket from now on."""
         with self._lock:
             listener = self._listeners.get(socket)
             if listener is None or not socket.exists():
@@ -118,12 +118,12 @@ class Metadata:
             listener.files = told
 
     def end(self, socket: Path) -> None:
-        """Nobody is told anything at the socket any more."""
+        """Stop serving at the socket."""
         with self._lock:
             self._end(socket)
 
     def end_all(self) -> None:
-        """Nobody is told anything any more."""
+        """Stop serving at all sockets."""
         with self._lock:
             for socket in list(self._listeners):
                 self._end(socket)

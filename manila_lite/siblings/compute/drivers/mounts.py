@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports mounted on the host for its guests: one mount for each export, whoever of the guests uses it."""
+"""Mounts of exports on the host for its guests: one mount for each export, however many guests use it."""
 
 import hashlib
 import sys
@@ -14,20 +14,21 @@ from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Share
 #: Options of every driver that mounts on the host.
 OPTIONS = (
     cfg.StrOpt('mount_way', default='auto', choices=['auto', *nfs.WAYS],
-               help='How the host mounts exports: with the NFS client of its kernel, by a bind mount of what it serves itself '
-                    '(see mount_local), or with FUSE and libnfs where the kernel has no NFS client; "auto" takes the first '
-                    'that the host can.'),
+               help='Method for mounts of exports: the NFS client of the kernel, a bind mount of a directory that this host '
+                    'exports (see mount_local), or FUSE with libnfs for a kernel without an NFS client. "auto" takes the '
+                    'first method that works on the host.'),
     cfg.StrOpt('mount_options', default='vers=4.2',
-               help='Options of NFS mounts of the kernel, as in fstab. nosuid and nodev are added: guests do not notice.'),
+               help='Mount options of the NFS client of the kernel, as in fstab. nosuid and nodev are added; guests do not '
+                    'notice them.'),
     cfg.DictOpt('mount_local', default={},
-                help='What this host serves itself, as the beginning of export locations and the directory where that is: '
-                     '"192.0.2.7:/shares:/srv/pool/shares" makes a bind mount. No access rule is looked at then.'),
-    cfg.StrOpt('mount_netns', default='', help='Network namespace from which NFS servers are reached. Default: the agent\'s.'),
+                help='Directories that this host exports, each as the beginning of export locations and the local directory: '
+                     '"192.0.2.7:/shares:/srv/pool/shares" gives a bind mount. Access rules are not checked then.'),
+    cfg.StrOpt('mount_netns', default='', help="Network namespace for connections to NFS servers. Default: the agent's."),
 )
 
 
 class HostMounts(InstanceDriver):
-    """The part of a driver that mounts. Below ``mounts`` in its directory (``state``) lies a mount for each export."""
+    """The part of a driver that mounts. Each export has a mount below ``mounts`` in the driver's directory (``state``)."""
 
     def __init__(self, conf: cfg.ConfigOpts):
         super().__init__(conf)
@@ -58,7 +59,7 @@ class HostMounts(InstanceDriver):
         self.umount_key(self.mount_key(share))
 
     def umount_key(self, key: str) -> None:
-        """See ``InstanceDriver.umount_key``. A server that does not answer keeps it from ending, but not from going."""
+        """See ``InstanceDriver.umount_key``. If a normal unmount fails, since the server does not answer, unmount lazily."""
         place = self.base / key
         try:
             self._mounter.unmount(str(place))

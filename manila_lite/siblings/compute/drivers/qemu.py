@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests under QEMU, without libvirt: shares come to them by virtiofs.
+"""Guests under QEMU, without libvirt; virtiofs brings shares to them.
 
-Everything of a server lies in ``servers/<id>`` below the driver's directory. QEMU and the virtiofsd of each share are
-processes of their own sessions, so that neither the end nor the death of the agent is noticed by a guest. Under systemd
-that needs ``KillMode=process`` in the agent's unit.
+All files of a server are in ``servers/<id>`` below the driver's directory. QEMU and the virtiofsd of each share run in
+sessions of their own, so that guests survive the end and the death of the agent. Under systemd that needs
+``KillMode=process`` in the agent's unit.
 """
 
 import os
@@ -20,7 +20,7 @@ from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
 from manila_lite.siblings.compute.drivers.qemu_options import OPTIONS
 from manila_lite.siblings.compute.drivers.qemu_run import Plan, Run
 
-#: The path of a Unix socket may not be longer, and behind the server's id comes its name.
+#: Longest path of a Unix socket. The server's id and the socket's name follow the directory.
 _SOCKET_LENGTH = 100
 
 
@@ -73,7 +73,7 @@ class QemuDriver(LocalServers):
         """See ``InstanceDriver.power_on``."""
         run, plan = self._run(server), self._plan(server, shares)
         for nic in server.nics:
-            self.bridge(nic)    # or nothing is begun
+            self.bridge(nic)    # raises before anything is started
         if not (run.plan == plan and run.running() and not run.broken()):
             files = self.files(server)
             run.clear()
@@ -84,7 +84,7 @@ class QemuDriver(LocalServers):
         self._tell(server, shares)
 
     def _start(self, run: Run, server: Server, shares: tuple[Share, ...], plan: Plan, *more: str) -> None:
-        """The guest runs; if that fails, nothing of it does."""
+        """Start the guest. If that fails, end its processes."""
         self._tell(server, shares)
         try:
             run.start(plan, more)
@@ -93,7 +93,7 @@ class QemuDriver(LocalServers):
             raise
 
     def _plug(self, server: Server) -> None:
-        """The guest, which runs, is on its networks."""
+        """Connect the running guest to its networks."""
         where = ['-n', self._conf.bridge_netns] if self._conf.bridge_netns else []
         for number, nic in enumerate(server.nics):
             command('ip', *where, 'link', 'set', qemu_words.tap(server, number), 'master', self.bridge(nic), 'up')
@@ -133,7 +133,7 @@ class QemuDriver(LocalServers):
     def suspend(self, server: Server) -> None:
         """See ``InstanceDriver.suspend``.
 
-        :raises errors.Final: QEMU cannot save this guest, which goes on.
+        :raises errors.Final: QEMU cannot save this guest, which keeps running.
         """
         files, run = self.files(server), self._run(server)
         if run.running() and not files.memory.exists():
@@ -149,7 +149,7 @@ class QemuDriver(LocalServers):
         self._metadata.end(files.metadata)
 
     def resume(self, server: Server) -> None:
-        """See ``InstanceDriver.resume``. Until its memory is whole the guest stands still, so it may be begun anew."""
+        """See ``InstanceDriver.resume``. The guest is paused until its memory is loaded, so the call may be repeated."""
         files, run = self.files(server), self._run(server)
         if files.memory.exists():
             self._start(run, server, (), self._plan(server, ()), '-S', '-incoming', 'defer')
@@ -163,7 +163,7 @@ class QemuDriver(LocalServers):
         self._plug(server)
         self._tell(server, ())
 
-    # What is true -----------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------
 
     def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
         """See ``InstanceDriver.look``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this host has: which virtiofsd, and whether KVM really runs guests."""
+"""Programs and accelerators of this host: which virtiofsd it has, and whether KVM really runs guests."""
 
 import os
 import shutil
@@ -11,13 +11,13 @@ from pathlib import Path
 from manila_lite import errors
 from manila_lite.drivers.linux.run import ENV, CommandFailed, run
 
-#: Where distributions keep virtiofsd: the one in Rust, and the one of QEMU before 8.0.
+#: Paths of virtiofsd in distributions: the one in Rust, and the one of QEMU before 8.0.
 _VIRTIOFSD = ('/usr/libexec/virtiofsd', '/usr/lib/virtiofsd', '/usr/lib/qemu/virtiofsd')
 #: A boot sector: put 16 into the port of the exit device, which ends QEMU with this status, and halt.
 _SECTOR = bytes.fromhex('b010e6f4f4ebfd').ljust(510, b'\0') + b'\x55\xaa'
 _RAN = 16 << 1 | 1
-#: A processor takes a fifth of a second to boot it, and so does translation. A KVM that emulates most of what the
-#: firmware does takes many times as long, and stops when an operating system begins.
+#: Seconds for the probe. A processor boots the sector in a fifth of a second, and so does translation (tcg). A KVM that
+#: emulates most of the firmware's instructions takes many times as long, and stops when an operating system begins.
 _PROBE_SECONDS = 10.0
 _TIMES, _MORE_SECONDS = 3, 0.3
 _PROBES = 2
@@ -46,9 +46,9 @@ def virtiofsd(wanted: str) -> str:
 
 
 def flavour(path: str) -> str:
-    """Return 'c' or 'rust', which take different arguments.
+    """Return 'c' or 'rust', the implementation of virtiofsd: they take different arguments.
 
-    :raises errors.BadConfig: it does not even tell its version.
+    :raises errors.BadConfig: the program does not even print its version.
     """
     try:
         said = run(path, '--version')
@@ -58,12 +58,12 @@ def flavour(path: str) -> str:
 
 
 def accelerator(wanted: str, qemu: str) -> str:
-    """Return 'kvm' or 'tcg'. That /dev/kvm can be opened proves nothing, so a guest has to run."""
+    """Return 'kvm' or 'tcg'. An accessible /dev/kvm proves nothing, so a guest has to run."""
     if wanted != 'auto':
         return wanted
     if not os.access('/dev/kvm', os.R_OK | os.W_OK):
         return 'tcg'
-    # The first of all has files to read, and anybody may be kept waiting once.
+    # The very first run is slower, since it reads files; and any run may be delayed, so KVM is probed again.
     tcg = takes(qemu, 'tcg')
     return 'kvm' if any(_is_as_fast(takes(qemu, 'kvm'), tcg) for _ in range(_PROBES)) else 'tcg'
 
@@ -73,7 +73,7 @@ def _is_as_fast(kvm: float | None, tcg: float | None) -> bool:
 
 
 def takes(qemu: str, accel: str) -> float | None:
-    """Return the seconds that a guest of one sector takes; nothing if it does not end as it should."""
+    """Return the seconds that a guest of one sector takes; None if it does not end as expected."""
     with tempfile.TemporaryDirectory(prefix='qemu-probe-') as folder:
         disk = Path(folder, 'disk')
         disk.write_bytes(_SECTOR)

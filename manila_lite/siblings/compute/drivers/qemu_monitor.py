@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from manila_lite import errors
 
-#: What QEMU may take to answer, in seconds.
+#: Seconds that QEMU may take to answer.
 _SECONDS = 30.0
 _PAUSE = 0.05
 
@@ -24,7 +24,7 @@ class Refused(errors.ManilaLiteError):
 
 
 class Monitor:
-    """A connection, open for the time of a ``with``."""
+    """A connection to the monitor, open inside a ``with`` block."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -32,7 +32,7 @@ class Monitor:
         self._buffer = b''
 
     def __enter__(self) -> Self:
-        """:raises errors.Unavailable: nobody listens, or does not answer."""
+        """Connect. :raises errors.Unavailable: QEMU does not listen, or does not answer."""
         try:
             self._socket.settimeout(_SECONDS)
             self._socket.connect(str(self._path))
@@ -47,9 +47,9 @@ class Monitor:
         self._socket.close()
 
     def do(self, command: str, fd: int | None = None, **arguments: Any) -> Any:
-        """Return what QEMU answers to a command, which gets a file descriptor along if one is given.
+        """Run a command, and return QEMU's answer. ``fd``: a file descriptor that is sent along.
 
-        :raises Refused: QEMU will not.
+        :raises Refused: QEMU refuses the command.
         :raises errors.Unavailable: QEMU is gone.
         """
         sent = json.dumps({'execute': command, 'arguments': {name.replace('_', '-'): value
@@ -79,7 +79,7 @@ class Monitor:
     # Memory in a file -------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """The memory of the guest, which is stopped first, is in the file, on the disk.
+        """Stop the guest, and save its memory to the file, synced to disk.
 
         :raises Refused: a device does not allow it; the guest goes on then.
         """
@@ -98,7 +98,7 @@ class Monitor:
             os.close(file)
 
     def load(self, path: Path) -> None:
-        """The guest, begun with ``-S -incoming defer``, has its memory from the file; it stands still."""
+        """Load the memory of the guest, started with ``-S -incoming defer``, from the file. The guest stays paused."""
         file = os.open(path, os.O_RDONLY)
         try:
             self.do('getfd', fd=file, fdname='memory')
@@ -108,7 +108,7 @@ class Monitor:
             os.close(file)
 
     def _moved(self) -> None:
-        """:raises Refused: the memory could not be moved."""
+        """Wait until the memory is transferred. :raises Refused: it could not be."""
         while True:
             found = self.do('query-migrate')
             if found.get('status') == 'completed':

@@ -6,18 +6,21 @@ from oslo_config import cfg
 from manila_lite.siblings.compute.drivers import local
 
 OPTIONS = (
-    cfg.StrOpt('binary', default='qemu-system-x86_64', help='QEMU, by its path or its name on the PATH.'),
-    cfg.StrOpt('virtiofsd', default='', help='virtiofsd, written in C or in Rust. Default: where Debian keeps either.'),
+    cfg.StrOpt('binary', default='qemu-system-x86_64', help='Path of QEMU, or its name on the PATH.'),
+    cfg.StrOpt('virtiofsd', default='',
+               help='Path of virtiofsd, of the C or the Rust version. Default: the path of either one on Debian.'),
     cfg.StrOpt('virtiofsd_sandbox', default='namespace', choices=['namespace', 'chroot'],
-               help='How virtiofsd keeps itself inside its share; "chroot" where it may make no namespaces, as in '
-                    'a container.'),
+               help='Method that confines virtiofsd to its share. Use "chroot" where it cannot create namespaces, as in a '
+                    'container.'),
     cfg.StrOpt('virtiofsd_cache', default='auto', choices=['auto', 'none', 'always'],
-               help='What guests may keep of a share: "none" where several guests work on the same files at once, "always" '
-                    'where nobody else changes them.'),
+               help='Caching of shares by guests: "none" for several guests that change the same files at once, "always" for '
+                    'files that no other client changes.'),
     cfg.StrOpt('accelerator', default='auto', choices=['auto', 'kvm', 'tcg'],
-               help='"auto" takes KVM if a guest of one sector really ran with it, and fast, and else translates (tcg).'),
-    cfg.StrOpt('machine', default='q35', help='Type of machine that guests see.'),
-    cfg.FloatOpt('start_timeout', default=60.0, min=1, help='Seconds that QEMU and virtiofsd may take to answer when started.'),
-    cfg.StrOpt('bridge_netns', default='', help='Network namespace in which the bridges are. Default: the agent\'s.'),
+               help='Accelerator of guests. "auto" uses KVM if a test guest of one sector runs fast with it, and otherwise '
+                    'translation (tcg).'),
+    cfg.StrOpt('machine', default='q35', help='Machine type of guests.'),
+    cfg.FloatOpt('start_timeout', default=60.0, min=1,
+                 help='Seconds within which QEMU and virtiofsd must answer after their start.'),
+    cfg.StrOpt('bridge_netns', default='', help="Network namespace of the bridges. Default: the agent's."),
     *local.OPTIONS,
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of one guest: QEMU and a virtiofsd for each share. They outlive the agent, and are found again.
+"""The processes of one guest: QEMU and a virtiofsd for each share. They outlive the agent, and a new agent finds them.
 
-``run.json`` is written before the first of them begins and says how each was started, so that a process is known by its
-command line even if the agent died before it could remember the pid.
+``run.json`` is written before the first of them starts and has their command lines. So a process can be identified even
+if the agent died before it could store the pid.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _PAUSE = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """How the processes of a guest are started: virtiofsd by the share's id, with its socket; QEMU last."""
+    """Command lines of a guest's processes: virtiofsd by the share's id, with its socket. QEMU is started last."""
 
     qemu: list[str]
     shares: dict[str, list[str]] = field(default_factory=dict)
@@ -35,13 +35,13 @@ class Plan:
 
     @classmethod
     def read(cls, files: Files) -> 'Plan | None':
-        """Return the plan of the guest that ran last, if there is one."""
+        """Return the plan of the guest that ran last, or None."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             return cls(**json.loads((files / 'run.json').read_text()))
         return None
 
     def write(self, files: Files) -> None:
-        """The plan can be read, after a crash too."""
+        """Store the plan, to be read even after a crash."""
         draft = files / 'run.new'
         draft.write_text(json.dumps(asdict(self)))
         os.replace(draft, files / 'run.json')
@@ -52,7 +52,7 @@ class Run:
 
     def __init__(self, files: Files, daemons: dict[str, Daemon], patience: float):
         self._files = files
-        # A process that this agent started is its child, and must be waited for by the same object.
+        # A process that this agent started is its child, and the same object must wait for it.
         self._daemons = daemons
         self._patience = patience
         self.plan = Plan.read(files)
@@ -80,10 +80,10 @@ class Run:
     # Starting ---------------------------------------------------------------------------------
 
     def start(self, plan: Plan, more: Iterable[str] = ()) -> None:
-        """QEMU runs, and answers. ``more`` goes to its command line, for this time.
+        """Start the processes, and wait until QEMU answers. ``more``: additional words of its command line, for this run.
 
-        :raises errors.Final: a program ended at once; the message has what it said.
-        :raises errors.Unavailable: one did not answer in time.
+        :raises errors.Final: a program ended at once; the message has its last output.
+        :raises errors.Unavailable: a program did not answer in time.
         """
         self.clear()
         self.plan = replace(plan, qemu=[*plan.qemu, *more])
@@ -92,7 +92,7 @@ class Run:
             self._begin(share, words)
         for share, socket in self.plan.sockets.items():
             self._until(share, Path(socket).is_socket)
-        # nsenter becomes QEMU, so that the process has QEMU's command line.
+        # nsenter replaces itself by QEMU, so that the process has QEMU's command line.
         inside = ['nsenter', f'--net=/run/netns/{self.plan.netns}'] if self.plan.netns else []
         self._begin('qemu', [*inside, *self.plan.qemu])
         self._until('qemu', self._answers)
@@ -122,7 +122,7 @@ class Run:
     # Ending -----------------------------------------------------------------------------------
 
     def ended(self, seconds: float) -> bool:
-        """Say whether QEMU ends by itself within so many seconds."""
+        """Wait for QEMU to end by itself; return whether it did within so many seconds."""
         end = time.monotonic() + seconds
         while self.running():
             if time.monotonic() > end:
@@ -131,7 +131,7 @@ class Run:
         return True
 
     def clear(self) -> None:
-        """No process of the guest is left, QEMU ended first."""
+        """End all processes of the guest, QEMU first."""
         if self.plan is None:
             return
         with contextlib.suppress(errors.ManilaLiteError):
@@ -147,7 +147,7 @@ class Run:
         self.plan = None
 
     def _end(self, name: str, words: list[str]) -> None:
-        """All processes with this command line have ended: virtiofsd is two of them."""
+        """End all processes with this command line: virtiofsd consists of two."""
         self._daemon(name).stop(patience=self._patience)
         self._daemons.pop(f'{self._files.folder.name}/{name}', None)
         for process in _with(words):

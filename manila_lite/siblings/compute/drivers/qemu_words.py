@@ -10,10 +10,10 @@ from manila_lite.siblings.compute.drivers import relay
 from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
-#: What QEMU's own filter of system calls forbids; not setsid, which programs that it starts need: one for each connection
-#: to the metadata.
+#: Options of QEMU's own filter of system calls. It allows setsid, which the programs need that QEMU starts for each
+#: connection to the metadata.
 _SANDBOX = 'on,obsolete=deny,resourcecontrol=deny'
-#: The only place that a guest reaches, and the network around it.
+#: The address of the metadata, the only one that a guest reaches, and the network around it.
 _METADATA = '169.254.169.254'
 _NETWORK = 'net=169.254.0.0/16,host=169.254.0.2,dns=169.254.0.3,dhcpstart=169.254.0.15,ipv6=off'
 
@@ -29,7 +29,7 @@ class Device:
 
 
 def virtiofsd(path: str, flavour: str, device: Device, cache: str, sandbox: str) -> list[str]:
-    """Return how to start virtiofsd, which ends when its guest does."""
+    """Return the command line of virtiofsd, which ends with its guest."""
     if flavour == 'c':
         return [path, '-f', f'--socket-path={device.socket}', '-o', f'source={device.source}', '-o', f'cache={cache}',
                 '-o', f'sandbox={sandbox}']
@@ -38,13 +38,13 @@ def virtiofsd(path: str, flavour: str, device: Device, cache: str, sandbox: str)
 
 
 def _value(word: object) -> str:
-    """QEMU parts its options at commas."""
+    """Return a value with its commas doubled: QEMU separates options by commas."""
     return str(word).replace(',', ',,')
 
 
 def qemu(binary: str, accel: str, machine: str, server: Server, files: Files, images: Path,
          devices: tuple[Device, ...]) -> list[str]:
-    """Return how to start the guest. Its interfaces are plugged into bridges later."""
+    """Return the command line of QEMU for the guest. Its interfaces are plugged into bridges later."""
     return [
         binary, '-name', _value(server.id), '-uuid', server.id, '-nodefaults', '-no-user-config', '-display', 'none',
         '-sandbox', _SANDBOX, '-machine', f'{machine},accel={accel},memory-backend=mem',
@@ -81,14 +81,16 @@ def _disks(server: Server, files: Files) -> list[str]:
 
 
 def _network(files: Files) -> list[str]:
-    """A network where nothing answers but the metadata."""
+    """Return the options of a network where only the metadata server answers."""
     command = shlex.join([sys.executable, '-I', '-S', relay.__file__, str(files.metadata)])
     return ['-netdev', f'user,id=net,restrict=on,{_NETWORK},guestfwd=tcp:{_METADATA}:80-cmd:{_value(command)}',
             '-device', 'virtio-net-pci,netdev=net,romfile=']
 
 
 def tap(server: Server, number: int) -> str:
-    """Return what an interface of the guest is called on the host. QEMU makes it, and it goes with QEMU, however that ends."""
+    """Return the host's name for an interface of the guest. QEMU makes the interface, and it disappears when QEMU ends
+    in any way.
+    """
     return f't{server.id.replace("-", "")[:12]}{number:x}'
 
 

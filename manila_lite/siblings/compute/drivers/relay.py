@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -I -S relay.py SOCKET``: standard input goes to the Unix socket, and what comes from there to standard output.
+"""``python -I -S relay.py SOCKET``: copy standard input to the Unix socket, and the socket's output to standard output.
 
-QEMU starts one for each connection of a guest to the address of the metadata; so it imports little.
+QEMU starts one process for each connection of a guest to the metadata, so this module imports little.
 """
 
 import os
@@ -11,7 +11,7 @@ import sys
 
 
 def relay(into: int, out: int, peer: socket.socket) -> None:
-    """Both directions have ended."""
+    """Copy data in both directions until the socket has ended."""
     targets = {into: peer.fileno(), peer.fileno(): out}
     while targets:
         for source in select.select(list(targets), [], [])[0]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How shares are mounted on a node: a handler for each protocol, found by its entry point."""
+"""Handlers that mount shares on a node: one for each protocol, found by its entry point."""

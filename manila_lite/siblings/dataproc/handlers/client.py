@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NFS client of a node: there, or installed."""
+"""The NFS client of a node: installed if it is missing."""
 
 import shlex
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _APT = (*_QUIET, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=120')
 _DEBIAN = ((*_APT, 'update'), (*_APT, 'install', '-y', '--no-install-recommends', 'nfs-common'))
 _RED_HAT = (('sh', '-c', 'if command -v dnf >/dev/null; then exec dnf "$@"; else exec yum "$@"; fi', 'mlite',
              '-y', 'install', 'nfs-utils'),)
-#: What installs it, by the names that distributions give themselves in os-release(5).
+#: Commands to install the client, by the names of distributions in os-release(5).
 INSTALL: dict[str, Sequence[Sequence[str]]] = {
     **dict.fromkeys(('debian', 'ubuntu'), _DEBIAN), **dict.fromkeys(('rhel', 'fedora', 'centos'), _RED_HAT)}
 
@@ -20,9 +20,9 @@ _IS_THERE = 'test -x /sbin/mount.nfs || test -x /usr/sbin/mount.nfs'
 
 
 def ensure(remote: Remote, seconds: float) -> None:
-    """The node has an NFS client; an installation may take so many seconds.
+    """Make sure that the node has an NFS client; an installation may take so many seconds.
 
-    :raises errors.Final: it has none, and none could be installed.
+    :raises errors.Final: the node has none, and none could be installed.
     """
     if _is_there(remote):
         return
@@ -39,7 +39,7 @@ def _is_there(remote: Remote) -> bool:
 
 
 def _family(remote: Remote) -> str:
-    """Return the distribution of the node, or the one that it is like, of those in ``INSTALL``."""
+    """Return the distribution of the node, or a similar one, as a key of ``INSTALL``."""
     told = names(remote.run(['cat', '/etc/os-release']).out.decode(errors='replace'))
     family = next((name for name in told if name in INSTALL), None)
     if family is None:
@@ -49,7 +49,7 @@ def _family(remote: Remote) -> str:
 
 
 def names(os_release: str) -> list[str]:
-    """Return what a system calls itself, and then what it says it is like."""
+    """Return the name of a system in os-release, followed by the names of similar systems."""
     found = dict(row.split('=', 1) for row in os_release.splitlines() if '=' in row and not row.startswith('#'))
     return [name for key in ('ID', 'ID_LIKE') for name in ' '.join(_words(found.get(key, ''))).split()]
 

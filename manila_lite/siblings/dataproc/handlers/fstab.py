@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our lines in a node's ``/etc/fstab``, each marked at its end; all others stay as they are, byte for byte."""
+"""Our lines in a node's ``/etc/fstab``, each marked at its end; all other lines stay as they are, byte for byte."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ _OURS = re.compile(rb'[^ \t#][^ \t]*[ \t]+([^ \t]+)[ \t].*# mlite [^ \t]+[ \t]*'
 _ESCAPED = ' \t\n\\#'
 
 _READ = 'if test -e /etc/fstab; then cat /etc/fstab; fi'
-# The draft has the owner and mode of what it replaces. What changed since we read it is not replaced.
+# The draft gets owner and mode of the file that it replaces. A file that changed since we read it is not replaced.
 _REPLACE = """set -e
 file=$(readlink -f /etc/fstab)
 if test -e "$file"; then cp -p "$file" "$file.mlite"; else : > "$file"; fi
@@ -26,17 +26,17 @@ _TRIES = 5
 
 
 def escaped(word: str) -> str:
-    r"""Return a field as fstab(5) wants it: white space, ``\`` and ``#`` as octal numbers."""
+    r"""Return a field in the form of fstab(5): white space, ``\`` and ``#`` as octal numbers."""
     return ''.join(f'\\{ord(char):03o}' if char in _ESCAPED else char for char in word)
 
 
 def plain(word: str) -> str:
-    """Return what a field of fstab stands for."""
+    """Return the value of a field of fstab."""
     return re.sub(r'\\([0-7]{3})', lambda found: chr(int(found[1], 8)), word)
 
 
 def line(mount: Mount, options: str) -> bytes:
-    """Return the line for a mount: after the network is up, and no reason to stop booting."""
+    """Return the line for a mount, which waits for the network, and whose failure does not stop the boot."""
     whole = ','.join(word for word in (mount.level, options, '_netdev', 'nofail') if word)
     return os.fsencode(f'{escaped(mount.export)} {escaped(mount.path)} nfs {whole} 0 0 {_MARK}{mount.share_id}\n')
 
@@ -52,7 +52,7 @@ def has(text: bytes, path: str) -> bool:
 
 
 def _rows(text: bytes) -> list[bytes]:
-    # As the C library, which knows no other ends of lines.
+    # Like the C library, which knows no other line ends.
     return re.findall(rb'[^\n]*\n|[^\n]+', text)
 
 
@@ -71,12 +71,12 @@ def with_line(text: bytes, mount: Mount, options: str) -> bytes:
 
 
 def put(remote: Remote, mount: Mount, options: str) -> None:
-    """The node has the line. :raises errors.Again: somebody else writes there all the time."""
+    """Put the line into the node's fstab. :raises errors.Again: other programs keep changing the file."""
     _change(remote, lambda text: with_line(text, mount, options))
 
 
 def take_out(remote: Remote, path: str) -> None:
-    """The node has no line of ours for the path. :raises errors.Again: somebody else writes there all the time."""
+    """Remove our line for the path from the node's fstab. :raises errors.Again: other programs keep changing the file."""
     _change(remote, lambda text: without(text, path))
 
 

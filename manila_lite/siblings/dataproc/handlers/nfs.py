@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares over NFS: the node's kernel mounts them, and its fstab has them for the next boot."""
+"""Shares over NFS: the node's kernel mounts them, and fstab has them for the next boot."""
 
 import contextlib
 import os
@@ -12,14 +12,14 @@ from manila_lite.siblings.dataproc.handlers import client, fstab
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway, Remote, ShareHandler
 from manila_lite.siblings.nfs import Ended, MountBusy, Mounted, MountFailed, NfsMounter
 
-#: What mount.nfs says when the server may answer later.
+#: Errors of mount.nfs for which the server may answer later.
 _LATER = re.compile('timed out|refused|unreachable|no route to host|try again', re.IGNORECASE)
 _PAUSE = 5.0
 _LAZY = '{} was in use, so it was unmounted lazily: who uses it still writes to the share until that ends.'
 
 
 class _Executor:
-    """A node as a mounter sees it."""
+    """An executor that runs a mounter's commands on a node."""
 
     def __init__(self, remote: Remote):
         self._remote = remote
@@ -39,7 +39,7 @@ class NfsHandler(ShareHandler):
         client.ensure(remote, self.conf.dataproc_nodes.install_timeout)
 
     def mount(self, remote: Remote, mount: Mount) -> None:
-        """See ``ShareHandler.mount``. What we mounted there before, of another level or share, goes first."""
+        """See ``ShareHandler.mount``. A mount of ours of another level or share is unmounted first."""
         with _said():
             mounter, place = self._mounter(remote), self._made(remote, mount.path)
             there = mounter.mounted(place)
@@ -58,7 +58,7 @@ class NfsHandler(ShareHandler):
             if there is not None and self._ours(remote, there, mount):
                 note = _unmounted(mounter, place, force)
             fstab.take_out(remote, mount.path)
-            # Only if it is empty; and somebody else's mount stays.
+            # Deletes the directory only if it is empty; mounts of others stay.
             remote.run(['rmdir', '--', mount.path])
             return note
 
@@ -69,7 +69,7 @@ class NfsHandler(ShareHandler):
         return there is not None and _fits(there, mount)
 
     def _mounter(self, remote: Remote) -> NfsMounter:
-        # mount.nfs would try for two minutes; who asked us does that better.
+        # mount.nfs would try for two minutes; the caller retries in a better way.
         return NfsMounter(_Executor(remote), options=f'{self._options()},retry=0', way='kernel')
 
     def _options(self) -> str:
@@ -77,12 +77,12 @@ class NfsHandler(ShareHandler):
         return ','.join([f'vers={nodes.nfs_version}', *nodes.nfs_options])
 
     def _made(self, remote: Remote, path: str) -> str:
-        """The directory is there. Returns what it is in truth: a part of a path may be a link on that node.
+        """Make the directory. Returns its real path: a part of the path may be a link on that node.
 
-        :raises errors.Final: it cannot be made, or leads into the system.
+        :raises errors.Final: it cannot be made, or its real path belongs to the system.
         """
         made = remote.run(['mkdir', '-p', '--', path])
-        # A mount whose server went away stands in the way of mkdir, and is no reason to fail.
+        # mkdir fails at a mount whose server does not answer; that is no error.
         place = _real(remote, path)
         if made.status and self._mounter(remote).mounted(place) is None:
             raise errors.Final(f'{path} cannot be made: {os.fsdecode(made.err).strip()}')
@@ -92,19 +92,19 @@ class NfsHandler(ShareHandler):
             raise errors.Final(f'{path} is {place} on this node. {bad}') from bad
 
     def _ours(self, remote: Remote, there: Mounted, mount: Mount) -> bool:
-        """Say whether what is mounted at a path of ours is the share, or has our line in fstab."""
+        """Say whether the mount at a path of ours is the share, or has our line in fstab."""
         return _is_nfs(there) and (
             _same(there.source, mount.export) or fstab.has(fstab.read(remote), mount.path))
 
 
 def _unmounted(mounter: NfsMounter, place: str, force: bool) -> str:
-    """Nothing is mounted there. Returns what is worth to be kept of how."""
+    """Unmount the path. Returns a note about a lazy unmount, else an empty text."""
     try:
         mounter.unmount(place)
     except (MountBusy, MountFailed, errors.Unavailable):
         if not force:
             raise
-        # A server that is gone lets an unmount hang.
+        # An unmount hangs when the server does not answer.
         mounter.unmount(place, lazy=True)
         return _LAZY.format(place)
     return ''
@@ -112,7 +112,7 @@ def _unmounted(mounter: NfsMounter, place: str, force: bool) -> str:
 
 @contextlib.contextmanager
 def _said() -> Iterator[None]:
-    """What a mounter raises is said as the engine knows it."""
+    """Translate errors of a mounter into errors of a ``ShareHandler``."""
     try:
         yield
     except MountBusy as bad:
@@ -130,7 +130,7 @@ def _said() -> Iterator[None]:
 
 
 def _real(remote: Remote, path: str) -> str:
-    """Return where a path of the node leads to: as the table of mounts has it."""
+    """Return the real path on the node, as the mount table has it."""
     found = remote.run(['readlink', '-f', '--', path])
     return os.fsdecode(found.out).removesuffix('\n') if found.status == 0 and found.out else path
 
@@ -140,7 +140,7 @@ def _fits(there: Mounted, mount: Mount) -> bool:
 
 
 def _is_nfs(there: Mounted) -> bool:
-    # nfs, nfs4, or fuse.nfs where mount.nfs is a client of user space.
+    # nfs, nfs4, or fuse.nfs where mount.nfs is a client in user space.
     return there.kind.removeprefix('fuse.').startswith('nfs')
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where nodes come from, found by entry points."""
+"""Infrastructures, which nodes come from, found by entry points."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are servers of the compute service: made when a cluster wants them, deleted when it lets them go.
+"""Nodes that are servers of the compute service: made for a cluster, and deleted when the cluster releases them.
 
-A node's reference is the name of its server, and is written down by the engine before the server is made. So whoever comes
-after an engine that died finds what that one made; what it made twice is one server too many, which goes.
+A node's reference is the name of its server, which the engine stores before the server is made. So after the death of
+an engine another one finds its servers; of two servers with one name, one is deleted.
 """
 
 import base64
@@ -22,15 +22,15 @@ from manila_lite.siblings.dataproc.interface import Node, Wanted
 
 #: The newest version that the compute service of this repository serves.
 _VERSION = '2.97'
-#: Servers that are asked for at once.
+#: Servers in one page of the list.
 _PAGE = 200
-#: In a server's metadata: which data-processing service it belongs to, and the only host key that is accepted of it.
+#: Keys of a server's metadata: the data-processing service that owns it, and its only accepted host key.
 _OWNER, _HOST_KEY = 'mlite_dataproc', 'mlite_host_key'
 _FLAVOR = re.compile(r'([1-9][0-9]{0,3})x([1-9][0-9]{0,8})')
 
 
 class ComputeInfra(SshInfra):
-    """The compute service that ``[compute_service]`` describes."""
+    """The compute service of ``[compute_service]``."""
 
     def __init__(self, conf: Any):
         super().__init__(conf)
@@ -43,7 +43,7 @@ class ComputeInfra(SshInfra):
         return f'{wanted.name}-{wanted.instance_id}'
 
     def ready(self, ref: str, wanted: Wanted) -> Node:
-        """See ``Infra.ready``. A server that could not be built is deleted, so that the next try makes another."""
+        """See ``Infra.ready``. A server in error is deleted, so that the next try makes another."""
         server = self._one(ref)
         if server is None:
             self._ask('POST', '/servers', json={'server': self._body(ref, wanted)})
@@ -70,7 +70,7 @@ class ComputeInfra(SshInfra):
     def sweep(self, taken: Callable[[], frozenset[str]]) -> None:
         """See ``Infra.sweep``."""
         there = list(self._servers())
-        known = taken()     # after that: what is there was written down before it was made
+        known = taken()     # read after the list, since a server's name is stored before the server is made
         for server in there:
             if server['name'] not in known:
                 self._delete(server)
@@ -78,7 +78,7 @@ class ComputeInfra(SshInfra):
     # Servers ----------------------------------------------------------------------------------
 
     def _one(self, ref: str) -> dict[str, Any] | None:
-        """Return the server of this name, the oldest; of two there is soon one."""
+        """Return the oldest server of this name, and delete any others."""
         found = [server for server in self._servers(name=ref) if server['OS-EXT-STS:task_state'] != 'deleting']
         found.sort(key=lambda server: (server['created'], server['id']))
         for server in found[1:]:
@@ -103,10 +103,10 @@ class ComputeInfra(SshInfra):
                 self._ask('DELETE', f'/servers/{server["id"]}')
 
     def _ask(self, method: str, path: str, **more: Any) -> Any:
-        """Return what the compute service answers.
+        """Return the answer of the compute service.
 
         :raises errors.Again: not now. :raises errors.Final: never. :raises errors.NotFound: there is no such server.
-        :raises errors.Unavailable: it does not answer.
+        :raises errors.Unavailable: the service does not answer.
         """
         try:
             return self._service.ask(method, path, who=None, version=_VERSION, **more)
@@ -115,7 +115,7 @@ class ComputeInfra(SshInfra):
         except (errors.Invalid, errors.Forbidden, errors.OverQuota) as never:
             raise errors.Final(f'The compute service refuses: {never}') from never
 
-    # What is asked for ------------------------------------------------------------------------
+    # Properties of new servers ----------------------------------------------------------------
 
     def _body(self, ref: str, wanted: Wanted) -> dict[str, Any]:
         options = self._options
@@ -141,7 +141,9 @@ class ComputeInfra(SshInfra):
         return sizes | {'vcpus': int(match[1]), 'memory': int(match[2])}
 
     def _user_data(self, wanted: Wanted, private: str, public: str) -> bytes:
-        """Return what cloud-init does with the guest: its host key is ours, and we may log in, with sudo where it is needed."""
+        """Return cloud-init's configuration of the guest: the host key that we made, and our login, with sudo where
+        that is needed.
+        """
         user = self._options.ssh_user
         me: dict[str, Any] = {'name': user, 'ssh_authorized_keys': [remote.public_key(self._options.ssh_key_file or '')]}
         if user != 'root':
@@ -154,7 +156,7 @@ class ComputeInfra(SshInfra):
     def _address(self, server: Mapping[str, Any]) -> str:
         """Return the address that access rules name: the first fixed one.
 
-        :raises errors.Final: it has none.
+        :raises errors.Final: the server has none.
         """
         found = [one['addr'] for listed in server['addresses'].values() for one in listed
                  if one.get('OS-EXT-IPS:type', 'fixed') == 'fixed']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that exist already, from a file that an operator keeps. It is read anew each time."""
+"""Nodes that exist already, from a file of the operator. It is read anew each time."""
 
 import ipaddress
 from typing import Any
@@ -14,10 +14,10 @@ _MUST, _MAY = ('name', 'address', 'host_key'), {'port': 22, 'user': None, 'key_f
 
 
 class Inventory(SshInfra):
-    """A pool; who takes a node out of it is written down by the engine."""
+    """A pool of nodes; the engine stores which nodes are taken."""
 
     def offer(self, wanted: Wanted, taken: frozenset[str]) -> str:
-        """See ``Infra.offer``: the first of the file that is free."""
+        """See ``Infra.offer``: return the first free node of the file."""
         nodes = self._nodes()
         free = next((name for name in nodes if name not in taken), None)
         if free is None:
@@ -32,7 +32,7 @@ class Inventory(SshInfra):
         return self.answering(node)
 
     def release(self, ref: str) -> None:
-        """See ``Infra.release``: it goes on as it is."""
+        """See ``Infra.release``. The node stays as it is."""
 
     def _nodes(self) -> dict[str, Node]:
         options = self.conf.dataproc_nodes
@@ -47,9 +47,9 @@ class Inventory(SshInfra):
 
 
 def read(document: Any, user: str) -> dict[str, Node]:
-    """Return the nodes of an inventory by their names, in its order. ``user``: who logs in where it does not say.
+    """Return the nodes of an inventory by their names, in its order. ``user``: the login of nodes that name none.
 
-    :raises errors.Invalid: it is not as it should be; the message says where.
+    :raises errors.Invalid: the document is wrong; the message says where.
     """
     entries = document.get('nodes') if isinstance(document, dict) else None
     if not isinstance(entries, list):

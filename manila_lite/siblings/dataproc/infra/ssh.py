@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that are reached over SSH, wherever they come from."""
+"""Nodes that are reached over SSH, for any infrastructure."""
 
 import contextlib
 
@@ -11,14 +11,14 @@ _PAUSE = 3.0
 
 
 class SshInfra(Infra):
-    """Common to all such infrastructures."""
+    """The common part of infrastructures whose nodes are reached over SSH."""
 
     def connect(self, node: Node) -> contextlib.AbstractContextManager[Remote]:
         """See ``Infra.connect``."""
         return remote.connect(node, self.conf)
 
     def answering(self, node: Node) -> Node:
-        """Return the node: somebody who may mount can work there. :raises errors.Again: not yet."""
+        """Return the node when commands run on it as root. :raises errors.Again: it does not answer yet."""
         try:
             with self.connect(node) as session:
                 done = session.run(['true'])

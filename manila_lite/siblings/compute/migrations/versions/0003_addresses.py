@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers have addresses on networks, and hosts say which networks they have."""
+"""Addresses of servers on networks, and the networks of each host."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images are their projects', and hosts say which ones their operators have for all."""
+"""Images of projects, and the names of the operator's images on each host."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work takes turns between projects: whose turn each operation takes, and indexes by which that and claims are found."""
+"""Fair turns between projects: the turn of each operation, and indexes to find turns and claims."""
 
 from manila_lite.db import turning
 
