@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run each class of tests alone, in a process of its own: tools/alone.py FILE [REGEX...]
 
-So fails what passes only because of what another class left: an import, an option, a row. All classes run, or those of which a
-test's name matches. Each that fails is named at once. FILE: gets the results of all, as subunit, for tools/tally.py.
-A class may take what one may between two tests (manila_lite/tests/limits.py): 25 minutes. Exit code 1 if one failed, or if
-there was none. $TEST_CONCURRENCY: how many run at a time, else one per processor.
+A test fails here if it passes only because of an import, an option or a row that another class left. All classes run, or
+those with a test whose name matches a REGEX. A failed class is reported at once. FILE gets the results of all classes, as
+subunit, for tools/tally.py. The time limit of a class is the limit between two tests (manila_lite/tests/limits.py):
+25 minutes. Exit code 1 if a class failed, or if there was none. $TEST_CONCURRENCY: number of processes at the same time;
+default: one per processor.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ _HANDS = int(os.environ.get('TEST_CONCURRENCY') or os.cpu_count() or 1)
 
 
 def classes(wanted: Sequence[str]) -> dict[str, list[str]]:
-    """Return what can be run alone by its name, with the names of its tests: classes, and files of gabbi."""
+    """Return the classes and files of gabbi that can run alone, by name, with the names of their tests."""
     seconds, os.environ['OS_TEST_TIMEOUT'] = os.environ.get('OS_TEST_TIMEOUT', ''), '0'
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
@@ -52,14 +53,14 @@ def _units(suite: unittest.TestSuite) -> list[unittest.TestSuite]:
 
 
 def _name(unit: unittest.TestSuite) -> str:
-    """Return a class's name; of a file of gabbi what all its requests begin with."""
+    """Return the name of a class; of a file of gabbi the common begin of its requests' names."""
     if isinstance(unit, order.Class):
         return order.names(unit)[0].partition('(')[0].rpartition('.')[0]
     return os.path.commonprefix([name.rpartition('.')[0] for name in order.names(unit)])   # noqa: RUF071 - they are no paths
 
 
 def run(name: str, tests: Sequence[str]) -> tuple[bytes, str]:
-    """Return the results of tests that are alone in a process, and what they wrote to standard error."""
+    """Run tests alone in a process; return their results and their standard error."""
     module = name.rpartition('.')[0] if 'test_gabbits.' in name else name
     with tempfile.NamedTemporaryFile('w') as chosen, tempfile.TemporaryFile() as results, \
             tempfile.TemporaryFile() as said:
@@ -69,7 +70,7 @@ def run(name: str, tests: Sequence[str]) -> tuple[bytes, str]:
                                  cwd=ROOT, stdin=subprocess.DEVNULL, stdout=results, stderr=said, start_new_session=True)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(limits.limit() * limits.BETWEEN or None)
-        # What it started ends with it; the group is its own.
+        # Processes that it started are in its group, and end with it.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()

@@ -17,19 +17,19 @@ TABLES = ('conf/', 'policies/', 'db/models/', 'db/migrations/', 'siblings/comput
 
 
 def has_logic(tree: ast.Module) -> bool:
-    """Whether a module defines a function that does something."""
+    """Say whether a module defines a function that is no mere declaration."""
     return any(isinstance(node, ast.FunctionDef) and not _is_declaration(node) for node in ast.walk(tree))
 
 
 def _is_declaration(node: ast.FunctionDef) -> bool:
-    """Only a docstring, ``...``, ``pass`` or a constant returned: an interface's promise."""
+    """Say whether a function has only a docstring, ``...``, ``pass`` or a constant returned, as in an interface."""
     return all(isinstance(line, ast.Pass) or (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
                or (isinstance(line, ast.Return) and isinstance(line.value, ast.Constant | ast.Tuple | None))
                for line in node.body)
 
 
 def words(name: str) -> set[str]:
-    """The words of a file name, in the singular: share_types -> {share, type}."""
+    """Return the words of a file name, in the singular: share_types -> {share, type}."""
     return {re.sub(r'ies$', 'y', word) if word.endswith('ies') else re.sub(r'(?<!s)s$', '', word)
             for word in re.split(r'[_\-.]', name) if word not in ('test', '')}
 
@@ -45,7 +45,7 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def listed(root: pathlib.Path) -> tuple[set[str], list[str]]:
-    """The modules of tools/mirror.txt, and the lines of it that name something gone."""
+    """Return the modules of tools/mirror.txt, and its lines that name a missing file."""
     page = root / 'tools/mirror.txt'
     lines = page.read_text().splitlines() if page.exists() else []
     pairs = [line.split() for line in lines if line and not line.startswith('#')]

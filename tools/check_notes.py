@@ -17,7 +17,7 @@ SECTIONS = {'prelude', 'features', 'issues', 'upgrade', 'deprecations', 'critica
 
 
 def problems(path: pathlib.Path) -> Iterator[str]:
-    """What is wrong with one note."""
+    """Yield the problems of one note."""
     if not NAME.match(path.name):
         yield 'not a name made by reno; use: tox -e newnote -- some-slug'
     try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuse any write of a status column outside the one writer, manila_lite/db/transitions.py.
 
-Usage: tools/check_one_writer.py [ROOT]. Looks at what SQL expressions can carry: ``.values(status=...)``,
+Usage: tools/check_one_writer.py [ROOT]. Looks at all forms of a write: ``.values(status=...)``,
 ``.values({'status': ...})``, a dictionary given to ``execute``, an attribute of a row, and SQL text.
 """
 
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 
 COLUMNS = {'status', 'state', 'task_state', 'access_rules_status'}
-# Who may write which columns. Operations own their own state; migrations build the columns.
+# Columns that a file may write. Operations own their own state; migrations build the columns.
 WRITERS = {
     'db/transitions.py': COLUMNS,
     'db/operations.py': {'state'},
@@ -21,15 +21,15 @@ WRITERS = {
     'siblings/compute/migrations/': COLUMNS,
     'siblings/dataproc/migrations/': COLUMNS,
 }
-# Rooms that hold rows; elsewhere .status is a web reply's or a backend's own.
+# Packages whose code has rows of the database; elsewhere .status is a web reply's or a backend's own.
 ROW_ROOMS = ('db/', 'actions/', 'scheduler/', 'manager/', 'siblings/', 'operations.py')
-# They hold none, though they are in such a room.
+# Packages inside of those that have no rows.
 NO_ROW_ROOMS = ('siblings/compute/drivers/', 'siblings/dataproc/handlers/')
 SQL = re.compile(r'\bupdate\b.*\bset\b.*\b(status|state|task_state|access_rules_status)\s*=', re.IGNORECASE | re.DOTALL)
 
 
 def _column(key: ast.expr | None) -> str | None:
-    """The column that a dictionary key names: 'status' or model.status or table.c.status."""
+    """Return the column that a dictionary key names: 'status' or model.status or table.c.status."""
     if isinstance(key, ast.Constant) and isinstance(key.value, str):
         return key.value
     return key.attr if isinstance(key, ast.Attribute) else None
@@ -49,7 +49,7 @@ def _call(node: ast.Call) -> Iterator[str]:
 
 
 def writes(tree: ast.AST, rows: bool) -> Iterator[tuple[int, str]]:
-    """Line and column of each write found."""
+    """Yield line and column of each write."""
     for node in ast.walk(tree):
         found: list[str] = []
         if isinstance(node, ast.Call):

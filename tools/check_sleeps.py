@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuse a test that sleeps: it is too short on a busy machine, and too long on all others.
 
-Usage: tools/check_sleeps.py [ROOT]. Looks for ``time.sleep(...)`` in manila_lite/tests. Tests wait for a condition, with
-``until`` of manila_lite/tests/waiting.py. Where sleeping is no waiting (work that is slow on purpose, or what is to go on doing
-nothing), the line says so: ``# sleeps: reason``, on the same line or alone on the one before.
+Usage: tools/check_sleeps.py [ROOT]. Looks for ``time.sleep(...)`` in manila_lite/tests. Tests wait for a condition,
+with ``until`` of manila_lite/tests/waiting.py. Where a sleep is no wait for a condition (work that is slow on purpose,
+or a process that must stay idle), the line says so: ``# sleeps: reason``, on the same line or alone on the one before.
 """
 
 import ast
@@ -13,13 +13,13 @@ import re
 import sys
 from collections.abc import Iterator
 
-#: Who polls for all others.
+#: The module that polls for all tests.
 WAITING = 'manila_lite/tests/waiting.py'
 REASON = re.compile(r'# sleeps: \S.*\S')
 
 
 def sleeps(tree: ast.AST) -> Iterator[int]:
-    """Yield the line of each call of time's sleep, by whatever name."""
+    """Yield the line of each call of time's sleep, under any name."""
     modules, names = {'time'}, set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -36,7 +36,7 @@ def sleeps(tree: ast.AST) -> Iterator[int]:
 
 
 def excused(lines: list[str], number: int) -> bool:
-    """Say whether a line has a reason, or the one before has nothing else."""
+    """Say whether a line has a reason, or the line before is nothing but a reason."""
     before = lines[number - 2].strip() if number > 1 else ''
     return bool(REASON.search(lines[number - 1]) or REASON.fullmatch(before))
 

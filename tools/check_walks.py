@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse a contributor walk that names a file, function or table which is gone.
+"""Refuse a contributor guide that names a file, function or table which is gone.
 
 Usage: tools/check_walks.py [ROOT]. Reads doc/source/contributor/*.rst. In double backquotes,
 ``actions/shares.py`` is a file, under manila_lite or the root, and ``actions/shares.py: create`` or
@@ -13,12 +13,12 @@ import re
 import sys
 from collections.abc import Iterator
 
-# The page must say something: a walk without a single checked step is a broken walk.
+# A guide without a single checked name is broken, too.
 LITERAL = re.compile(r'``([\w./-]+\.(?:py|yaml|cfg|rst|toml|txt)|(?:[\w.-]+/)+)(?::\s+([\w.]+))?``')
 
 
 def names(tree: ast.AST, prefix: str = '') -> Iterator[str]:
-    """Every function, class, method and assigned name, with its class before a dot."""
+    """Yield every function, class, method and assigned name, with its class before a dot."""
     for node in getattr(tree, 'body', []):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield prefix + node.name
@@ -30,7 +30,7 @@ def names(tree: ast.AST, prefix: str = '') -> Iterator[str]:
 
 
 def problem(root: pathlib.Path, file: str, name: str | None) -> str | None:
-    """What is wrong with one reference, or None."""
+    """Return the problem of one reference, or None."""
     found = next((base / file for base in (root / 'manila_lite', root) if (base / file).exists()), None)
     if found is None:
         return f'there is no {file}'

@@ -43,7 +43,7 @@ def table(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def machine_page(machine: states.Machine) -> Iterator[str]:
-    """A table of the verbs, then each status with the verb that owns it."""
+    """Yield a table of the verbs, then each status with the verb that owns it."""
     yield from title(machine.noun.capitalize(), '-')
     yield from (f'Column ``{machine.column}``.', '')
     yield from table([('verb', 'from', 'during', 'when it worked', 'when it failed', 'after a crash'), *(
@@ -64,7 +64,7 @@ def machine_page(machine: states.Machine) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--check', action='store_true', help='write nothing; exit 1 if the page is old')
+    parser.add_argument('--check', action='store_true', help='write nothing; exit 1 if the page is out of date')
     parser.add_argument('root', nargs='?', type=pathlib.Path, default=HERE)
     args = parser.parse_args()
     page = args.root / 'doc/source/contributor/states.rst'

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write doc/source/user/clients.rst from the tables that the tests of the clients run.
+"""Write doc/source/user/clients.rst from the tables of commands in the tests of the clients.
 
-Usage: tools/gen_clients.py [--check] [ROOT]. With --check nothing is written: exit 1 if the page is old. The commands and
-methods are those of the clients installed here (constraints.txt has their versions).
+Usage: tools/gen_clients.py [--check] [ROOT]. With --check nothing is written: exit 1 if the page is out of date. The commands
+and methods are those of the clients installed here (constraints.txt has their versions).
 """
 
 import argparse
@@ -20,19 +20,18 @@ import manila_lite.cmd  # noqa: E402, F401 - first: threads
 from manila_lite.tests.functional.clients import commands, nova, osc, sdk, wire  # noqa: E402
 
 PAGE = 'doc/source/user/clients.rst'
-#: A call that the Go program tells of.
+#: Name of a call in the source of the Go program.
 _TOLD = re.compile(r'"([a-z]+\.[A-Z]\w+)"')
 WORKS, LACKS = 'works', 'not served yet'
 HEAD = """\
 ..
    Written by tools/gen_clients.py from the tables of manila_lite/tests/functional/clients: change those, then run it.
 
-What clients call, and what comes of it
-=======================================
+Calls of the clients
+====================
 
-Every row is run by the tests against a service that runs: ``works`` is what they find each time, and a call that is not
-served yet is one that they find refused. Commands and methods that appear in a newer client fail the tests until they have
-a row here.
+The tests run each row against a running service. ``works`` is their result; a call that is not served yet was refused.
+Commands and methods of a newer client fail the tests until they have a row here.
 """
 
 
@@ -54,7 +53,7 @@ def version(package: str) -> str:
 def command_page() -> Iterator[str]:
     yield from heading('The openstack command')
     yield from (f'{version("python-manilaclient")}, {version("python-openstackclient")}: every ``openstack share`` command,',
-                'as the tests call it, or the request that it needs and that is not there.', '')
+                'as the tests call it, or the request that is missing for it.', '')
     known = osc.commands()
     called: dict[str, str] = {}
     for line in osc.read(commands.LINES):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write api-ref/openapi-<version>.json from the contract. With --check: exit 1 and a diff where a file is old.
+"""Write api-ref/openapi-<version>.json from the contract. With --check: exit 1 and a diff if a file is out of date.
 
-Usage: tools/gen_openapi.py [--check] [ROOT]. A change in the files is a change of what clients get: read it.
+Usage: tools/gen_openapi.py [--check] [ROOT]. Read each change of the files: it is a change of the API's answers or requests.
 """
 
 import argparse
@@ -18,14 +18,14 @@ import manila_lite.cmd  # noqa: E402, F401 - first: threads
 from manila_lite.api import versions  # noqa: E402
 from manila_lite.api.contract import openapi  # noqa: E402
 
-#: The first, the one most clients ask for, the newest.
+#: The first, the one that most clients use, the newest.
 VERSIONS = (versions.MIN, 65, versions.MAX)
 MOST_LINES = 60
 WIDTH = 120
 
 
 def pretty(value: object, margin: int = 0) -> str:
-    """Return JSON in which what fits on a line is on a line, so that a change is a few lines of a diff."""
+    """Return JSON with each value on one line that fits there, so that a change is a few lines of a diff."""
     flat = json.dumps(value)
     if len(flat) + margin <= WIDTH or not isinstance(value, (dict, list)):
         return flat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walks of tools/quickstart, which starts this."""
+"""The scenarios of tools/quickstart, which starts this."""
 
 import argparse
 import contextlib
@@ -24,12 +24,12 @@ from walks.walk import BOLD, GREEN, PLAIN, RED, TOP, Walk
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
 
-#: What is shown other than the life of one share.
+#: Scenarios other than the life of one share.
 SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster}
 
 
 def summary(walk, setup_seconds, mount):
-    """Print what was shown, how long it took, and how to go on."""
+    """Print the steps with their times, and how to go on."""
     print(f'\n{BOLD}It works.{PLAIN}')
     for title, took in [('Packages and virtual environment', setup_seconds), *walk.timings]:
         print(f'  {GREEN}✓{PLAIN} {title:68} {took:6.1f} s')
@@ -44,7 +44,7 @@ def summary(walk, setup_seconds, mount):
 
 
 def stay(walk):
-    """Serve until Ctrl-C."""
+    """Keep the service running until Ctrl-C."""
     print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; what was stored is kept until --down.', flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
@@ -74,7 +74,7 @@ def arguments():
 
 
 def show(walk, args):
-    """All steps were done; the service still runs."""
+    """Run all steps of the scenario."""
     scenario = SCENARIOS.get(walk.backend, LoggedIn if walk.identity else OneShare)(walk)
     if walk.identity:
         with walk.step('Keystone starts, with users in projects, and roles'):
@@ -95,7 +95,7 @@ def show(walk, args):
 
 
 def main():
-    """Run the walk; the exit status says whether all of it worked."""
+    """Run the scenario; the exit status is 0 if all of it worked."""
     args = arguments()
     state = args.state.resolve()
     if args.down:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Say which guards of manila_lite/actions/ refuse in no test: tools/refusals.py [--words] [DIRECTORY]
+"""List the guards of manila_lite/actions/ that refuse in no test: tools/refusals.py [--words] [DIRECTORY]
 
 A guard is an error that is raised, or a call that does nothing but refuse. DIRECTORY has the notes of tests that ran with
-MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py); without it, .stestr/refusals is looked at, where tools/test
-leaves them. --words names, too, the guards that no test knows by status and words. Exit code 1 if a guard refused in none.
+MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py). Default: .stestr/refusals, the directory of tools/test.
+--words also lists the guards whose status and words no test checks. Exit code 1 if a guard refused in no test.
 """
 
 import argparse
@@ -23,12 +23,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 ACTIONS = ROOT / 'manila_lite' / 'actions'
 GABBITS = ROOT / 'manila_lite' / 'tests' / 'functional' / 'gabbits'
 
-#: Calls that do nothing but refuse, where nobody looks at what they return.
+#: Calls that do nothing but refuse, if their result is not used.
 REFUSING = re.compile(r'(.*\.)?_?(must|refuse|may|check)(_\w+)?|transitions\.begin')
-#: Words that stand in many messages name none of them.
+#: Shorter texts are in many messages, and identify none.
 SHORT = 8
 
-#: Those that no request reaches, as FILE:FUNCTION: WHAT, each with the reason.
+#: Guards that no request reaches, as FILE:FUNCTION: STATEMENT, each with the reason.
 EXPLAINED: dict[str, str] = {
     'access.py:clear: locks.check_deny_all(conn, ctx, share.id)': 'who takes a share over has its locks lifted before',
     "locks.py:check_deny_all: _must_lift(ctx, ident, found, 'be denied')": 'as the one before, which alone asks for it',
@@ -41,7 +41,7 @@ EXPLAINED: dict[str, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class Guard:
-    """A statement that refuses. ``name`` stays the same where lines move."""
+    """A statement that refuses. ``name`` stays the same when lines move."""
 
     file: str
     first: int
@@ -53,7 +53,7 @@ class Guard:
 
 
 def guards() -> Iterator[Guard]:
-    """Return all guards, by file and line."""
+    """Yield all guards, by file and line."""
     for path in sorted(ACTIONS.glob('*.py')):
         for function in _functions(ast.parse(path.read_text())):
             for statement in _own(function):
@@ -67,7 +67,7 @@ def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
 
 
 def _own(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """Return the statements of a function, but not those of functions in it."""
+    """Yield the statements of a function, except those of inner functions."""
     todo: list[ast.AST] = list(function.body)
     while todo:
         node = todo.pop(0)
@@ -78,7 +78,7 @@ def _own(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def _refusal(statement: ast.stmt) -> str:
-    """Return what the statement does, if it refuses: 'raise' alone, which passes an error on, does not."""
+    """Return the statement's text, if it refuses: 'raise' alone, which passes an error on, does not."""
     if isinstance(statement, ast.Raise) and statement.exc:
         return _short(f'raise {ast.unparse(statement.exc)}')
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -93,13 +93,13 @@ def _short(text: str) -> str:
 
 
 def notes(folder: pathlib.Path) -> Iterator[dict]:
-    """Return what was noted."""
+    """Yield the notes."""
     for path in folder.iterdir():
         for line in path.read_text().splitlines():
             yield json.loads(line)
 
 
-# Whether a test knows why it was refused --------------------------------------------------------------
+# Whether a test checks the reason of its refusal -------------------------------------------------------
 
 def knows(note: dict) -> bool:
     """Say whether the test compares the status, and words of the message or its code."""
@@ -148,7 +148,7 @@ def _constants(path: pathlib.Path, name: str) -> tuple[set[int], set[str]]:
 
 
 def _is_said(text: str, note: dict) -> bool:
-    """Say whether the text is the code, or some words of the message or a pattern of them."""
+    """Say whether the text is the code, or a part of the message, or a pattern of one."""
     text = text.strip('/')
     return text == note['code'] or (len(text) >= SHORT and (text in note['message'] or _matches(text, note['message'])))
 
@@ -161,11 +161,11 @@ def _matches(pattern: str, message: str) -> bool:
     return bool(found and len(found[0]) >= SHORT and ' ' in found[0])
 
 
-# What is told -----------------------------------------------------------------------------------------
+# The report ---------------------------------------------------------------------------------------------
 
 def sort(found: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], list[Guard], list[Guard]]:
-    """Return guards that no test reached and nothing explains; that only tests reached which do not name status and words; and
-    that are explained, though a test reached them.
+    """Return three lists of guards: those that no test reached and nothing explains; those reached only by tests that
+    do not check status and words; and those that are explained, though a test reached them.
     """
     by_file: dict[str, list[dict]] = {}
     for note in noted:

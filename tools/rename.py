@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Move modules and rename what they define, as a plan says: tools/rename.py [--try] PLAN.yaml, at the root of the work tree.
 
-The plan has three tables. ``modules``: dotted path to dotted path; a package takes along what is in it. ``names``: what a
-module defines (dotted path, as it is now) to its new name. ``words``: for what cannot be resolved, such as methods and
-keywords: [{in: [glob, ...], old: word, new: word}], where a word is one of Python's names; of other files, a whole word.
-A fourth, ``aliases``, has modules (dotted path, as it will be) whose new name may be taken in a file, and what that file is to
-call them instead.
+The plan has three tables. ``modules``: dotted path to dotted path; a package takes its modules along. ``names``: a
+definition of a module (its present dotted path) to its new name. ``words``: for names that cannot be resolved, such as
+methods and keywords: [{in: [glob, ...], old: word, new: word}]. A word is a Python name; in other files, a whole word.
+A fourth, ``aliases``, has modules (future dotted path) whose new name may be taken in a file, with another name for use
+there.
 
-Names are followed through imports and scopes; then every tracked file is looked through for paths and dotted paths. Where a
+Names are followed through imports and scopes; then every tracked file is searched for paths and dotted paths. Where a
 new name is taken already nothing is changed, and the places are listed. Imports are to be sorted afterwards (ruff).
 """
 
@@ -39,19 +39,19 @@ def dotted(path):
 
 
 def full(name):
-    """Return a dotted path from the top."""
+    """Return a dotted path that begins with the top package."""
     return name if name.split('.')[0] == TOP else f'{TOP}.{name}'
 
 
 class Plan:
-    """What becomes of what. ``known``: the modules that there are."""
+    """New names by old ones. ``known``: the existing modules."""
 
     def __init__(self, about, known):
         given = {full(old): full(new) for old, new in (about.get('modules') or {}).items()}
         if lost := sorted(set(given) - known):
             sys.exit(f'no such modules: {lost}')
         self.known, self.modules = known, {}
-        for old in sorted(given, key=len):          # what is deeper has the last word
+        for old in sorted(given, key=len):          # a deeper module has the last word
             self.modules.update({m: given[old] + m[len(old):] for m in known if m == old or m.startswith(f'{old}.')})
         self.modules.update(given)
         self.names = {full(old): new for old, new in (about.get('names') or {}).items()}
@@ -60,26 +60,26 @@ class Plan:
         self.used = set()
 
     def path(self, name):
-        """Return the new dotted path of a module or of what one defines."""
+        """Return the new dotted path of a module or of a definition in one."""
         if name in self.known:
             return self.modules.get(name, name)
         module, _, leaf = name.rpartition('.')
         return f'{self.path(module)}.{self.leaf(name) or leaf}' if module in self.known else name
 
     def leaf(self, name):
-        """Return the new name of what a module defines, if it has one."""
+        """Return the new name of a definition, if it has one."""
         if name in self.names:
             self.used.add(name)
         return self.names.get(name)
 
 
 class Scope:
-    """Names that are bound at one place: to an import (its dotted path), or to anything else (None)."""
+    """Names that are bound in one scope: to an import (its dotted path), or to any other object (None)."""
 
     def __init__(self, node, parent):
         self.node, self.parent = node, parent
         self.bound = {}
-        self.elsewhere = set()      # global and nonlocal
+        self.elsewhere = set()      # names that are global or nonlocal
 
     def find(self, name):
         """Return the scope that binds the name."""
@@ -92,7 +92,7 @@ class Scope:
 
 
 class File:
-    """One Python file: what is bound and used in it, then its edits."""
+    """One Python file: its bound and used names, then its edits."""
 
     def __init__(self, path, plan):
         self.path, self.plan, self.me = path, plan, dotted(path)
@@ -101,12 +101,12 @@ class File:
         self.edits, self.problems = {}, []
         self.uses = []          # (name, node, scope)
         self.scopes = []
-        self.aliased = {}       # what is imported, and what it is called here because its name is taken
+        self.aliased = {}       # imports whose name is taken here, with the name that they get
         tree = ast.parse(self.text)
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self._walk(tree, None)
 
-    # What is bound where ------------------------------------------------------------------
+    # Bindings -----------------------------------------------------------------------------
 
     def _walk(self, node, scope):
         if isinstance(node, (ast.Module, *_SCOPES)):
@@ -130,7 +130,7 @@ class File:
             self._walk(child, scope)
 
     def _place(self, node, scope):
-        """Return the scope in which a name that is assigned is bound."""
+        """Return the scope in which an assigned name is bound."""
         while isinstance(self.parents[node], ast.NamedExpr) and isinstance(scope.node, _COMPREHENSIONS):
             scope = scope.parent
         return scope
@@ -154,10 +154,10 @@ class File:
             if child not in outside and not isinstance(child, ast.arguments):
                 self._walk(child, inner)
 
-    # What becomes of it -------------------------------------------------------------------
+    # Edits --------------------------------------------------------------------------------
 
     def change(self):
-        """Note all edits."""
+        """Compute all edits."""
         self._note()
         if self.aliased:
             self.edits, self.problems = {}, []
@@ -182,7 +182,7 @@ class File:
                 self._imported(node)
 
     def _local(self, name, whole):
-        """Return what an import is called here from now on."""
+        """Return the future name of an import in this file."""
         if name != whole.rpartition('.')[2]:
             return name
         return self.aliased.get(whole) or self.plan.path(whole).rpartition('.')[2]
@@ -262,7 +262,7 @@ class File:
         self.edits[line, column] = (line, column + len(old.encode()), new)
 
     def edited(self):
-        """Return the new text."""
+        """Return the new text of the file."""
         lines = list(self.lines)
         for (line, column), (end_line, end_column, new) in sorted(self.edits.items(), reverse=True):
             after = lines[end_line - 1][end_column:]
@@ -277,7 +277,7 @@ def tracked(*what):
 
 
 def in_words(plan):
-    """Return a function that changes what is said of modules and names in any text."""
+    """Return a function that renames modules and definitions in any text."""
     table = {}
     for old in plan.names:
         new = plan.path(old)
@@ -295,7 +295,7 @@ def in_words(plan):
 
 
 def reworded(path, text, rule):
-    """Return the text with one word for another."""
+    """Return the text with a word replaced, as the rule says."""
     globs = rule.get('in', ['*'])
     name = str(path.relative_to(ROOT))
     if not any(fnmatch.fnmatch(name, glob) for glob in ([globs] if isinstance(globs, str) else globs)):
@@ -314,7 +314,7 @@ def reworded(path, text, rule):
 
 
 def move(plan):
-    """The files are where their modules are to be."""
+    """Move the files to the places of their new modules."""
     for old, new in sorted(plan.modules.items(), key=lambda pair: -len(pair[0])):
         source, target = ROOT / old.replace('.', '/'), ROOT / new.replace('.', '/')
         if source == target:
@@ -331,7 +331,7 @@ def move(plan):
 
 
 def main():
-    """Do it."""
+    """Carry out the plan."""
     about = yaml.safe_load(pathlib.Path(sys.argv[-1]).read_text())
     sources = tracked('*.py')
     plan = Plan(about, {dotted(path) for path in sources})

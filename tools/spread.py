@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Let the very first run of the tests share them out evenly: stestr knows what tests take only when it has run them.
+"""Share out the tests evenly in their first run: stestr itself knows the duration of a test only after a run.
 
-tools/spread.py seed    a repository of stestr (.stestr) that knows nothing yet knows what tools/times.txt says
-tools/spread.py write   tools/times.txt says what slow tests took in the last run here
+tools/spread.py seed    copy the durations in tools/times.txt to a stestr repository (.stestr) without durations
+tools/spread.py write   write the durations of the slow tests in the last run here to tools/times.txt
 """
 
 import dbm.dumb
@@ -17,7 +17,7 @@ _SLOW = 4.0
 
 
 def seed() -> None:
-    """Times are known, unless some were already."""
+    """Store the known times, unless there are some already."""
     if KNOWN.with_suffix('.dbm.dat').exists():
         return
     KNOWN.parent.mkdir(exist_ok=True)
@@ -28,7 +28,7 @@ def seed() -> None:
 
 
 def write() -> None:
-    """The file has a line for each slow test: its name and seconds."""
+    """Write a line for each slow test: its name and seconds."""
     with dbm.dumb.open(str(KNOWN), 'r') as times:
         found = {name.decode(): float(times[name]) for name in times}
     FILE.write_text(''.join(f'{name} {seconds:.0f}\n' for name, seconds in sorted(found.items()) if seconds >= _SLOW))

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Count the tests of one or more runs: tools/tally.py [--again | [--strict] [--first-try] [--failed WHAT]] RUN...
 
-A RUN is ``NAME:STATUS:FILE[:STATUS:FILE]``: what it is called ('' for the plain one), the test runner's exit code, and its
-results as subunit; then those of a second try of what had failed. Says why tests were skipped and why they failed, names
-what failed and on what, and what failed at the first try only, then ends with one plain line over all runs,
-``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
+A RUN is ``NAME:STATUS:FILE[:STATUS:FILE]``: its name ('' for the plain run), the exit code of the test runner, and its
+results as subunit; then the same two values of a second try of the failed tests. Prints the reasons of skipped tests and of
+failures, the failed tests with their errors, and the tests that failed at the first try only. The last line sums up all
+runs: ``N passed, N failed, N skipped``. Exit code 1 if a test failed, or if no test ran in one of the runs.
 With ``--again`` it prints regular expressions of the tests that are worth a second try, if they are few.
-With ``--strict`` a test that was skipped has failed, unless the reason is in the table ``PERMITTED``.
-With ``--first-try`` a test that failed at the first try has failed, whatever the second was.
-With ``--failed WHAT`` so has what is no test.
+With ``--strict`` a skipped test counts as failed, unless the reason is in the table ``PERMITTED``.
+With ``--first-try`` a test that failed at the first try counts as failed, even if it passed at the second.
+With ``--failed WHAT`` WHAT, a check that is not a test, counts as failed.
 """
 
 import argparse
@@ -29,54 +29,54 @@ import testtools
 FAILED = {'fail', 'uxsuccess', 'inprogress', 'missed', 'mended'}
 #: Exit code of a run that could not take place because a program is not installed.
 MISSING = 77
-#: tools/test says so of a run of which a process ended before its last test.
+#: tools/test passes this code for a run in which a process ended before its last test.
 DIED = 70
-#: Why a test may be skipped where all is installed that tests need: there is nothing for it to try. What that means, and the
-#: whole reason that the test gives. That a program, a package, a right or a device is missing is no such reason.
+#: Permitted reasons of skips where all programs are installed: the test does not apply. Each has a meaning, and the
+#: whole text that the test gives. A missing program, package, right or device is no such reason.
 PERMITTED = {
     'it is about another database than that of this run':
         re.compile(r'only (SQLite|MariaDB|PostgreSQL) has .*|it is about (a )?SQLite\b.*'),
     'the driver does not claim this ability, and need not': re.compile(r'linux is no UpdatesSecurityServices'),
     'the driver does not promise this of its pools': re.compile(r'the driver does not promise it'),
 }
-#: How the report of a test begins that took too long: see manila_lite/tests/limits.py.
+#: Begin of the report of a test that took too long: see manila_lite/tests/limits.py.
 TOO_LONG = 'manila_lite.tests.limits.TooLong: '
-#: Characters of a cause.
+#: Most characters of a cause.
 LONGEST = 300
 #: More failures than these, each class counted as one, are no accident of a busy machine.
 FEW = 10
-#: Nor are so many in all.
+#: Nor are more tests than these.
 MANY = 100
 
 
 @dataclasses.dataclass
 class Run:
-    """One run of the tests. ``failed``: names, and where; ``skips``: reasons and how often."""
+    """One run of the tests. ``where``: its name in the report; ``tests``: its results."""
 
     where: str
     status: int
     tests: list[dict]
-    #: What failed at the first try, and passed at the second.
+    #: Tests that failed at the first try, and passed at the second.
     mended: list[dict] = dataclasses.field(default_factory=list)
-    #: Whether that a server is not installed is a failure.
+    #: Whether a server that is not installed is a failure.
     strict: bool = False
 
     def strictly(self) -> 'Run':
-        """Return the same run, of which tests that were skipped without a permitted reason have failed."""
+        """Return the same run with skips without a permitted reason as failures."""
         tests = [test | {'status': 'missed'} if test['status'] == 'skip' and not permitted(reason(test)) else test
                  for test in self.tests]
         return dataclasses.replace(self, tests=tests, strict=True)
 
     def at_first(self) -> 'Run':
-        """Return the same run, of which tests have failed that passed at the second try only."""
+        """Return the same run with tests that passed only at the second try as failures."""
         names = {test['id'] for test in self.mended}
         mended = [test | {'status': 'mended'} for test in self.mended]
         return dataclasses.replace(self, tests=[test for test in self.tests if test['id'] not in names] + mended, mended=[])
 
     def worth_another_try(self) -> list[str]:
-        """Return regular expressions of what failed, if it is little and the run went to its end.
+        """Return regular expressions of the failed tests, if they are few and the run went to its end.
 
-        What took too long does not get as much time again.
+        A test that took too long is not tried again.
         """
         bad = [test for test in self.tests if test['status'] in FAILED]
         if len(bad) > MANY or len({group(test['id']) for test in bad}) > FEW or any(test['status'] != 'fail' for test in bad):
@@ -86,8 +86,8 @@ class Run:
         return sorted({expression(test['id']) for test in bad if TOO_LONG not in report(test)})
 
     def after(self, second: 'Run') -> 'Run':
-        """Return what is to be told after a second try of the tests that failed."""
-        # One that is skipped now was not tried.
+        """Return the run with the results of a second try of its failed tests."""
+        # A test that is skipped now was not tried.
         ran = [test for test in second.tests if test['status'] != 'skip']
 
         def of(test: dict) -> list[str]:
@@ -100,7 +100,7 @@ class Run:
 
     @property
     def failed(self) -> list[str]:
-        """Return the names of tests that failed, and of the run itself if it did, each with where that was."""
+        """Return the names of failed tests, and of the run itself if it failed, each with the run."""
         names = sorted(test['id'] for test in self.tests if test['status'] in FAILED)
         return [f'{name}{self.where}' for name in [*names, *self._own_failure(bool(names))]]
 
@@ -115,12 +115,12 @@ class Run:
 
     @property
     def causes(self) -> collections.Counter:
-        """Return why tests failed: the last line of each report."""
+        """Return the causes of failures, one for each test."""
         return collections.Counter(f'{cause(test)}{self.where}' for test in self.tests if test['status'] in FAILED)
 
     @property
     def skips(self) -> collections.Counter:
-        """Return the reasons for which tests were skipped; a whole run counts as one."""
+        """Return the reasons of skips; a whole run counts as one."""
         if self.status == MISSING and not self.strict:
             return collections.Counter([f'the tests{self.where}: a server is not installed'])
         return collections.Counter(f'{reason(test)}{self.where}' for test in self.tests if test['status'] == 'skip')
@@ -132,7 +132,7 @@ class Run:
 
 
 def read(stream: BinaryIO) -> list[dict]:
-    """Every test of the stream, as testtools' dictionaries; one that never ended is 'inprogress'."""
+    """Return every test of the stream, as testtools' dictionaries; one that never ended is 'inprogress'."""
     tests: list[dict] = []
     result = testtools.StreamToDict(tests.append)
     result.startTestRun()
@@ -143,23 +143,23 @@ def read(stream: BinaryIO) -> list[dict]:
 
 
 def reason(test: dict) -> str:
-    """Why a test was skipped."""
+    """Return the reason of a skip."""
     detail = test['details'].get('reason')
     return detail.as_text().strip() if detail else 'no reason given'
 
 
 def permitted(why: str) -> bool:
-    """Whether a test may be skipped for this reason, wherever tests run."""
+    """Say whether a test may be skipped for this reason, wherever tests run."""
     return any(form.fullmatch(why) for form in PERMITTED.values())
 
 
 def report(test: dict) -> str:
-    """Return what a failed test says of its exceptions."""
+    """Return the tracebacks of a failed test."""
     return '\n'.join(detail.as_text() for name, detail in test['details'].items() if 'traceback' in name)
 
 
 def cause(test: dict) -> str:
-    """Return the first exception of a failed test's report: it is the root, and what was logged comes after it."""
+    """Return the first exception of a failed test's report, which is the root; logged lines come after it."""
     if test['status'] == 'missed':
         return f'skipped: {" ".join(reason(test).split())[:LONGEST]}'
     if test['status'] == 'mended':
@@ -173,15 +173,15 @@ def cause(test: dict) -> str:
 
 
 def group(name: str) -> str:
-    """Return the class that a test is of, or that could not be set up: its tests fail together when what they share does."""
+    """Return the class of a test, or the class whose set-up failed: tests of a class often fail together."""
     of_class = re.fullmatch(r'(?:setUp|tearDown)Class \((.*)\)', name)
     return of_class[1] if of_class else name.partition('(')[0].rpartition('.')[0]
 
 
 def expression(name: str) -> str:
-    """Return a regular expression of a test, or of the tests of a class that could not be set up.
+    """Return a regular expression of a test, or of the tests of a class whose set-up failed.
 
-    A test with scenarios has its plain name in lists, so all its scenarios are meant.
+    Lists have a test with scenarios under its plain name, so all its scenarios are meant.
     """
     if of_class := re.fullmatch(r'(?:setUp|tearDown)Class \((.*)\)', name):
         return rf'^{re.escape(of_class[1])}\.'
@@ -191,7 +191,7 @@ def expression(name: str) -> str:
 
 
 def load(words: str) -> Run:
-    """Return a run from its description, which the module's first lines explain."""
+    """Return a run from its description, whose form is in the module's docstring."""
     name, *tries = words.split(':')
     runs = []
     for status, path in zip(tries[::2], tries[1::2], strict=True):
@@ -222,7 +222,7 @@ def main() -> int:
 
 
 def tell(runs: list[Run], others: Sequence[str] = ()) -> int:
-    """Say what became of the runs, and which others have failed; return the exit code."""
+    """Print the results of the runs, and other failures; return the exit code."""
     failed = [*others, *(name for run in runs for name in run.failed)] or ([] if runs else ['no run'])
     skips = sum((run.skips for run in runs), collections.Counter())
     for why, count in sorted(skips.items()):

@@ -16,7 +16,7 @@ _DELAY = 0.02
 
 
 def grants(client: product.Client, share: str, count: int, go_on: threading.Event | None = None) -> list[float]:
-    """Grant one rule after the other; return the milliseconds each took until it was active."""
+    """Grant one rule after the other; return the milliseconds until each was active."""
     found = []
     for number in range(count):
         if go_on is not None and not go_on.is_set():
@@ -31,7 +31,7 @@ def grants(client: product.Client, share: str, count: int, go_on: threading.Even
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     shares, count = found.pick((5, 3), (150, 30), (1000, 200))
     with product.product() as made:
         made.knobs(f'create_share:delay={_DELAY}')

@@ -13,7 +13,7 @@ import report
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     count = found.pick(5, 60, 300)
     accepted, available = [], []
     with product.product() as made:
@@ -25,7 +25,7 @@ def measure(found: report.Report) -> None:
             ident = client.create()
             taken = time.perf_counter()
             client.wait(f'/shares/{ident}', 'share', 'available')
-            if number >= 3:     # the first ones find caches empty
+            if number >= 3:     # caches are empty for the first ones
                 accepted.append((taken - began) * 1e3)
                 available.append((time.perf_counter() - began) * 1e3)
     base = found.add('accepted, p50', report.percentile(accepted, 0.5), 'ms')

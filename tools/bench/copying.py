@@ -35,7 +35,7 @@ _MIB = 1 << 20
 
 
 def _fill(pool: BtrfsPool, mebibytes: int, files: int) -> None:
-    """Two shares, each with a snapshot in the middle of being filled."""
+    """Make two shares, each with a snapshot taken when half of the files were written."""
     data = os.urandom(max(mebibytes * _MIB // files // _SHARES, 1))
     for share in map(str, range(_SHARES)):
         pool.create(share, mebibytes // 1024 + 1)
@@ -47,7 +47,7 @@ def _fill(pool: BtrfsPool, mebibytes: int, files: int) -> None:
 
 
 def _by_hand(source: BtrfsPool, target: BtrfsPool, number: int) -> float:
-    """Return the seconds that it takes by hand."""
+    """Return the seconds of the copy by hand."""
     place = target.root / f'hand{number}'
     place.mkdir()
     began = time.monotonic()
@@ -72,7 +72,7 @@ def _pipe(words: list[str], place: Path) -> None:
 
 
 def _by_driver(conf: Path, target: BtrfsPool, number: int) -> float:
-    """Return the seconds that it takes the driver."""
+    """Return the seconds of the copy by the driver."""
     command = [sys.executable, '-m', 'manila_lite.drivers.linux.peer', '--config-file', str(conf), 'source']
     copy = Copy(target, command, f'm{number}', {str(share): [f'snap{share}'] for share in range(_SHARES)})
     began = time.monotonic()
@@ -87,7 +87,7 @@ def _by_driver(conf: Path, target: BtrfsPool, number: int) -> float:
 
 
 def measure(figures: report.Report) -> None:
-    """Fill the report."""
+    """Measure, and fill the report."""
     mebibytes, files = figures.pick((16, 100), (512, 2000), (2048, 8000))
     with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
         root = Path(folder).resolve()

@@ -21,12 +21,12 @@ from manila_lite.tests.services import broker, daemon, databases, places
 
 #: 600 a second of 14,900 transactions: see the design's section 7.
 LEAST = 0.04
-#: With a broker there may be this much less.
+#: Smallest ratio with a broker to that without one.
 WITH_BROKER = 0.9
 
 
 def raw_inserts(count: int) -> float:
-    """Return transactions of one share-like and one task-like row, by a second of processor time."""
+    """Return transactions of one share-like and one task-like row, per second of processor time."""
     with tempfile.TemporaryDirectory() as folder:
         conn = sqlite3.connect(f'{folder}/raw.sqlite', isolation_level=None)
         for pragma in ('journal_mode=WAL', 'synchronous=FULL'):
@@ -49,7 +49,7 @@ def raw_inserts(count: int) -> float:
 
 
 class Running:
-    """A product of which one part runs and has been asked for a few shares."""
+    """A product of which one part runs and has served a few requests for shares."""
 
     def __init__(self, made: product.Product, part: str, warm: int):
         self._made = made
@@ -62,7 +62,7 @@ class Running:
         product.load(made.port, 1, warm)
 
     def rates(self, clients: int, requests: int) -> tuple[float, float]:
-        """Return shares accepted by a second of its processor time, and of the clock."""
+        """Return accepted shares per second of its processor time, and of the clock."""
         began = product.processor_time(self._process)
         seconds = product.load(self._made.port, clients, requests)
         return requests / (product.processor_time(self._process) - began), requests / seconds
@@ -74,7 +74,7 @@ def median(rates: list[tuple[float, float]], which: int) -> float:
 
 
 def embedded(found: report.Report) -> None:
-    """SQLite, no broker; in turns with SQLite by itself, so that all meet the same machine."""
+    """Measure SQLite without a broker, in turns with SQLite by itself, so that both meet the same load of the machine."""
     requests, rounds = found.pick((16, 1), (96, 5), (480, 7))
     report.say('API alone, SQLite, in turns with SQLite by itself')
     alone: list[float] = []
@@ -97,7 +97,7 @@ def embedded(found: report.Report) -> None:
 
 
 def clustered(found: report.Report) -> None:
-    """PostgreSQL, with and without RabbitMQ in turns, so that both meet the same machine."""
+    """Measure PostgreSQL with and without RabbitMQ in turns, so that both meet the same load of the machine."""
     requests, rounds = found.pick((16, 1), (96, 9), (480, 11))
     with contextlib.ExitStack() as stack:
         report.say('PostgreSQL and RabbitMQ start')
@@ -117,7 +117,7 @@ def clustered(found: report.Report) -> None:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     embedded(found)
     if found.size == report.TINY:
         return

@@ -24,9 +24,9 @@ from manila_lite.manager.service import ShareManager
 from manila_lite.operations import ensuring as runs
 from manila_lite.tests.factories import held
 
-#: Of what the driver does alone; statements for a share; of two seconds.
+#: Ratio to the driver alone; statements per share; part of two seconds.
 LEAST, STATEMENTS, SOON = 0.1, 0.1, 1.0
-#: With fewer shares the costs of a run as such are what is seen.
+#: With fewer shares, the fixed costs of a run dominate.
 _MANY = 10_000
 _LOOK = 0.02
 
@@ -40,7 +40,7 @@ def _wait(manager: ShareManager, ident: str) -> None:
 
 
 def _alone(manager: ShareManager, count: int) -> float:
-    """Return the shares that the driver alone looks at in a second of processor time."""
+    """Return the shares that the driver alone ensures per second of processor time."""
     with manager.services.db.reader() as conn:
         found = ensuring.after(conn, manager.host, '', count, ())
     targets = ensured.targets(manager.services.db, found)
@@ -69,7 +69,7 @@ def _sync(manager: ShareManager, share_id: str) -> str:
 
 
 def _counted(engine: sa.Engine, act: Callable[[], Any]) -> int:
-    """Return how many statements other threads than this one, which looks on, need until ``act`` is over."""
+    """Return the number of statements of other threads than this one until ``act`` returns."""
     seen: list[str] = []
     me = threading.get_ident()
 
@@ -86,13 +86,13 @@ def _counted(engine: sa.Engine, act: Callable[[], Any]) -> int:
 
 
 def _is_at_it(manager: ShareManager) -> bool:
-    """Say whether the backend ensures its shares."""
+    """Say whether the backend is ensuring its shares."""
     with manager.services.db.reader() as conn:
         return bool(services.get(conn, manager.host, 'manila-share').ensuring)
 
 
 def compare(found: report.Report, manager: ShareManager, share_id: str, count: int) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     many = count >= _MANY
     base = found.add('the driver alone', _alone(manager, count), 'shares/s of a core')
     began = time.monotonic()
@@ -117,7 +117,7 @@ def compare(found: report.Report, manager: ShareManager, share_id: str, count: i
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     count = found.pick(200, 10_000, 10_000)
     with inside.inside() as made:
         manager = ShareManager(made.services, 'alpha')

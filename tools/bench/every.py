@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All benchmarks, or those named, one after the other; the last line is JSON with all of them."""
+"""Run all or the named benchmarks one after the other. The last line is JSON with all results."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'a
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:
-    """Run one in a process of its own, and show its table; returns its exit status, and what it found if it found it."""
+    """Run one benchmark in a process, and show its table; return its exit status, and its results or None."""
     done = subprocess.run([sys.executable, str(Path(__file__).parent / f'{name}.py'), *options], stdout=subprocess.PIPE,
                           text=True, stdin=subprocess.DEVNULL)
     *table, last = done.stdout.splitlines() or ['']
@@ -31,11 +31,11 @@ def run(name: str, options: list[str]) -> tuple[int, dict | None]:
 
 
 def main() -> int:
-    """Run them; fails if one did."""
+    """Run the benchmarks; fail if one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--quick', action='store_true', help='a first look, within five minutes')
-    parser.add_argument('--tiny', action='store_true', help='only to see that they work')
-    parser.add_argument('--check', action='store_true', help='fail if a target is missed')
+    parser.add_argument('--quick', action='store_true', help='short run with less exact results, within five minutes')
+    parser.add_argument('--tiny', action='store_true', help='smallest run, only to check that the benchmarks work')
+    parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
     parser.add_argument('names', nargs='*', metavar='NAME', help=', '.join(NAMES))
     args = parser.parse_args()
     unknown = sorted({*args.names} - {*NAMES})

@@ -21,7 +21,7 @@ _PORTION = 12
 
 
 class Greedy:
-    """A project that never has less than its backlog, until it has enough. ``made`` counts what it got."""
+    """A project that keeps its backlog full until its end. ``made`` counts its shares."""
 
     def __init__(self, port: int):
         self._client = product.Client(port, 'greedy')
@@ -47,9 +47,9 @@ class Greedy:
             self.full.set()
 
     def end(self) -> None:
-        """It asks for no more.
+        """Stop the requests.
 
-        :raises BaseException: as it failed.
+        :raises BaseException: the error of the thread, if it failed.
         """
         self._enough.set()
         self._thread.join()
@@ -58,7 +58,7 @@ class Greedy:
 
 
 def modest(port: int, count: int, seconds: float) -> list[float]:
-    """Return how many ms each share of each modest project took; a create takes ``seconds`` at the backend."""
+    """Return the milliseconds for each share of each modest project; a create takes ``seconds`` at the backend."""
     taken: list[float] = []
     failed: list[BaseException] = []
 
@@ -84,14 +84,14 @@ def modest(port: int, count: int, seconds: float) -> list[float]:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     seconds, count = found.pick((0.2, 2), (1.0, 10), (2.0, 25))
     with product.product() as made:
         made.knobs(f'create_share:delay={seconds}')
         made.start('all_in_one')
         made.wait_for_pool(made.answers())
         report.say(f'{_MODEST} projects ask for {count} shares each, which take {seconds:g} s at the backend')
-        modest(made.port, 1, 0.1)       # the first ones find caches empty
+        modest(made.port, 1, 0.1)       # caches are empty for the first ones
         alone = modest(made.port, count, seconds)
         report.say(f'the same, while another has {_BACKLOG} asked for at any time')
         greedy = Greedy(made.port)

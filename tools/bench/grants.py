@@ -45,7 +45,7 @@ _MIB = 1 << 20
 
 @contextlib.contextmanager
 def real() -> Iterator[product.Product]:
-    """A product with two linux backends, ``alpha`` and ``beta``, gone afterwards with all that it started."""
+    """Yield a product with two linux backends, ``alpha`` and ``beta``; remove it afterwards with all its processes."""
     fabric = base.Fabric(alpha=1, beta=2)
     with product.product() as made:
         try:
@@ -70,7 +70,7 @@ def make(client: product.Client, gib: int = 1) -> str:
 
 
 def fill(made: product.Product, client: product.Client, share: str, mebibytes: int) -> None:
-    """The share holds so much that cannot be compressed."""
+    """Fill the share with so many MiB of random data."""
     [instance] = client.ask('GET', f'/shares/{share}/instances')['share_instances']
     place: Path = made.state / 'alpha' / 'pool' / 'shares' / instance['id']
     for number in range(mebibytes):
@@ -78,7 +78,7 @@ def fill(made: product.Product, client: product.Client, share: str, mebibytes: i
 
 
 def move(client: product.Client, share: str) -> None:
-    """The share was copied, and that was called off."""
+    """Copy the share, and cancel the migration."""
     client.ask('POST', f'/shares/{share}/action', {'migration_start': _OPTIONS})
     client.wait(f'/shares/{share}', 'share', 'migration_driver_phase1_done', 'task_state', pause=0.05)
     client.ask('POST', f'/shares/{share}/action', {'migration_cancel': None})
@@ -87,7 +87,7 @@ def move(client: product.Client, share: str) -> None:
 
 
 def ensure(client: product.Client) -> None:
-    """All shares of the backend were ensured."""
+    """Ensure all shares of the backend."""
     client.ask('POST', '/services/ensure', {'host': 'bench@alpha'})
     path = '/services?host=bench%40alpha&binary=manila-share'
     while client.ask('GET', path)['services'][0]['ensuring']:
@@ -95,7 +95,7 @@ def ensure(client: product.Client) -> None:
 
 
 class Load:
-    """Something that is done over and over, by a client of its own, until ``end``; ``done`` counts."""
+    """A function that is repeated with a client of its own until ``end``; ``done`` counts."""
 
     def __init__(self, port: int, act: Callable[..., None], *words: str):
         self._stop = threading.Event()
@@ -113,9 +113,9 @@ class Load:
             self._failed.append(error)
 
     def end(self) -> None:
-        """It is not done any more.
+        """Stop the repetition.
 
-        :raises BaseException: as it failed.
+        :raises BaseException: the error of the thread, if it failed.
         """
         self._stop.set()
         self._thread.join()
@@ -124,7 +124,7 @@ class Load:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     shares, mebibytes, count = found.pick((2, 8, 3), (20, 128, 60), (100, 512, 300))
     if lacks := base.missing():
         raise SystemExit(f'real storage needs {lacks}')

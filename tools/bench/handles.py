@@ -33,7 +33,7 @@ _RULE = kinds.AccessRule('r', 'ip', '127.0.0.1', 'rw')
 
 
 class _Open:
-    """No guard."""
+    """The interface of a guard, without a guard."""
 
     def __init__(self) -> None:
         behind = guard.plugin()
@@ -42,11 +42,11 @@ class _Open:
         self.folder, self.env, self.works = behind.parent, {}, True
 
     def place(self) -> None:
-        """Nothing is needed."""
+        """Do nothing."""
 
 
 class _Guarded(Ganesha):
-    """NFS-Ganesha as shares are served."""
+    """NFS-Ganesha with the guard, as shares are served."""
 
     def __init__(self, state: Path, port: int):
         super().__init__(state, port, netns=None, graceless=True, grace=30)
@@ -63,16 +63,16 @@ class _AsItComes(_Guarded):
 
 
 class Images:
-    """Shares that are file systems of their own, on files of a pool."""
+    """Shares that are file systems, on files of a pool."""
 
     def __init__(self, root: Path):
         self.root = root
-        # Else what the file system inside writes anew would be written anew by the one beneath, too.
+        # Without +C, the lower file system would copy each block that the inner file system copies on write, too.
         root.mkdir()
         run('chattr', '+C', str(root))
 
     def place(self, name: str) -> Path:
-        """Return where a share is mounted."""
+        """Return the mount point of a share."""
         return self.root.parent.parent / 'mounted' / name
 
     def _mount(self, image: Path, name: str) -> None:
@@ -80,7 +80,7 @@ class Images:
         mounts.mount(device, self.place(name), '-o', 'noatime,nosuid,nodev')
 
     def make(self, name: str) -> None:
-        """A share of 1 GiB is there."""
+        """Make a share of 1 GiB."""
         image = self.root / name
         with image.open('wb') as file:
             file.truncate(1 << 30)
@@ -88,7 +88,7 @@ class Images:
         self._mount(image, name)
 
     def snapshot(self, name: str, taken: str) -> None:
-        """A copy of the image at one moment is there."""
+        """Copy the image at one moment."""
         run('fsfreeze', '--freeze', str(self.place(name)))
         try:
             run('cp', '--reflink=always', str(self.root / name), str(self.root / taken))
@@ -96,19 +96,19 @@ class Images:
             run('fsfreeze', '--unfreeze', str(self.place(name)))
 
     def clone(self, taken: str, name: str) -> None:
-        """A share with the same content is there; the kernel wants it to have another id."""
+        """Make a share with the same content; the kernel needs another id for it."""
         run('cp', '--reflink=always', str(self.root / taken), str(self.root / name))
         run('btrfstune', '-f', '-m', str(self.root / name))
         self._mount(self.root / name, name)
 
     def extend(self, name: str) -> None:
-        """The share has 2 GiB."""
+        """Extend the share to 2 GiB."""
         os.truncate(self.root / name, 2 << 30)
         run('losetup', '--set-capacity', mounts.loop_of(self.root / name) or '')
         run('btrfs', 'filesystem', 'resize', 'max', str(self.place(name)))
 
     def clear(self) -> None:
-        """Nothing is mounted."""
+        """Unmount everything."""
         for place in sorted(self.place('').glob('*')):
             mounts.unmount(place)
         for image in self.root.iterdir():
@@ -127,7 +127,7 @@ class Subvolumes:
 
 @contextlib.contextmanager
 def _served(kind: Callable[[Path, int], Ganesha], state: Path, source: Path) -> Iterator[tuple[nfs4.Client, bytes]]:
-    """A client of a share, and the share's handle."""
+    """Serve a share; yield a client of it, and its handle."""
     port = free_port()
     server = kind(state, port)
     outlet = Outlet(state, server, lambda ident: None)
@@ -166,7 +166,7 @@ def _folder(client: nfs4.Client, root: bytes) -> None:
 
 
 def _data(figures: report.Report, ways: dict[str, tuple[nfs4.Client, bytes]], files: dict[str, bytes]) -> None:
-    """Note latencies and bandwidths of all ways, which take turns."""
+    """Measure latencies and bandwidths of all ways, in turns."""
     mebibytes, calls, rounds = figures.pick((2, 20, 2), (64, 300, 5), (256, 1000, 9))
     page = os.urandom(4096)
     rows: dict[str, Callable[[str], Callable[[], object]]] = {
@@ -192,7 +192,7 @@ def _data(figures: report.Report, ways: dict[str, tuple[nfs4.Client, bytes]], fi
 
 
 def _available() -> int:
-    """Return KiB of memory that are to be had."""
+    """Return the available memory in KiB."""
     os.sync()
     Path('/proc/sys/vm/drop_caches').write_text('3')
     [line] = [line for line in Path('/proc/meminfo').read_text().splitlines() if line.startswith('MemAvailable')]
@@ -200,7 +200,7 @@ def _available() -> int:
 
 
 def _life(figures: report.Report, ways: dict[str, Images | Subvolumes]) -> None:
-    """Note what it takes to make shares, and what they take."""
+    """Measure the time of operations on shares, and the memory of a share."""
     count = figures.pick(3, 40, 1000)
     for name, way in ways.items():
         before = _available()
@@ -216,7 +216,7 @@ def _life(figures: report.Report, ways: dict[str, Images | Subvolumes]) -> None:
 
 
 def measure(figures: report.Report) -> None:
-    """Fill the report."""
+    """Measure, and fill the report."""
     with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder, contextlib.ExitStack() as end:
         root = Path(folder).resolve()
         pool = BtrfsPool(root / 'pool', root / 'pool.img', 40)

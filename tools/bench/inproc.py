@@ -81,13 +81,13 @@ def wake_latency(conf, count):
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     casts, calls, idle = found.pick((20, 2, 0.1), (2000, 60, 1), (5000, 200, 5))
     conf = options.register(cfg.CONF)
     conf([], project='manila_lite', default_config_files=[])
     transport.set_defaults(conf)
     base = {}
-    # Ours first: what the others leave running would be counted as its.
+    # Ours first: threads that the other transports leave running would be counted as its cost.
     rows = {url: transport_of(conf, url, casts, calls, idle) for url in ('inproc://', 'fake://', 'kombu+memory://')}
     for url in ('fake://', 'kombu+memory://', 'inproc://'):
         for name, (value, unit) in rows[url].items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The product in this very process, without an HTTP server: for what is measured as processor time of single calls."""
+"""The product in this process, without an HTTP server, for the processor time of single calls."""
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
@@ -22,7 +22,7 @@ from manila_lite.rpc import transport
 
 
 class Inside:
-    """The services of the process, and its application."""
+    """The services of the process, and its WSGI application."""
 
     def __init__(self, services: context.Services, type_id: str):
         self.services = services
@@ -30,7 +30,7 @@ class Inside:
         self._app: Callable = app.make(services)
 
     def get(self, path: str) -> bytes:
-        """Return the body of the answer to a GET, which must be 200."""
+        """Return the body of the answer to a GET, whose status must be 200."""
         status: list[str] = []
         path, _, query = path.partition('?')
         body = b''.join(self._app({
@@ -47,7 +47,7 @@ class Inside:
 
 @contextlib.contextmanager
 def inside() -> Iterator[Inside]:
-    """The product on a SQLite file, with a share type and nothing else; gone afterwards."""
+    """Yield the product on a SQLite file, with only a share type; remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
         conf = setup.configure([f'--config-file={product.Product(folder).config}'])
         services = setup.services(conf)
@@ -65,5 +65,5 @@ def inside() -> Iterator[Inside]:
 
 
 def database_file(services: Any) -> Path:
-    """Return where the SQLite file is."""
+    """Return the path of the SQLite file."""
     return Path(services.db.engine.url.database)

@@ -22,7 +22,7 @@ _BATCH = 10_000
 
 
 def fill(services, type_id: str, count: int) -> None:
-    """``count`` more shares with two pairs of metadata each are there."""
+    """Add ``count`` shares with two pairs of metadata each."""
     tables = (models.shares, ('id', 'created_at', 'project_id', 'user_id', 'name', 'size', 'share_proto')), (
         models.share_instances, ('id', 'created_at', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id',
                                  'progress')), (models.share_metadata, ('owner_id', 'key', 'value'))
@@ -40,7 +40,7 @@ def fill(services, type_id: str, count: int) -> None:
 
 
 def statements(made: inside.Inside, path: str) -> list[tuple[str, tuple]]:
-    """Return the statements, with their values, that a request costs."""
+    """Return the statements of a request, with their values."""
     seen: list[tuple[str, tuple]] = []
 
     def saw(conn, cursor, statement, values, *rest) -> None:
@@ -57,14 +57,14 @@ def statements(made: inside.Inside, path: str) -> list[tuple[str, tuple]]:
 
 
 def _as_json(conn: sqlite3.Connection, statement: str, values: tuple) -> str:
-    """Return the statement that gives the same rows as one JSON text."""
+    """Return a statement that has the same rows as one JSON text."""
     names = [column[0] for column in conn.execute(statement, values).description]
     pairs = ', '.join(f"'{name}', \"{name}\"" for name in names)
     return f'SELECT json_group_array(json_object({pairs})) FROM ({statement})'     # noqa: S608 - the product's own
 
 
 def compare(found: report.Report, made: inside.Inside, count: int) -> None:
-    """Add the lines for a table of ``count`` shares."""
+    """Measure, and add the lines for a table of ``count`` shares."""
     path = f'/shares/detail?limit={PAGE}'
     asked = statements(made, path)
     conn = sqlite3.connect(inside.database_file(made.services))
@@ -90,7 +90,7 @@ def compare(found: report.Report, made: inside.Inside, count: int) -> None:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     with inside.inside() as made:
         there = 0
         for count in found.pick((1000,), (1000, 100_000), (1000, 100_000)):

@@ -38,7 +38,7 @@ _TYPE = {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_
 
 
 def fill(client: product.Client, count: int) -> str:
-    """So many shares are on one server of alpha. Returns its id."""
+    """Make so many shares on one server of alpha. Return its id."""
     network = client.ask('POST', '/share-networks', {'share_network': {
         'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
     body = {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_network_id': network,
@@ -47,7 +47,7 @@ def fill(client: product.Client, count: int) -> str:
     for number in range(count):
         made.append(client.ask('POST', '/shares', body)['share']['id'])
         if number == 0:
-            client.wait(f'/shares/{made[0]}', 'share', 'available')      # the others find its server
+            client.wait(f'/shares/{made[0]}', 'share', 'available')      # the others use its server
     for share in made:
         client.wait(f'/shares/{share}', 'share', 'available', pause=0.05)
     [server] = client.ask('GET', f'/share-servers?share_network_id={network}')['share_servers']
@@ -55,7 +55,7 @@ def fill(client: product.Client, count: int) -> str:
 
 
 def move(client: product.Client, server: str) -> tuple[float, float, float]:
-    """Return the seconds that the request to begin, the copy, and the cut-over took."""
+    """Return the seconds of the request to begin, of the copy, and of the cut-over."""
     path = f'/share-servers/{server}'
     began = time.perf_counter()
     client.ask('POST', f'{path}/action', {'migration_start': {
@@ -69,7 +69,7 @@ def move(client: product.Client, server: str) -> tuple[float, float, float]:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     many = found.pick(20, 100, 500)
     with product.product() as made:
         file = made.state / 'networks.yaml'

@@ -51,7 +51,7 @@ def decisions():
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines: first everything as it comes, then with the memory, which cannot be taken out again."""
+    """Measure without the caches, then with them: they cannot be removed again."""
     calls, rounds = found.pick((5, 1), (200, 5), (200, 9))
     subjects = {'pecan REST GET': (requests(), 2.0), 'policy decision': (decisions(), 1.5)}
     stock = {name: found.add(f'{name}, stock', 1e6 / report.cost(function, calls, rounds), '/s of a core')

@@ -12,7 +12,7 @@ import product
 import psutil
 import report
 
-#: What no service can do without.
+#: Imports that every service needs.
 _BARE = ('import sys, manila_lite.cmd, oslo_config.cfg, oslo_log.log, oslo_messaging, oslo_db.sqlalchemy.enginefacade, '
          'sqlalchemy, pecan; print("up", flush=True); sys.stdin.read()')
 _PARTS = {'manila-lite': 'all_in_one', 'manila-api': 'api', 'manila-scheduler': 'scheduler', 'manila-share': 'share'}
@@ -20,7 +20,7 @@ _TICK = 1e3 / product.TICKS
 
 
 def memory(process: psutil.Process) -> float:
-    """Return MiB of the process and its children; what several use counts in parts."""
+    """Return MiB of the process and its children; shared memory counts in parts."""
     return sum(one.memory_full_info().pss for one in product.family(process)) / 2**20
 
 
@@ -46,7 +46,7 @@ def ready(made: product.Product, part: str, process: psutil.Process) -> None:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     idle = found.pick(0.5, 4, 30)
     size, begun = bare()
     base = found.add('bare imports, memory', size, 'MiB')
@@ -59,7 +59,7 @@ def measure(found: report.Report) -> None:
             ready(made, part, process)
             found.add(f'{name}, memory', memory(process), 'MiB', base)
             found.add(f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start)
-            time.sleep(found.pick(0, 1, 5))     # until what is done once is done
+            time.sleep(found.pick(0, 1, 5))     # until the work of the start is done
             began = product.processor_time(process)
             time.sleep(idle)
             used = product.processor_time(process) - began

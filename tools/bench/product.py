@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The product as processes, and clients for it: what it is asked costs processor time in *its* processes, not here."""
+"""The product in processes, and clients for it: its processor time is separate from the benchmark's."""
 
 import contextlib
 import http.client
@@ -39,9 +39,9 @@ shares = -1
 gigabytes = -1
 """
 
-#: For those who start processes of their own.
+#: For callers that start processes.
 PIPE = subprocess.PIPE
-#: Steps of the system's count of processor time, in a second.
+#: Units per second of the system's processor times.
 TICKS = os.sysconf('SC_CLK_TCK')
 
 _TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}}
@@ -50,21 +50,21 @@ SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'bench', 'metadata':
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port that no process listens on."""
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         return probe.getsockname()[1]
 
 
 class Client:
-    """One connection of a project, which stays open."""
+    """A connection of a project, which stays open."""
 
     def __init__(self, port: int, project: str = 'p'):
         self._connection = http.client.HTTPConnection('127.0.0.1', port, timeout=120)
         self._headers = _HEADERS | {'X-Auth-Token': f'u:{project}:admin,member,reader'}
 
     def ask(self, method: str, path: str, body: dict | None = None) -> dict:
-        """Return the answer, which must not be an error."""
+        """Send a request that must succeed; return the answer."""
         self._connection.request(method, f'/v2{path}', json.dumps(body) if body is not None else None, self._headers)
         answer = self._connection.getresponse()
         text = answer.read()
@@ -77,7 +77,7 @@ class Client:
         return self.ask('POST', '/shares', SHARE)['share']['id']
 
     def wait(self, path: str, key: str, until: str, field: str = 'status', pause: float = 0.002) -> None:
-        """Ask until the field has the value."""
+        """Poll until the field has the value."""
         end = time.monotonic() + 120
         while (seen := self.ask('GET', path)[key][field]) != until:
             if time.monotonic() > end or 'error' in seen:
@@ -86,7 +86,7 @@ class Client:
 
 
 class Product:
-    """A directory with a configuration, and the processes that were started with it."""
+    """A directory with a configuration, and the processes that use it."""
 
     def __init__(self, folder: str, database: str | None = None, bus: str = 'inproc://'):
         self.state = Path(folder)
@@ -97,12 +97,12 @@ class Product:
         self._started: list[subprocess.Popen] = []
 
     def sync(self) -> None:
-        """The database has its tables."""
+        """Make the tables of the database."""
         subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'db', 'sync'],
                        check=True, capture_output=True)
 
     def start(self, name: str) -> psutil.Process:
-        """``cmd/NAME.py`` runs."""
+        """Start ``cmd/NAME.py``."""
         with (self.state / 'output').open('ab') as output:
             started = subprocess.Popen([sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}'],
                                        stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
@@ -110,7 +110,7 @@ class Product:
         return psutil.Process(started.pid)
 
     def answers(self) -> Client:
-        """Wait until the API answers; return a client that made the share type of the others."""
+        """Wait until the API answers; return a client, which has made the default share type."""
         end = time.monotonic() + 120
         while True:
             client = Client(self.port)
@@ -123,7 +123,7 @@ class Product:
             time.sleep(0.05)
 
     def wait_for_pool(self, client: Client) -> None:
-        """The backend has said what it has."""
+        """Wait until the backend has reported its pools."""
         end = time.monotonic() + 120
         while not client.ask('GET', '/scheduler-stats/pools')['pools']:
             if time.monotonic() > end:
@@ -131,17 +131,17 @@ class Product:
             time.sleep(0.05)
 
     def has_service(self, binary: str) -> bool:
-        """Say whether a service of this kind has said that it lives."""
+        """Say whether a service of this kind has sent a heartbeat."""
         with contextlib.closing(sqlite3.connect(self.state / 'manila_lite.sqlite')) as conn:
             return conn.execute('SELECT count(*) FROM services WHERE binary = ?', (binary,)).fetchone()[0] > 0
 
     def knobs(self, text: str) -> None:
-        """The backend behaves like this."""
+        """Write the knobs file of the backend."""
         (self.state / 'alpha').mkdir(exist_ok=True)
         (self.state / 'alpha' / 'knobs').write_text(f'{text}\n')
 
     def end(self) -> None:
-        """All processes are gone, children included."""
+        """End all processes and their children."""
         for started in self._started:
             family = [*psutil.Process(started.pid).children(recursive=True)] if started.poll() is None else []
             started.send_signal(signal.SIGTERM)
@@ -158,7 +158,7 @@ class Product:
 
 @contextlib.contextmanager
 def product(database: str | None = None, bus: str = 'inproc://') -> Iterator[Product]:
-    """A product in a directory of its own, gone afterwards."""
+    """Yield a product in a new directory; remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
         made = Product(folder, database, bus)
         try:
@@ -178,14 +178,14 @@ def processor_time(process: psutil.Process) -> float:
 
 
 def load(port: int, clients: int, requests: int) -> float:
-    """``requests`` shares were asked for by so many clients at once; returns the seconds it took."""
+    """Request ``requests`` shares with so many clients at once; return the seconds."""
     each = max(1, requests // clients)
     failed: list[BaseException] = []
     barrier = threading.Barrier(clients + 1)
 
     def work() -> None:
         client = Client(port)
-        client.ask('GET', '/types')     # connected
+        client.ask('GET', '/types')     # so that it is connected
         barrier.wait()
         try:
             for _ in range(each):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all benchmarks share: options, medians, and lines that compare within one run; a table, then JSON on the last line.
+"""Common parts of benchmarks: options, medians, and lines that compare within one run; a table, then JSON on the last line.
 
-Only ratios of one run are to be believed: they hold on any machine, loaded or not. Where it can be, time is processor
-time, so that a busy machine makes a benchmark slower but hardly different.
+Only ratios within one run are reliable: they hold on any machine, loaded or not. Times are processor times where
+possible: on a busy machine a benchmark is slower, but its results hardly differ.
 """
 
 import argparse
@@ -15,13 +15,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-#: How much is done: to see that it works, for a first look, for figures to keep.
+#: Amounts of work: to see that a benchmark works, for a first look, for figures to keep.
 TINY, QUICK, FULL = 'tiny', 'quick', 'full'
 
 
 @dataclasses.dataclass
 class Line:
-    """A figure, and how it compares with the baseline's; ``target`` is about that ratio."""
+    """A figure, and its ratio to the baseline's; ``target`` is about that ratio."""
 
     what: str
     value: float
@@ -48,12 +48,12 @@ class Report:
         self.notes: list[str] = []
 
     def pick(self, tiny: Any, quick: Any, full: Any) -> Any:
-        """Return how much is to be done."""
+        """Return the amount of work."""
         return {TINY: tiny, QUICK: quick, FULL: full}[self.size]
 
     def add(self, what: str, value: float, unit: str, to: Line | None = None, *, least: float | None = None,
             most: float | None = None) -> Line:
-        """Note a figure and its ratio to that of the line ``to``, which shall be at least, or at most, so much."""
+        """Add a figure and its ratio to that of the line ``to``, which shall be at least, or at most, so much."""
         line = Line(what, value, unit)
         if to is not None:
             line.baseline, line.ratio = to.what, value / to.value if to.value else float('inf')
@@ -65,7 +65,7 @@ class Report:
         return line
 
     def note(self, text: str) -> None:
-        """Note what a reader has to know."""
+        """Add a remark for readers."""
         self.notes.append(text)
 
     def show(self) -> None:
@@ -82,13 +82,13 @@ class Report:
 
 
 def say(text: str) -> None:
-    """Show what is going on."""
+    """Show the progress."""
     print(f'... {text}', file=sys.stderr, flush=True)
 
 
 def costs(functions: Sequence[Callable[[], Any]], calls: int, rounds: int = 5) -> list[float]:
-    """Return microseconds of processor time of this process a call, for each: medians of rounds in which all take turns,
-    so that what else the machine does meets all of them.
+    """Return microseconds of processor time of this process per call, for each function: medians of several rounds. All
+    functions take turns in a round, so that each meets the same load of the machine.
     """
     found: list[list[float]] = [[] for _ in functions]
     for function in functions:
@@ -103,7 +103,7 @@ def costs(functions: Sequence[Callable[[], Any]], calls: int, rounds: int = 5) -
 
 
 def cost(function: Callable[[], Any], calls: int, rounds: int = 5) -> float:
-    """Return microseconds of processor time of this process a call."""
+    """Return microseconds of processor time of this process per call."""
     return costs([function], calls, rounds)[0]
 
 
@@ -115,9 +115,11 @@ def percentile(values: list[float], part: float) -> float:
 def main(doc: str, measure: Callable[[Report], None]) -> int:
     """Run one benchmark as a command. With ``--check`` a missed target is a failure."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--quick', dest='size', action='store_const', const=QUICK, default=FULL, help='a first look')
-    parser.add_argument('--tiny', dest='size', action='store_const', const=TINY, help='only to see that it works')
-    parser.add_argument('--check', action='store_true', help='fail if a target is missed')
+    parser.add_argument('--quick', dest='size', action='store_const', const=QUICK, default=FULL,
+                        help='short run with less exact results')
+    parser.add_argument('--tiny', dest='size', action='store_const', const=TINY,
+                        help='smallest run, only to check that the benchmark works')
+    parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
     args = parser.parse_args()
     report = Report(os.path.splitext(os.path.basename(sys.argv[0]))[0], args.size)
     measure(report)

@@ -21,14 +21,14 @@ from manila_lite.scheduler.interface import PoolState, Request
 
 REQUEST = Request(10, {'driver_handles_share_servers': 'False', 'snapshot_support': '<is> True', 'dedupe': '<is> True',
                        'vendor:tier': 'gold'}, availability_zone='zone1')
-#: Decisions a second of one core, at the most pools, as part of what the claims alone would be.
+#: Smallest ratio to claims alone, of decisions per second of one core at the largest number of pools.
 LEAST = 0.3
 _ZONES, _KINDS, _BACKEND = 4, 3, 10
 _ROOM = 1_000_000.0
 
 
 def fill(conn, count: int) -> None:
-    """There are ``count`` pools, ten to a backend: one in four is in the zone, one in three of those has what is asked."""
+    """Make ``count`` pools, ten to a backend: one in four is in the zone, one in three of those has the capabilities."""
     rng = random.Random(count)
     conn.execute(models.pools.delete())
     rows = []
@@ -47,13 +47,13 @@ def fill(conn, count: int) -> None:
 
 
 def naive(chooser, pools: list[PoolState]) -> list[PoolState]:
-    """Return the pools that fit, as a scheduler without memory finds them."""
+    """Return the pools that fit, found without kept verdicts."""
     filters = [item for item in (*chooser._static, *chooser._dynamic) if item.applies(REQUEST)]  # noqa: SLF001
     return [pool for pool in pools if all(item.check(REQUEST, pool) is None for item in filters)]
 
 
 def compare(found: report.Report, made: inside.Inside, count: int) -> None:
-    """Add the lines for so many pools."""
+    """Measure, and add the lines for so many pools."""
     db = made.services.db
     with db.writer() as conn:
         fill(conn, count)
@@ -90,9 +90,9 @@ def compare(found: report.Report, made: inside.Inside, count: int) -> None:
 
 
 def measure(found: report.Report) -> None:
-    """Add the lines."""
+    """Measure, and add the lines."""
     with inside.inside() as made:
-        made.services.conf.set_override('service_down_time', 86400)    # nobody beats here
+        made.services.conf.set_override('service_down_time', 86400)    # no heartbeats here
         for count in found.pick((100,), (100, 1000, 10_000), (100, 1000, 10_000)):
             report.say(f'{count:,} pools')
             compare(found, made, count)

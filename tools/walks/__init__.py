@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walks of tools/quickstart."""
+"""The scenarios of tools/quickstart."""

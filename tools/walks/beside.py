@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service that uses shares, beside the share service of a walk: a process and a configuration of its own."""
+"""A service that uses shares, beside the share service of a scenario: a process with its own configuration."""
 
 import base64
 import contextlib
@@ -18,12 +18,12 @@ from manila_lite.drivers.linux import mounts
 from walks import settings
 from walks.service import Trouble, free_port, write_private
 
-#: Where what belongs to it is, below the walk's directory.
+#: Folder of its files, below the scenario's directory.
 _PLACE = 'beside'
 
 
 def place_of(state):
-    """Return the directory of what ends with the walk."""
+    """Return the folder of files that are deleted at the end of the scenario."""
     return state / _PLACE
 
 
@@ -39,11 +39,11 @@ class Beside:
 
     @property
     def url(self):
-        """Where its API is."""
+        """Return the URL of its API."""
         return f'http://{settings.V4}:{self.port}'
 
     def start(self, **values):
-        """It answers."""
+        """Start the service, and wait until it answers."""
         state = self.walk.state
         (state / _PLACE).mkdir(exist_ok=True)
         write_private(state / f'{self.command}.conf', settings.BESIDE.format(
@@ -67,13 +67,13 @@ class Beside:
             return False
 
     def stop(self):
-        """It has ended."""
+        """End the process."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             self._process.wait(timeout=70)
 
     def api(self, method, path, body=None):
-        """Send a request of the demo user; returns (status, document)."""
+        """Send a request of the demo user; return (status, document)."""
         login = base64.b64encode(f'{settings.USER}:{self.walk.password}'.encode()).decode()
         request = urllib.request.Request(
             f'{self.url}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
@@ -86,12 +86,12 @@ class Beside:
             return refused.code, json.loads(refused.read() or b'null')
 
     def ask(self, method, path, body=None):
-        """Send a request that must work, shown; returns the object in the answer."""
+        """Show and send a request that must succeed; return the object in the answer."""
         self.walk.say(f'$ {method} {path} {"" if body is None else json.dumps(body)}')
         return self.get(path, method, body)
 
     def get(self, path, method='GET', body=None):
-        """As ``ask``, not shown."""
+        """Send a request as ``ask`` does, without showing it."""
         status, document = self.api(method, path, body)
         if status >= 400:
             raise Trouble(f'{method} {path}: {status} {document}')
@@ -99,7 +99,7 @@ class Beside:
 
 
 def gone(state):
-    """Nothing of it runs, and nothing of it is mounted: what a run leaves that was killed."""
+    """End the processes and unmount the folders that a killed run has left."""
     pid = state / _PLACE / 'pid'
     if pid.exists():
         _end(int(pid.read_text()))

@@ -10,7 +10,7 @@ _PORT = 'eth0'
 
 
 class Host:
-    """A client with one address; it is there once made."""
+    """A client with one address; it is set up when it is made."""
 
     def __init__(self, prefix, name, bridge, address, length):
         self.netns = f'{prefix}-{name}'
@@ -25,7 +25,7 @@ class Host:
         ip(self.netns, 'link', 'set', _PORT, 'up')
 
     def nfs(self, address, path, action, *words):
-        """Mount a share, do something on it, unmount; returns (worked, what the client says)."""
+        """Mount a share, run one action on it, unmount; return (worked, output of the client)."""
         return nfs_client.call(address, path, action, *words, netns=self.netns)
 
     def writer(self, address, path):
@@ -34,12 +34,12 @@ class Host:
 
 
 def spaces(prefix):
-    """Return the network namespaces of a walk."""
+    """Return the network namespaces of a scenario."""
     return sorted(name for name in os.listdir('/run/netns') if name.startswith(prefix)) if os.path.isdir('/run/netns') else []
 
 
 def gone(prefix):
-    """No host of the walk is left, nor its port on a bridge: that of a namespace that only lost its name would go later."""
+    """Delete the hosts of the scenario, with their ports: a namespace that only lost its name would keep its port for long."""
     for netns in spaces(prefix):
         if netns.endswith('-fabric'):
             continue

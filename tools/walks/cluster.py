@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of two nodes whose shares are mounted by the data-processing service: one node may write, the other read."""
+"""A cluster of two nodes with shares mounted by the data-processing service: one node may write, the other read."""
 
 import subprocess
 
@@ -18,7 +18,7 @@ _NAMES = ('node-1', 'node-2')
 
 
 class Nodes:
-    """Guests with an SSH server and the kernel's NFS client, on the network of the share; and a host that reaches them."""
+    """Guests with an SSH server and the kernel's NFS client, on the network of the share; and a host that can log in there."""
 
     command = 'nodes'
 
@@ -31,7 +31,7 @@ class Nodes:
         self.engine = None
 
     def start(self):
-        """They answer, and are in the inventory."""
+        """Start the nodes, and write the inventory when they answer."""
         self._folder.mkdir(parents=True)
         prefix = settings.prefix(self._state)
         image = nodes.Image(self._folder)
@@ -46,7 +46,7 @@ class Nodes:
         self._key = told[0]['key_file']
 
     def on(self, address, *words):
-        """Run a command on a node by SSH. Returns whether it worked, and what it said."""
+        """Run a command on a node by SSH. Return whether it worked, and its output."""
         done = subprocess.run(
             ['ip', 'netns', 'exec', self.engine.netns, 'ssh', '-F', 'none', '-i', self._key, '-o', 'ConnectTimeout=60',
              '-o', f'UserKnownHostsFile={self._folder}/known_hosts', f'root@{address}', *words],
@@ -54,17 +54,17 @@ class Nodes:
         return not done.returncode, (done.stdout or done.stderr).strip()
 
     def way(self, address):
-        """Return how to log in on a node by hand."""
+        """Return the command to log in on a node by hand."""
         return f'ip netns exec {self.engine.netns} ssh -i {self._key} root@{address}'
 
     def stop(self):
-        """They are gone."""
+        """End the nodes."""
         for node in self._nodes:
             node.end()
 
 
 class Cluster:
-    """The walk, its steps in their order."""
+    """The scenario, with its steps in their order."""
 
     def __init__(self, walk):
         self.walk = walk
@@ -76,7 +76,7 @@ class Cluster:
         self.addresses = {}
 
     def through(self):
-        """Everything is shown but the end. Returns how to reach a node by hand."""
+        """Run all steps but the deletion. Return the command to log in on a node by hand."""
         self._share()
         self._begin()
         self._make()
@@ -136,7 +136,7 @@ class Cluster:
             walk.say(f'it has: {self._on(writer, f"grep {_PLACE} /etc/fstab")}')
 
     def _on(self, address, line):
-        """A command worked on a node, and was shown. Returns what it said."""
+        """Show and run a command on a node, which must succeed. Return its output."""
         self.walk.say(f'{address}$ {line}')
         worked, said = self.nodes.on(address, line)
         if not worked:
@@ -144,7 +144,7 @@ class Cluster:
         return said
 
     def delete(self):
-        """The cluster is deleted, and then the share."""
+        """Delete the cluster, and then the share."""
         walk = self.walk
         with walk.step('Taken back: the cluster is deleted'):
             self.dataproc.get(f'/v2/clusters/{self.cluster}', 'DELETE')
@@ -155,5 +155,5 @@ class Cluster:
             walk.unshare(self.share)
 
     def picture(self):
-        """Nothing is drawn."""
+        """Return no lines."""
         return []

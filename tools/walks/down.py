@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes down what a run left."""
+"""Removal of all that a run has left."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from walks import beside, clients, settings
 
 
 def down(state):
-    """No trace of an earlier run is left."""
+    """Remove all that an earlier run has left."""
     if not state.exists():
         print('Nothing to take down.')
         return
@@ -27,7 +27,7 @@ def down(state):
 
 
 def release(state, *, remove_data):
-    """The NFS server has ended, and shares and pool are unmounted."""
+    """End the NFS server, and unmount shares and pool."""
     beside.gone(state)
     config = state / 'manila_lite.conf'
     if not config.exists() or 'driver = linux' not in config.read_text():
@@ -41,7 +41,7 @@ def release(state, *, remove_data):
 
 
 def end_process(pid):
-    """The service of an earlier run has ended; a stranger that has its pid now is let be."""
+    """End the service of an earlier run, unless another process has its pid now."""
     with contextlib.suppress(OSError):
         if b'manila-lite' not in Path(f'/proc/{pid}/cmdline').read_bytes():
             return

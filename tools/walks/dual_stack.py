@@ -11,7 +11,7 @@ from walks.service import Trouble
 
 
 class Wire:
-    """One subnet, with a friend who is granted access and a stranger who is not."""
+    """One subnet, with a friend who has an access rule and a stranger who has none."""
 
     def __init__(self, walk, subnet, path):
         self.name = subnet['neutron_net_id']
@@ -28,22 +28,22 @@ class Wire:
         self.stories = {self.friend: [], self.stranger: ['refused: no rule']}
 
     def read(self, name):
-        """Return what the friend reads."""
+        """Return the content of a file, read by the friend."""
         self.stories[self.friend].append(f'reads {name}')
         return must(self.friend.nfs(self.server, self.path, 'read', name))
 
     def write(self, name, text):
-        """The friend wrote a file."""
+        """Let the friend write a file."""
         self.stories[self.friend].append(f'writes {name}')
         must(self.friend.nfs(self.server, self.path, 'write', name, text))
 
     def refuse(self, walk):
-        """The stranger is refused."""
+        """Check that the stranger is refused."""
         said = refused(self.stranger.nfs(self.server, self.path, 'list'))
         walk.say(f'{self.stranger.address} was granted nothing and is refused on {self.server}: {said}')
 
     def column(self, height):
-        """Return how the subnet is drawn, with so many lines for the longest story."""
+        """Return the drawing of the subnet, with so many lines for the longest story."""
         hosts = []
         for host, story in self.stories.items():
             hosts += ['|', f'{"✓" if host is self.friend else "✗"} {host.address}', *story]
@@ -52,7 +52,7 @@ class Wire:
 
 
 class DualStack:
-    """The walk, its steps in their order."""
+    """The scenario, with its steps in their order."""
 
     def __init__(self, walk):
         self.walk = walk
@@ -60,7 +60,7 @@ class DualStack:
         self.network = self.share = self.server = self.path = ''
 
     def through(self):
-        """Everything is shown but the end. Returns how to mount the share by hand."""
+        """Run all steps but the deletion. Return the command to mount the share by hand."""
         self._network()
         self._share()
         self._families()
@@ -93,7 +93,7 @@ class DualStack:
                 walk.say(f'{wire.server} is its address in {wire.name} ({wire.cidr})')
 
     def _wire_up(self):
-        """Each subnet that has no hosts yet gets them."""
+        """Set up hosts in each subnet that has none yet."""
         paths = [place['Path'] for place in self.walk.show('share', 'export', 'location', 'list', self.share)]
         self.path = paths[0]
         there = {wire.cidr for wire in self.wires}
@@ -149,14 +149,14 @@ class DualStack:
         green.refuse(walk)
 
     def picture(self):
-        """Return lines that show who reached what."""
+        """Return lines that show which hosts reached the server."""
         height = max(len(story) for wire in self.wires for story in wire.stories.values())
         return picture.draw('share network demo', [
             f'share server {self.server}', 'a network namespace with an NFS server', f'share {self.share}'],
             [wire.column(height) for wire in self.wires])
 
     def delete(self):
-        """The share, the network, its server and all hosts are gone."""
+        """Delete the share, the network, its server and all hosts."""
         walk = self.walk
         with walk.step('Delete: share, network, server and addresses'):
             clients.gone(settings.prefix(walk.state))

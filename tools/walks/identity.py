@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Keystone for the walk, and a share's life as its users see it."""
+"""A Keystone for a scenario, and the life of a share as Keystone's users see it."""
 
 import contextlib
 
@@ -16,12 +16,12 @@ www_authenticate_uri = {auth_url}
 auth_type = password
 {login}
 """
-#: Whose clouds there are beside that of the user: by the end of their names, the user and the project.
+#: More clouds beside the user's: by the end of their names, the user and the project.
 _OTHERS = {'-admin': (ADMIN, ADMIN), '-viewer': ('viewer', settings.PROJECT), '-other': ('other', 'other')}
 
 
 class Identity:
-    """A Keystone below a directory; it ends with this process, however that ends."""
+    """A Keystone below a directory; it ends with this process in any case."""
 
     def __init__(self, state):
         self._state = state
@@ -29,7 +29,7 @@ class Identity:
         self._there = contextlib.ExitStack()
 
     def start(self):
-        """It answers, and its users are there."""
+        """Start Keystone with its users."""
         self._state.mkdir(parents=True, exist_ok=True)
         self._keystone.root = str(self._state)
         try:
@@ -40,16 +40,16 @@ class Identity:
             raise Trouble(f'Keystone: {why[0]}' if why else bad) from bad
 
     def stop(self):
-        """It has ended."""
+        """End Keystone."""
         self._there.close()
 
     @property
     def url(self):
-        """Where it is."""
+        """Return its URL."""
         return self._keystone.url
 
     def login(self, api):
-        """The catalog names the API at this URL; returns how clients come in, and how the API asks whether they may."""
+        """Set the API's URL in the catalog; return the settings for logins of clients and for the API's checks of tokens."""
         self._keystone.announce(api)
         service = self._keystone.login('manila', 'service')
         clouds = {f'{settings.CLOUD}{end}': self._cloud(*who)
@@ -65,10 +65,10 @@ class Identity:
 
 
 class LoggedIn(OneShare):
-    """The life of a share of a project, whose other user may look at it; nobody else sees it."""
+    """The life of a share that another user of its project may see; users of other projects cannot."""
 
     def through(self):
-        """Everything is shown but the end. Returns how to mount the share by hand, if that can be."""
+        """Run all steps but the deletion. Return the command to mount the share by hand, if that is possible."""
         self._catalog()
         mount = super().through()
         self._people()

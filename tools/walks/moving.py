@@ -11,14 +11,14 @@ from walks.dual_stack import Wire
 from walks.nfs import must
 from walks.service import Trouble
 
-#: What there is to move; the client writes into the first one meanwhile.
+#: Names of the shares; the client writes into the first one during the migration.
 _NAMES = 'docs', 'photos'
 _HOW = '--preserve-snapshots', 'True', '--writable', 'True', '--nondisruptive', 'False'
 _NOTE, _THEN, _NOW = 'note.txt', 'before the snapshot', 'after the snapshot'
 
 
 class Moving:
-    """The walk, its steps in their order."""
+    """The scenario, with its steps in their order."""
 
     def __init__(self, walk):
         self.walk = walk
@@ -29,7 +29,7 @@ class Moving:
         self.drawn = []
 
     def through(self):
-        """Everything is shown but the end. Returns how to mount the share by hand."""
+        """Run all steps but the deletion. Return the command to mount the share by hand."""
         self._shares()
         self._data()
         self._look_around('Before', [f'✓ {self.wire.friend.address} reads and writes'])
@@ -61,7 +61,7 @@ class Moving:
             self._find()
 
     def _find(self):
-        """Server, backend and export paths are known as they are now."""
+        """Look up the present server, backend and export paths."""
         server, = self.walk.show('share', 'server', 'list')
         self.server, self.home = server['ID'], server['Host'].partition('#')[0]
         for name, share in self.shares.items():
@@ -82,7 +82,7 @@ class Moving:
             self.digests = {name: self._digests(name) for name in _NAMES}
 
     def _on(self, name, action, *words):
-        """Return what the client says that does something on a share."""
+        """Let the client run an action on a share; return its output."""
         return must(self.wire.friend.nfs(self.wire.server, self.paths[name].rpartition(':')[2], action, *words))
 
     def _digests(self, name):
@@ -90,7 +90,7 @@ class Moving:
         return {file: digest for digest, file in (line.split('  ', 1) for line in self._on(name, 'digest').splitlines())}
 
     def _look_around(self, when, story):
-        """What there is now is kept for the picture."""
+        """Draw the present state, to be shown at the end."""
         for name, path in self.paths.items():
             self.walk.say(f'{when.lower()}: {name} is on {self.home}, exported as {path}')
         self.drawn += ['', *places.draw(
@@ -126,7 +126,7 @@ class Moving:
             walk.say(f'{self.wire.friend.address} wrote {len(self.writer.acknowledged)} files so far')
 
     def _progress(self):
-        """Return how far the copy is."""
+        """Return the progress of the copy."""
         status, told = self.walk.api('POST', f'/share-servers/{self.server}/action', {'migration_get_progress': None})
         if status >= 400:
             raise Trouble(f'migration_get_progress: {status} {told}')
@@ -147,7 +147,7 @@ class Moving:
                      f'{self.writer.gap:.2f} s at the longest; what it had open was stale once, so it mounted again')
 
     def _moved(self, source):
-        """Say whether the shares are elsewhere, and the old server is gone."""
+        """Say whether the shares are on the other backend, and the old server is gone."""
         states = {self.walk.api('GET', f'/shares/{share}')[1]['share']['status'] for share in self.shares.values()}
         if 'error' in states:
             raise Trouble(f'the cut-over failed\n{self.walk.logs()}')
@@ -180,7 +180,7 @@ class Moving:
             self.walk.say(f'{name}: every checksum as before; files compared: {len(digests)}')
 
     def _delete(self, path):
-        """What the path names is gone."""
+        """Delete the resource of the path, and wait until it is gone."""
         walk = self.walk
         walk.say(f'$ DELETE /v2{path}')
         status, document = walk.api('DELETE', path)
@@ -189,11 +189,11 @@ class Moving:
         walk.wait(f'{path} is gone', lambda: walk.api('GET', path)[0] == 404)
 
     def picture(self):
-        """Return lines that show where the server was, and where it is."""
+        """Return lines that show the server's places before and after."""
         return self.drawn
 
     def delete(self):
-        """Shares, server, network and clients are gone."""
+        """Delete shares, server, network and clients."""
         walk = self.walk
         with walk.step('Delete: shares, network, server and addresses'):
             clients.gone(settings.prefix(walk.state))

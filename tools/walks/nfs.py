@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is expected of real NFS clients."""
+"""Checks of results of real NFS clients."""
 
 from walks.service import Trouble
 
 
 def must(result):
-    """The NFS client succeeded; returns what it said."""
+    """Check that the NFS client succeeded; return its output."""
     worked, said = result
     if not worked:
         raise Trouble(f'the NFS client says: {said}')
@@ -13,7 +13,7 @@ def must(result):
 
 
 def must_not(result, *reasons):
-    """The NFS client was refused, for one of these reasons; returns what it said."""
+    """Check that the NFS client was refused, for one of these reasons; return its output."""
     worked, said = result
     if worked or not any(reason in said for reason in reasons):
         raise Trouble(f'expected {" or ".join(reasons)}, the NFS client says: {said or "it worked"}')
@@ -21,7 +21,7 @@ def must_not(result, *reasons):
 
 
 def refused(result):
-    """The NFS client found no export for it; returns what it said."""
+    """Check that the NFS client found no export; return its output."""
     return must_not(result, 'NOENT', 'ACCES', 'PERM', 'No such file')
 
 

@@ -10,14 +10,14 @@ from walks.settings import V4, V6
 
 
 def overfill(remote):
-    """Two clients write more than fits; returns what the one says that was refused."""
+    """Write more than fits with two clients; return the output of the one that was refused."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         results = list(pool.map(lambda name: nfs(V4, remote, 'fill', name, '600'), ('big', 'bigger')))
     return must_not(min(results), 'DQUOT', 'quota')
 
 
 class OneShare:
-    """The walk, its steps in their order."""
+    """The scenario, with its steps in their order."""
 
     def __init__(self, walk):
         self.walk = walk
@@ -25,7 +25,7 @@ class OneShare:
         self.share = self.path = self.remote = ''
 
     def through(self):
-        """Everything is shown but the end. Returns how to mount the share by hand, if that can be."""
+        """Run all steps but the deletion. Return the command to mount the share by hand, if that is possible."""
         self._share()
         self._access()
         if self.walk.backend == 'linux':
@@ -81,12 +81,12 @@ class OneShare:
             walk.run('share', 'snapshot', 'delete', snapshot['id'], '--wait')
 
     def delete(self):
-        """The share is gone, and no client can read it."""
+        """Delete the share."""
         walk = self.walk
         with walk.step('Delete: nothing is left'):
             walk.run('share', 'delete', self.share, '--wait')
             walk.say(f'shares left: {len(walk.show("share", "list"))}')
 
     def picture(self):
-        """Nothing is drawn: there is one address."""
+        """Return no lines: there is one address."""
         return []

@@ -35,7 +35,7 @@ def _wire(mark, line, name=''):
 
 
 def _rows(columns):
-    """Yield the lines of cells beside each other; columns may be of unlike length."""
+    """Yield the lines of cells beside each other; columns may have different lengths."""
     for number in range(max(map(len, columns))):
         cells = [column[number] if number < len(column) else '' for column in columns]
         yield ''.join(('│' if cell == '|' else cell).center(_WIDTH) for cell in cells).rstrip()

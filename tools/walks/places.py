@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backends drawn beside each other in a terminal, one of them with a share server, above the network of its clients."""
+"""Drawing of backends side by side in a terminal, one of them with a share server, above the network of its clients."""
 
 _BOX = 44
 
@@ -7,8 +7,8 @@ _BOX = 44
 def draw(title, backends, home, inside, network, below):
     """Return the lines.
 
-    ``inside``: lines about the server in the box of backend ``home``. ``network``: what stands on its wire and at the end
-    of the network. ``below``: lines about clients.
+    ``inside``: lines about the server in the box of backend ``home``. ``network``: texts on its wire and at the end of
+    the network. ``below``: lines about clients.
     """
     at = backends.index(home)
     middle = at * (_BOX + 1) + _BOX // 2
@@ -33,6 +33,6 @@ def _edge(wired):
 
 
 def _rows(boxes):
-    """Yield lines of boxes beside each other, with as many lines each."""
+    """Yield lines of boxes side by side, all with the same number of lines."""
     for cells in zip(*boxes, strict=True):
         yield ''.join(f' │{cell.center(_BOX - 2)}│' for cell in cells)

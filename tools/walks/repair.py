@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share that is broken beneath a running service, and repaired when an administrator asks for that."""
+"""A share that is damaged beneath a running service, and repaired at an administrator's request."""
 
 import os
 import shutil
@@ -17,15 +17,15 @@ from walks.service import Trouble
 from walks.settings import V4
 
 HOST = 'quickstart@storage'
-#: A file of ours is in the share from here on.
+#: A file that is in the share from here on.
 _FILE, _TEXT = 'hello.txt', 'hello from manila_lite'
 
 
 class Repair(OneShare):
-    """The walk, its steps in their order."""
+    """The scenario, with its steps in their order."""
 
     def through(self):
-        """Everything is shown but the end. Returns how to mount the share by hand."""
+        """Run all steps but the deletion. Return the command to mount the share by hand."""
         self._share()
         self._access()
         self._break()
@@ -52,14 +52,14 @@ class Repair(OneShare):
             walk.say(f'{V4} cannot read {_FILE}: {said}')
 
     def _instance(self, home):
-        """Return the name that the backend has for the share."""
+        """Return the backend's name of the share."""
         found = [place.name for place in (home / 'exports').iterdir() if mounts.is_mounted(place)]
         if len(found) != 1:
             raise Trouble(f'mounted are {", ".join(found) or "no shares"}')
         return found[0]
 
     def _is_server(self, process, home):
-        """Say whether that is the NFS server, alive."""
+        """Say whether the process is the NFS server, alive."""
         try:
             words = process.cmdline()
             return words[:1] == ['ganesha.nfsd'] and any(str(home) in word for word in words)
@@ -67,13 +67,13 @@ class Repair(OneShare):
             return False
 
     def _by_hand(self, *words):
-        """An administrator's hand slipped."""
+        """Show and run a command, as a mistake of an administrator."""
         self.walk.say(f'$ {" ".join(words)}')
         subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
                        check=True, capture_output=True, timeout=60)
 
     def _ask(self):
-        """The service was asked, and has done it. Returns what it says it did."""
+        """Let the service ensure its shares, and wait for the end. Return its report."""
         walk = self.walk
         walk.run('--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
         walk.say(f'$ manila-manage ensure watch {HOST}')

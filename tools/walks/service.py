@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service that the walks start: everything in one process, on SQLite."""
+"""The share service of the scenarios: everything in one process, on SQLite."""
 
 import base64
 import contextlib
@@ -22,7 +22,7 @@ class Trouble(Exception):
 
 
 class Service:
-    """One service, its configuration and logs below a directory; and how to ask it."""
+    """One service, with its configuration and logs below a directory, and clients for it."""
 
     def __init__(self, state, backend, identity=None):
         self.state = state
@@ -35,16 +35,16 @@ class Service:
 
     @property
     def config(self):
-        """The configuration file."""
+        """Return the path of the configuration file."""
         return self.state / 'manila_lite.conf'
 
     @property
     def url(self):
-        """Where the API is."""
+        """Return the URL of the API."""
         return f'http://{settings.V4}:{self.port}'
 
     def configure(self):
-        """Everything that the service reads is written."""
+        """Write all files that the service reads."""
         self.state.mkdir(parents=True, exist_ok=True)
         (self.state / 'lib').mkdir(exist_ok=True)
         self.port = free_port(8786)
@@ -53,13 +53,13 @@ class Service:
             write_private(self.state / name, text)
 
     def _basic(self):
-        """Return how to come in without a Keystone: one user, who may do everything."""
+        """Return the settings for logins without Keystone: one user, with all rights."""
         hashed = bcrypt.hashpw(self.password.encode(), bcrypt.gensalt(10)).decode()
         write_private(self.state / 'htpasswd', f'{settings.USER}:{hashed}\n{settings.SERVICE}:{hashed}\n')
         return settings.basic(self.state, self.url, self.password)
 
     def start(self):
-        """The service answers and its backend has reported."""
+        """Start the service, and wait until it answers and its backends have reported."""
         with (self.state / 'console.log').open('ab') as log:
             self.process = subprocess.Popen(['manila-lite', f'--config-file={self.config}'], stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, start_new_session=True)
@@ -84,7 +84,7 @@ class Service:
         return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
-        """Nothing runs and nothing is mounted any more; what was stored is kept until --down."""
+        """End all processes and unmount everything; stored data is kept until --down."""
         for other in self.beside:
             other.stop()
         if self.process is not None and self.process.poll() is None:
@@ -94,7 +94,7 @@ class Service:
         down.release(self.state, remove_data=False)
 
     def logs(self):
-        """The last lines of the logs."""
+        """Return the last lines of the logs."""
         found = []
         for name in ('console.log', 'manila-lite.log', *(f'{other.command}.log' for other in self.beside)):
             with contextlib.suppress(OSError):
@@ -102,7 +102,7 @@ class Service:
         return '\n'.join(found)
 
     def wait(self, what, ready, patience=60):
-        """Wait until ``ready`` gives something true; returns it. ``patience`` in seconds."""
+        """Wait until ``ready`` returns something true; return it. ``patience`` in seconds."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
             if found := ready():
@@ -112,20 +112,20 @@ class Service:
 
     @property
     def as_operator(self):
-        """What the openstack client is told first where an ordinary user may not do it."""
+        """Return the options of the openstack client for calls that an ordinary user may not make."""
         return ('--os-cloud', f'{settings.CLOUD}-admin') if self.identity else ()
 
-    # Asking -------------------------------------------------------------------------------
+    # Requests -----------------------------------------------------------------------------
 
     def openstack(self, *words, check=True):
-        """Run the openstack client; returns what it prints."""
+        """Run the openstack client; return its output."""
         done = self._client(*words)
         if check and done.returncode:
             raise Trouble(f'openstack {" ".join(words)}: {done.stderr.strip() or done.stdout.strip()}')
         return done.stdout
 
     def refused(self, *words):
-        """Run a command of the openstack client that must not work; returns what it says."""
+        """Run a command of the openstack client that must fail; return its message."""
         done = self._client(*words)
         if not done.returncode:
             raise Trouble(f'openstack {" ".join(words)}: it works')
@@ -137,7 +137,7 @@ class Service:
                               timeout=120)
 
     def api(self, method, path, body=None):
-        """Send a request of the demo user to the API; returns (status, document)."""
+        """Send a request of the demo user to the API; return (status, document)."""
         request = urllib.request.Request(
             f'{self.url}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'Authorization': f'Basic {base64.b64encode(f"{settings.USER}:{self.password}".encode()).decode()}',
@@ -150,7 +150,7 @@ class Service:
 
 
 def free_port(wanted):
-    """Return the port, or another if somebody listens on it."""
+    """Return the port, or another if a process listens on it."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -161,7 +161,7 @@ def free_port(wanted):
 
 
 def write_private(path, text):
-    """The file holds the text, and only its owner reads it."""
+    """Write the text to a new file that only its owner can read."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'w') as out:
         out.write(text)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the walks write down before the service starts."""
+"""Files that the scenarios write before the service starts."""
 
 import dataclasses
 import hashlib
 
 V4, V6 = '127.0.0.1', '::1'
 USER, PROJECT = 'demo', 'demo'
-#: As whom services that use shares come to the share service.
+#: The user of services that use shares, at the share service.
 SERVICE = 'nova'
-#: What ``clouds.yaml`` calls the service.
+#: Name of the service in ``clouds.yaml``.
 CLOUD = 'manila-lite'
 
 CONFIG = """# Written by tools/quickstart. A real installation looks much the same.
@@ -33,7 +33,7 @@ _BASIC = """[api]
 http_basic_auth_user_file = {state}/htpasswd
 http_basic_accounts = {user}:{project}:admin+member+reader,{service}:service:service
 """
-#: How a service beside begins.
+#: Begin of the configuration of a service beside.
 BESIDE = """# Written by tools/quickstart. A real installation looks much the same.
 [DEFAULT]
 state_path = {place}
@@ -68,7 +68,7 @@ ssh_proxy_command = nsenter --net=/run/netns/{netns} busybox nc {{host}} {{port}
 
 #: The linux backend with share servers.
 DUAL_STACK = 'dual-stack'
-#: The linux backend, whose share manager leaves it alone for a while.
+#: The linux backend, whose share manager does not check it for a while.
 ENSURE = 'ensure'
 #: The linux backend, and a compute service with a guest.
 VM = 'vm'
@@ -92,7 +92,7 @@ linux_fabric_netns = {prefix}-fabric
 linux_peers = quickstart@OTHER:{state}/manila_lite.conf
 server_migration_driver_continue_update_interval = 0.2
 """
-#: What a backend is called, and the options in its section.
+#: Options in the section of a backend, by its kind.
 OPTIONS = {
     'linux': _LINUX,
     ENSURE: _LINUX,
@@ -104,7 +104,7 @@ OPTIONS = {
         ('alpha', 'beta'), ('beta', 'alpha'))) + '[standalone_network]\nfile = {state}/networks.yaml\n',
 }
 
-#: Where walks with share servers find their networks, in place of Neutron.
+#: Networks of scenarios with share servers, in place of Neutron.
 NETWORKS = """networks:
 - id: red
   network_type: vlan
@@ -136,18 +136,18 @@ CLOUDS = """clouds:
 
 
 def prefix(state):
-    """Return how the names of the network namespaces of a walk begin."""
+    """Return the prefix of the names of a scenario's network namespaces."""
     return f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}'
 
 
 def backends(kind):
-    """Return the names of the backends of a walk."""
+    """Return the names of the backends of a scenario."""
     return ('alpha', 'beta') if kind == MIGRATION else ('storage',)
 
 
 @dataclasses.dataclass(frozen=True)
 class Login:
-    """How clients come in: the API's strategy, the section of its configuration about it, and ``clouds.yaml``."""
+    """Settings for logins: the API's strategy, its section of the configuration, and ``clouds.yaml``."""
 
     strategy: str
     section: str
@@ -155,12 +155,12 @@ class Login:
 
 
 def basic(state, url, password):
-    """Return the login with a name and a password in each request."""
+    """Return the settings for a name and a password in each request."""
     return Login('http_basic', accounts(state), CLOUDS.format(url=url, user=USER, password=password))
 
 
 def accounts(state):
-    """Return the section about who may come in with a password, and as what."""
+    """Return the section with the users that may log in with a password, and their roles."""
     return _BASIC.format(state=state, user=USER, project=PROJECT, service=SERVICE)
 
 

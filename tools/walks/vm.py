@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest that uses a share: attached by the compute service, found in the metadata, mounted, written to, taken back."""
+"""A guest that uses a share: attached by the compute service, found in the metadata, mounted, written to, detached."""
 
 import json
 
@@ -14,12 +14,12 @@ from walks.settings import V6
 
 _NAME, _TAG = 'vm', 'data'
 _FILE = 'hello.txt'
-#: What the guest does: its init runs a script that it finds in a share.
+#: Script of the guest: its init runs a script that it finds in a share.
 _SCRIPT = f'grep virtiofs /proc/mounts; cat /mnt/{_TAG}/from-outside; echo hello from the guest > /mnt/{_TAG}/{_FILE}'
 
 
 class Vm(OneShare):
-    """The walk, its steps in their order."""
+    """The scenario, with its steps in their order."""
 
     def __init__(self, walk):
         super().__init__(walk)
@@ -29,7 +29,7 @@ class Vm(OneShare):
         self.server = ''
 
     def through(self):
-        """Everything is shown but the end. Returns what to try by hand."""
+        """Run all steps but the deletion. Return a command to try by hand."""
         self._share()
         self._compute()
         self._attach()
@@ -66,7 +66,7 @@ class Vm(OneShare):
         self._until('SHUTOFF')
 
     def _tell_clients(self):
-        """The commands that attach shares choose versions of the share API themselves, and want none to be chosen before."""
+        """Rewrite clouds.yaml without a default version: commands that attach shares choose versions themselves."""
         path = self.walk.state / 'clouds.yaml'
         lines = [line for line in path.read_text().splitlines() if 'default_microversion' not in line]
         write_private(path, '\n'.join([*lines, f'    compute_endpoint_override: {self.compute.url}/v2.1',
@@ -130,7 +130,7 @@ class Vm(OneShare):
         return must(nfs(V6, self.remote, *words))
 
     def delete(self):
-        """The share is detached, the server deleted, and then the share."""
+        """Detach the share, delete the server, and then the share."""
         walk = self.walk
         with walk.step('Taken back: the guest stops, and the share is detached'):
             self._stop()

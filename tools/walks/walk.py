@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all walks share: steps that are timed and shown, and commands shown as a person would type them."""
+"""Common parts of scenarios: steps that are timed and shown, and commands that are shown as a person would type them."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ BOLD, GREEN, RED, DIM, PLAIN = ('\033[1m', '\033[32m', '\033[31m', '\033[2m', '\
 
 
 class Walk(Service):
-    """One walk through a service of its own, and how long each step took. ``mebibytes``: what a share holds that moves."""
+    """A scenario with its service, and the time of each step. ``mebibytes``: content of a share that is migrated."""
 
     def __init__(self, state, backend, mebibytes=100, identity=None):
         super().__init__(state, backend, identity)
@@ -23,7 +23,7 @@ class Walk(Service):
 
     @contextlib.contextmanager
     def step(self, title):
-        """Time one step and say how it went."""
+        """Time one step, and show its result."""
         print(f'{BOLD}==> {title}{PLAIN}', flush=True)
         began = time.monotonic()
         yield
@@ -36,7 +36,7 @@ class Walk(Service):
         print(f'    {text}', flush=True)
 
     def show(self, *words):
-        """Run the openstack client, shown as a person would type it; returns the object it prints."""
+        """Run the openstack client, shown as a person would type it; return the object in its output."""
         self.say(f'{DIM}$ openstack {" ".join(words)}{PLAIN}')
         return json.loads(self.openstack(*words, '-f', 'json') or 'null')
 
@@ -46,7 +46,7 @@ class Walk(Service):
         self.openstack(*words)
 
     def share(self, **values):
-        """There is a share of 1 GiB; returns its id. Asks the API: the client takes seconds for each command."""
+        """Make a share of 1 GiB; return its id. Asks the API: the client takes seconds for each command."""
         ident = self.ask('POST', '/shares', {'share': {'share_proto': 'NFS', 'size': 1, **values}})['id']
 
         def made():
@@ -58,13 +58,13 @@ class Walk(Service):
         return ident
 
     def unshare(self, ident):
-        """The share is gone."""
+        """Delete the share, and wait until it is gone."""
         self.say(f'{DIM}$ DELETE /v2/shares/{ident}{PLAIN}')
         self.api('DELETE', f'/shares/{ident}')
         self.wait('the share is gone', lambda: self.api('GET', f'/shares/{ident}')[0] == 404, 120)
 
     def ask(self, method, path, body):
-        """Send a request that must work, shown; returns the object in the answer."""
+        """Show and send a request that must succeed; return the object in the answer."""
         self.say(f'{DIM}$ {method} /v2{path} {json.dumps(body)}{PLAIN}')
         status, document = self.api(method, path, body)
         if status >= 400:
