@@ -6,10 +6,11 @@ import datetime
 import json
 import threading
 
+import fixtures
 from oslo_utils import timeutils
 
 from manila_lite.db import messages, models
-from manila_lite.manager import ensure, startup
+from manila_lite.manager import ensure, ensured, startup
 from manila_lite.tests.functional import base, manage
 from manila_lite.tests.services import hearing
 
@@ -225,6 +226,28 @@ class Run(EnsureTest):
         self.assertIn('data of the share is missing', text)
         self.assertEqual([], self.told(well))
         self.assertEqual(1, heard.wait('share.ensure.end', request_id=found['request_id'])['payload']['broken'])
+
+    def test_the_log_says_which_shares_are_broken_or_got_no_answer(self):
+        log = self.useFixture(fixtures.FakeLogger(ensured.LOG.logger.name))
+        lost, silent = sorted(self.shares(2), key=self.instance)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(lost))
+        ask = self.driver.ensure_shares
+        self.patch(self.driver, 'ensure_shares', lambda targets: {
+            ident: result for ident, result in ask(targets).items() if ident != self.instance(silent)})
+        self.ensure()
+        self.assertIn(f'{lost}: is broken: ', log.output)
+        self.assertIn(f'{silent}: was not ensured: The backend said nothing of it.', log.output)
+
+    def test_notifications_name_the_repairs_of_a_limited_number_of_shares(self):
+        heard = self.heard()
+        self.patch(ensured, '_REPAIRS', 2)
+        self.small_batches()
+        self.shares(4)
+        self.driver.lose_exports()
+        found = self.ensure()
+        ended = heard.wait('share.ensure.end', request_id=found['request_id'])['payload']
+        self.assertEqual((4, 2), (ended['repaired'], len(ended['repairs'])))
 
     def test_statuses_are_let_be_where_that_is_wanted(self):
         self.override('update_shares_status_on_ensure', False, 'alpha')

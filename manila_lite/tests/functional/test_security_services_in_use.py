@@ -252,6 +252,16 @@ class InUse(served.ServedTest):
         self.settled(network)
         self.user.ok('DELETE', path)
 
+    def test_an_unused_one_can_be_deleted_while_a_server_is_created(self):
+        self.fault('setup_server:hang')
+        network = self.network()
+        share = self.user.ok('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_network_id': network}})['share']
+        base.eventually(lambda: self.calls('setup_server'), 'no server is created')
+        self.user.ok('DELETE', f'/security-services/{self.service_of()}')
+        self.service.knob('alpha', '')
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'available')
+
     def test_one_that_is_gone_is_named(self):
         there, gone = self.service_of(), uuidutils.generate_uuid()
         for new, current in ((there, gone), (gone, None)):

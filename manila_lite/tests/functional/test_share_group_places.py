@@ -6,6 +6,8 @@ import time
 from manila_lite.db import models
 from manila_lite.tests.functional.test_share_groups import GroupTest
 
+_SERVERS = 'driver_handles_share_servers = true\nbackend_availability_zone = {}\n'
+
 
 class Places(GroupTest):
 
@@ -38,3 +40,14 @@ class Places(GroupTest):
             found = self.admin.ok('GET', f'/share-groups?all_tenants=1&host={host.replace("#", "%23")}')['share_groups']
             self.assertIn(group['id'], [one['id'] for one in found], host)
         self.assertEqual([], self.admin.ok('GET', '/share-groups?all_tenants=1&host=tes')['share_groups'])
+
+
+class Zones(GroupTest):
+
+    BACKENDS = {'gamma': _SERVERS.format('here'), 'delta': _SERVERS.format('there')}
+
+    def test_a_group_is_where_its_network_has_a_subnet(self):
+        for name, zone in (('gamma', 'here'), ('delta', 'there')):
+            network = self.network(availability_zone=zone)
+            group = self.group(share_group_type_id=self.together, share_types=[self.served], share_network_id=network['id'])
+            self.assertEqual(f'test@{name}', group['host'].partition('#')[0])

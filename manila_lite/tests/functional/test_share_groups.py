@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 from manila_lite.db import operations, quotas, services, share_groups, shares
 from manila_lite.operations.doctor import examine
 from manila_lite.tests.functional import base
+from manila_lite.tests.services import hearing
 
 #: The first backend snapshots groups at one moment, the second reports that it cannot, the third makes share servers.
 _APART = 'dummy_capabilities = sg_consistent_snapshot_support:,apart:yes\n'
@@ -61,14 +62,14 @@ class GroupTest(base.ServiceTest):
         self.user.wait(self.path(made), 'share_group', wait)
         return self.admin.ok('GET', self.path(made))['share_group']
 
-    def network(self):
+    def network(self, **more):
         """Make a share network; return it."""
         file = self.service.state / 'networks.yaml'
         file.write_text(_NETWORKS)
         self.service.conf.set_override('file', str(file), 'standalone_network')
         self.addCleanup(self.service.conf.clear_override, 'file', 'standalone_network')
         return self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']
+            'neutron_net_id': 'net', 'neutron_subnet_id': 'four', **more}})['share_network']
 
     @staticmethod
     def path(group):
@@ -192,8 +193,10 @@ class Groups(GroupTest):
         self.user.wait(self.path(group), 'share_group', 'gone')
 
     def test_no_pool_will_do(self):
+        heard = self.useFixture(hearing.Heard(self.service.conf))
         kind = self.make_group_type('unheard', ['default'], consistent_snapshot_support='pool')
         group = self.group(wait='error', share_group_type_id=kind)
+        heard.wait('share_group.create.error', share_group_id=group['id'])
         told = self.user.ok('GET', f'/messages?resource_id={group["id"]}')['messages']
         self.assertEqual(['SHARE_GROUP'], [message['resource_type'] for message in told])
         self.assertIn('sg_consistent_snapshot_support', told[0]['user_message'])
@@ -375,7 +378,10 @@ class Snapshots(GroupTest):
         self.share(group)
         snapshot = self.snapshot(group)
         self.service.knob('alpha', 'create_share_from_snapshot:fail_final')
+        heard = self.useFixture(hearing.Heard(self.service.conf))
         other = self.group(wait='error', source_share_group_snapshot_id=snapshot['id'])
+        failed = heard.wait('share_group.create.error', share_group_id=other['id'])
+        self.assertIn('could not be made', failed['payload']['error'])
         (share,) = self.user.ok('GET', f'/shares/detail?share_group_id={other["id"]}')['shares']
         self.assertEqual('error', share['status'])
         told = self.user.ok('GET', f'/messages?resource_id={other["id"]}')['messages']

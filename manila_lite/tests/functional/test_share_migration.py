@@ -2,6 +2,7 @@
 """Migration of a single share in two phases, with snapshots and access rules, to another backend, type or network."""
 
 import concurrent.futures
+import dataclasses
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
@@ -276,6 +277,21 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
         self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+
+    def test_a_backend_that_does_not_say_where_the_share_is_now(self):
+        share = self.make()
+        driver = self.service.managers['beta'].driver
+        complete = driver.share_migration_complete
+        self.patch(driver, 'share_migration_complete',
+                   lambda migration: dataclasses.replace(complete(migration), export_locations=()))
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_error')
+        driver.share_migration_complete = complete
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_success')
+        self.assertTrue(self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'])
 
     def test_given_up_after_the_cut_over_failed(self):
         share = self.make()

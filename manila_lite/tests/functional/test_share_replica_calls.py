@@ -65,6 +65,17 @@ class Refused(Replicating):
         self.drop(alone)
 
 
+    def test_an_administrator_chooses_the_host(self):
+        share = self.make()
+        for host in ('test@gamma', 'test@beta', 'test@gamma'):
+            made = self.admin.ok('POST', '/share-replicas', {'share_replica': {
+                'share_id': share['id'], 'scheduler_hints': {'only_host': host}}})['share_replica']
+            self.assertEqual(host, self.is_in_sync(made)['host'].partition('#')[0])
+            self.admin.ok('DELETE', self.path(made))
+            self.admin.wait(self.path(made), 'share_replica', 'gone')
+        self.drop(share)
+
+
 class ByHand(Replicating):
 
     def test_replicas_count_in_their_quotas(self):
@@ -191,6 +202,9 @@ class ByHand(Replicating):
         self.admin.ok('DELETE', f'{path}/a')
         found = self.admin.ok('GET', "/share-replicas/detail?metadata={'c':'d'}")['share_replicas']
         self.assertEqual([replica['id']], [row['id'] for row in found])
+        found = self.admin.ok('GET', '/share-replicas/detail?metadata=c:d')['share_replicas']       # as python-manilaclient
+        self.assertEqual([replica['id']], [row['id'] for row in found])
+        self.assertEqual(400, self.admin.call('GET', '/share-replicas/detail?metadata=c')[0])
         once = {'version': '2.55', 'headers': {'X-OpenStack-Manila-API-Experimental': 'true'}}
         self.assertEqual(404, self.admin.call('GET', self.path(replica), version='2.55')[0])
         self.assertNotIn('metadata', self.admin.ok('GET', self.path(replica), **once)['share_replica'])

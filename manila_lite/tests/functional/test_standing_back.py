@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share manager whose backend lease another process has taken leaves the backend alone until the lease is free again."""
+
+from manila_lite.db import leases
+from manila_lite.tests.functional import base
+
+_OTHER = 'elsewhere/world/1/1'
+
+
+class StandingBack(base.ServiceTest):
+
+    BACKENDS = {'alpha': ''}
+    EXTRA = '[operations]\nlease = 2\n'
+
+    def setUp(self):
+        super().setUp()
+        self.manager = self.service.managers['alpha']
+        self.service_of = (self.manager.host, self.manager.worker.binary)
+        self.hand_over(_OTHER)
+        self.addCleanup(self.hand_over, None)
+        base.eventually(lambda: not self.manager.tenure.held() and self.manager.tenure.elsewhere(), 'goes on at the backend')
+
+    def hand_over(self, owner):
+        """Give the lease to this owner for a minute, or to nobody."""
+        with self.service.services.db.writer() as conn:
+            leases.give_up(conn, *self.service_of, leases.holder(conn, *self.service_of)[0] or '')
+            if owner:
+                self.assertTrue(leases.take(conn, *self.service_of, owner, 60))
+
+    def test_wakeups_go_to_the_process_that_works_there(self):
+        base.eventually(lambda: not self.manager.worker._listening, 'receives what is for the other process')
+        self.hand_over(None)
+        base.eventually(lambda: self.manager.worker._listening, 'receives nothing')
+
+    def test_capacity_is_not_reported(self):
+        reports, report = [], self.manager.driver.report
+        self.patch(self.manager.driver, 'report', lambda: reports.append(1) or report())
+        self.manager._report()
+        self.assertEqual([], reports)
+        self.hand_over(None)
+        base.eventually(lambda: reports, 'reports nothing')
+
+    def test_a_share_is_created_once_the_lease_is_free(self):
+        share = self.admin.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']
+        self.hand_over(None)
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
