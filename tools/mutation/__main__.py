@@ -30,7 +30,8 @@ def arguments() -> argparse.Namespace:
     run.add_argument('--key', action='append',
                      help='only the fault with this key, even if it has a result; may be given more than once')
     run.add_argument('--by', action='append', help='test class or module to run instead of the chosen tests')
-    run.add_argument('--sample', type=int, help='number of faults, drawn at random (seed 1) from all files')
+    run.add_argument('--sample', type=int, help='number of faults, drawn at random from all files')
+    run.add_argument('--seed', type=int, default=1, help='another number draws another sample')
     run.add_argument('--again', action='store_true', help='test faults again that no test noticed')
     run.add_argument('--tests', type=int, default=12, help='maximum number of tests for a fault')
     run.add_argument('--seconds', type=float, default=25.0, help='approximate time in seconds for the tests of a fault')
@@ -47,7 +48,7 @@ def wanted(asked: argparse.Namespace) -> list[Mutant]:
     found = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
              and fnmatch.fnmatch(mutant.critical, asked.kind) and (mutant.critical or not asked.critical)
              and (not asked.key or mutant.key in asked.key)]
-    random.Random(1).shuffle(found)
+    random.Random(asked.seed).shuffle(found)
     return found[:asked.sample]
 
 

@@ -28,6 +28,17 @@ def write(root: pathlib.Path) -> int:
     return 0
 
 
+def score(wanted: list[Mutant], known: results.Results) -> str:
+    """Return how many of these faults were judged, noticed and explained, as a line."""
+    reasons = yaml.safe_load(_REASONS.read_text()) or {}
+    judged = [(mutant, known.known[mutant.key]) for mutant in wanted
+              if mutant.key in known.known and known.known[mutant.key].outcome != judge.NOTHING]
+    noticed = sum(_noticed(verdict) for _, verdict in judged)
+    explained = sum(not _noticed(verdict) and bool(_reason(reasons, mutant)) for mutant, verdict in judged)
+    share = 100 * (noticed + explained) / max(len(judged), 1)
+    return f'{len(judged)} of {len(wanted)} judged: {noticed} noticed, {explained} explained, {share:.1f} %'
+
+
 def _noticed(verdict: judge.Verdict) -> bool:
     return verdict.outcome in (judge.KILLED, judge.SLOW)
 

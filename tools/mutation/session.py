@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 
-from mutation import judge, results
+from mutation import judge, report, results
 from mutation.mutants import Mutant
 from mutation.reach import Reach
 
@@ -32,6 +32,7 @@ def run(root: pathlib.Path, store: pathlib.Path, wanted: list[Mutant], asked: ar
     for worker in workers:
         worker.join()
     print(f'{waiting.qsize()} left')
+    print(report.score(wanted, known))
     return 0
 
 
