@@ -54,7 +54,7 @@ class Opened(walking.WalkTest):
             self.assert_nothing_of_the_first(document, op.name, {self.world[name] for name in _NOBODYS} | {walking.MARK})
             for field in op.query:
                 if ident := walking.known(self.world, field.name):
-                    status, document, _ = self.stranger.call('GET', f'{op.path}?{field.name}={ident}')
+                    status, document = self.listed(self.stranger, op, f'{field.name}={ident}')
                     rows = {name: value for name, value in (document or {}).items() if not name.endswith('_links')}
                     if status == 200:
                         self.assert_nothing_of_the_first(rows, (op.name, field.name))
