@@ -114,6 +114,9 @@ class Public(base.ServiceTest):
         seen = stranger.ok('GET', f'/shares/{share["id"]}')['share']
         self.assertTrue(seen['is_public'])
         self.assertEqual([share['id']], [row['id'] for row in stranger.ok('GET', '/shares?is_public=true')['shares']])
+        for off in ('', '?is_public=false', '?is_public=0'):
+            self.assertEqual([], stranger.ok('GET', f'/shares{off}')['shares'], off)
+        self.assertEqual(400, stranger.call('GET', '/shares?is_public=perhaps')[0])
         found = {'share_id': share['id'], 'key': 'key', 'access_id': share['id'], 'snapshot_id': share['id']}
         for op in OPS:
             names = set(world.parameters(op))
