@@ -66,6 +66,10 @@ class RequestContext(context.RequestContext):
         target = target or {'project_id': self.project_id, 'user_id': self.user_id}
         return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
 
+    def sees(self, project_id: str | None) -> bool:
+        """Say whether the caller may be told what a project has."""
+        return self.is_admin or project_id == self.project_id
+
     def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Return a context manager for the time in which the request waits for another service.
 

@@ -173,19 +173,20 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> Any:
     """
     kind, action = wanted['resource_type'], wanted.get('resource_action') or locks.DELETE
     with ctx.db.writer() as conn:
-        share_id, access_id = _resource(conn, ctx, kind, wanted['resource_id'])
-        ident = place(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
+        try:
+            share_id, access_id = _resource(conn, ctx, kind, wanted['resource_id'])
+            ident = place(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
+        except errors.NotFound:     # never seen, or deleted while we waited for its rows
+            raise errors.Invalid(f'resource_id: there is no {kind.replace("_", " ")} {wanted["resource_id"]}.',
+                                 code='resource_not_found') from None
         return locks.get(conn, ident, project_id=None)
 
 
 def _resource(conn: Any, ctx: RequestContext, kind: str, ident: str) -> tuple[str, str | None]:
-    try:
-        if kind == locks.SHARE:
-            return shares.get(conn, anywhere(ctx), ident, own=True).id, None
-        rule = access.get(conn, anywhere(ctx), ident)
-        return rule.share_id, rule.id
-    except errors.NotFound:
-        raise errors.Invalid(f'resource_id: there is no {kind.replace("_", " ")} {ident}.', code='resource_not_found') from None
+    if kind == locks.SHARE:
+        return shares.get(conn, anywhere(ctx), ident, own=True).id, None
+    rule = access.get(conn, anywhere(ctx), ident)
+    return rule.share_id, rule.id
 
 
 def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, action: str, reason: str | None,

@@ -59,7 +59,8 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         proto = _proto(ctx, wanted['protocol'])
         mount_point = mount_points.full(kind, ctx.project_id or '', wanted.get('mount_point_name'))
         if known := managing.share_at(conn, service.host, path):
-            raise errors.Exists(f'export_path: {path} on {service.host} is share {known}.', code='share_already_managed')
+            raise errors.Exists(f'export_path: {path} on {service.host} is {_named(ctx, "share", known)}.',
+                                code='share_already_managed')
         mount_points.insert(conn, {
             'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
             'description': wanted.get('description'), 'size': 0, 'share_proto': proto,
@@ -83,6 +84,11 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 def _must_have(wanted: Mapping[str, Any], *names: str) -> None:
     if missing := [name for name in names if not wanted.get(name)]:
         raise errors.Unprocessable(f'{missing[0]}: missing.')
+
+
+def _named(ctx: RequestContext, noun: str, known: Any) -> str:
+    """Return the words for a resource that is managed already, without its id if another project has it."""
+    return f'{noun} {known.id}' if ctx.sees(known.project_id) else 'managed already'
 
 
 def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
@@ -233,7 +239,8 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
         share_bin.must_have_no_replicas(conn, share)
         grouping.must_be_still(conn, share)
         if known := managing.snapshot_at(conn, operations.backend_of(share.host), location):
-            raise errors.Exists(f'provider_location: {location} is snapshot {known}.', code='snapshot_already_managed')
+            raise errors.Exists(f'provider_location: {location} is {_named(ctx, "snapshot", known)}.',
+                                code='snapshot_already_managed')
         transitions.create(conn, states.SNAPSHOT, {
             'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,

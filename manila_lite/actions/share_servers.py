@@ -59,8 +59,8 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         subnet = _place(conn, network_id, wanted.get('share_network_subnet_id'), service)
         known = share_servers.named(conn, identifier)
         if known is not None:
-            raise errors.Invalid(f'identifier: {identifier} is share server {known.id} on {known.host}.',
-                                 code='identifier_in_use')
+            named = f'share server {known.id} on {known.host}' if ctx.sees(known.project_id) else 'managed already'
+            raise errors.Invalid(f'identifier: {identifier} is {named}.', code='identifier_in_use')
         share_servers.insert(conn, {'id': ident, 'share_network_id': network_id, 'host': service.host,
                                     'identifier': identifier, 'is_auto_deletable': False}, [subnet.id], 'manage')
         wake = _begin(conn, ctx, 'share_server.manage', ident, service.host,

@@ -79,6 +79,7 @@ class Root:
             if not req.may(op.policy):
                 raise policy.PolicyNotAuthorized(op.policy, {}, {})
             req.query = _query(op, req)
+            _may_sort(op, req)
             body = _body(op, req.version)
             if body is not None:
                 req.body = body.parse(req.version, document)
@@ -215,6 +216,17 @@ def _query(op: Op, req: Request) -> dict[str, Any]:
         return found
     except UnicodeDecodeError:
         raise errors.Invalid('query: is not UTF-8.') from None
+
+
+def _may_sort(op: Op, req: Request) -> None:
+    """Refuse to sort by a field that the caller does not see: the order tells about its values.
+
+    :raises errors.Forbidden: the caller does not see the field.
+    """
+    key = req.query.get('sort_key')
+    rule = op.view.rule_of(key) if key and isinstance(op.view, fields.Many) else None
+    if rule and not req.may(rule):
+        raise errors.Forbidden(f'sort_key: only administrators sort by {key}.')
 
 
 def _check_names(known: Any, sent: Any) -> None:

@@ -2,11 +2,12 @@
 """Resources that are managed already, to be found by export path or location."""
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
 
+_shares = models.shares
 _instances = models.share_instances
 _exports = models.export_locations
 _snapshots = models.snapshots
@@ -23,17 +24,18 @@ def _last(path: str) -> str:
     return path.replace('\\', '/').rstrip('/').rpartition('/')[2]
 
 
-def share_at(conn: Connection, host: str, export_path: str) -> str | None:
-    """Return the id of the share with that export path, or of that name, on the backend ``host``; or None."""
+def share_at(conn: Connection, host: str, export_path: str) -> Row | None:
+    """Return the share (id, project_id) with that export path, or of that name, on the backend ``host``; or None."""
     exported = sa.exists().where(_exports.c.share_instance_id == _instances.c.id, _exports.c.path == export_path)
-    return conn.execute(sa.select(_instances.c.share_id).where(
-        _at(host), _instances.c.status != _NOT_OURS,
-        sa.or_(exported, _instances.c.id == _last(export_path))).limit(1)).scalar()
-
-
-def snapshot_at(conn: Connection, host: str, location: str) -> str | None:
-    """Return the id of the snapshot with that location on the backend ``host``, or None."""
     return conn.execute(
-        sa.select(_snapshots.c.id).join(_instances, _instances.c.share_id == _snapshots.c.share_id)
+        sa.select(_shares.c.id, _shares.c.project_id).join(_instances, _instances.c.share_id == _shares.c.id)
+        .where(_at(host), _instances.c.status != _NOT_OURS,
+               sa.or_(exported, _instances.c.id == _last(export_path))).limit(1)).first()
+
+
+def snapshot_at(conn: Connection, host: str, location: str) -> Row | None:
+    """Return the snapshot (id, project_id) with that location on the backend ``host``, or None."""
+    return conn.execute(
+        sa.select(_snapshots.c.id, _snapshots.c.project_id).join(_instances, _instances.c.share_id == _snapshots.c.share_id)
         .where(_at(host), _snapshots.c.status != _NOT_OURS,
-               sa.or_(_snapshots.c.provider_location == location, _snapshots.c.id == _last(location))).limit(1)).scalar()
+               sa.or_(_snapshots.c.provider_location == location, _snapshots.c.id == _last(location))).limit(1)).first()

@@ -31,7 +31,8 @@ class Field:
 
     ``read``: for views, the row's attribute, a function of (row, request), or ``Always``; default the field's name.
     ``parse``: for bodies and queries, converts the value sent; a ValueError is a 400. ``rule``: for views, the policy
-    of callers who see the field. ``aliases``: other accepted names.
+    of callers who see the field, and sort by it. ``blank``: other callers see null in its place. ``aliases``: other
+    accepted names.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Field:
     read: str | Callable[[Any, Any], Any] | Always | None = None
     parse: Callable[[Any], Any] | None = None
     rule: str | None = None
+    blank: bool = False
     required: bool = False
     aliases: tuple[str, ...] = ()
 
@@ -256,8 +258,9 @@ class View:
         key = (req.version, *(req.may(rule) for rule in self._rules))
         if key not in self._cache:
             allowed = {None, *(rule for rule, may in zip(self._rules, key[1:], strict=True) if may)}
-            self._cache[key] = _Plan.of([field for field in living(self.fields, req.version) if field.rule in allowed],
-                                        ('links',) if self.collection else ())
+            seen = [field if field.rule in allowed else dataclasses.replace(field, read=Always(None))
+                    for field in living(self.fields, req.version) if field.blank or field.rule in allowed]
+            self._cache[key] = _Plan.of(seen, ('links',) if self.collection else ())
         return self._cache[key]
 
     def schema(self, version: int) -> Schema:
@@ -267,7 +270,8 @@ class View:
         if self.collection:
             properties['links'] = LINKS
         return {'type': 'object', 'properties': properties, 'additionalProperties': False,
-                'required': [field.name for field in fields if field.rule is None] + (['links'] if self.collection else [])}
+                'required': [field.name for field in fields if field.blank or field.rule is None]
+                            + (['links'] if self.collection else [])}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -289,12 +293,18 @@ class One:
 class Many:
     """An answer with a list: ``{plural: [...]}``, with links to the next page.
 
-    ``counted``: it has a count if the caller asked for it.
+    ``counted``: it has a count if the caller asked for it. ``beside``: fields of the rows that the view does not have;
+    the list is sorted by them all the same.
     """
 
     view: View
     counted: bool = False
     paged: bool = False
+    beside: tuple[Field, ...] = ()
+
+    def rule_of(self, sort_key: str) -> str | None:
+        """Return the policy of callers who sort by a field, or None if all callers do."""
+        return next((field.rule for field in (*self.view.fields, *self.beside) if field.name == sort_key), None)
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""

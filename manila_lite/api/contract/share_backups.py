@@ -68,7 +68,8 @@ def _op(*args: object, since: str = '2.80', **more: object) -> Op:
 
 
 OPS = [
-    _op('GET', '/share-backups', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
+    _op('GET', '/share-backups', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=BACKUP.fields),
+        query=FILTERS),
     _op('GET', '/share-backups/detail', v2.detail, rules.GET_ALL, Many(BACKUP, counted=True, paged=True), query=FILTERS),
     _op('GET', _ONE, v2.show, rules.GET, One(BACKUP)),
     _op('POST', '/share-backups', v2.create, rules.CREATE, One(BACKUP), ok=202, once=True,

@@ -10,6 +10,7 @@ from manila_lite.api.contract.share_group_types import group_op as _op
 from manila_lite.api.contract.share_groups import COMMON_FILTERS
 from manila_lite.api.v2 import share_group_snapshots as v2
 from manila_lite.policies import share_group_snapshots as rules
+from manila_lite.policies import share_groups
 
 _TEXT = {'type': 'string'}
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE_GROUP_SNAPSHOT.statuses)}
@@ -32,6 +33,9 @@ SNAPSHOT = View('share_group_snapshot', 'share_group_snapshots', (
 SUMMARY = View('share_group_snapshot', 'share_group_snapshots', (Field('id', ID), Field('name', NAME)),
                'share-group-snapshots')
 
+#: A key to sort by that is a field of the group.
+_BESIDE = (Field('host', _TEXT, rule=share_groups.LIST_BY_HOST),)
+
 _NAMES = (Field('name', NAME), Field('description', NAME))
 CREATE = (Field('share_group_id', shapes.UUID, required=True), *_NAMES)
 FILTERS = (Field('share_group_id', _TEXT), *COMMON_FILTERS)
@@ -41,8 +45,10 @@ _ACTION = f'{_ONE}/action'
 _MISSING = errors.Unprocessable
 
 OPS = [
-    _op('GET', '/share-group-snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), query=FILTERS),
-    _op('GET', '/share-group-snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, paged=True), query=FILTERS),
+    _op('GET', '/share-group-snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True, beside=_BESIDE),
+        query=FILTERS),
+    _op('GET', '/share-group-snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, paged=True, beside=_BESIDE),
+        query=FILTERS),
     _op('GET', _ONE, v2.show, rules.GET, One(SNAPSHOT)),
     _op('GET', f'{_ONE}/members', v2.members, rules.GET, Plain(MEMBERS, 'share_group_snapshot_members')),
     _op('POST', '/share-group-snapshots', v2.create, rules.CREATE, One(SNAPSHOT), ok=202,

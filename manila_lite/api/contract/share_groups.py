@@ -26,7 +26,7 @@ GROUP = View('share_group', 'share_groups', (
     Field('share_network_id', NULL_STRING),
     Field('share_types', {'type': 'array', 'items': ID}, read=v2.share_types_of),
     Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
-    Field('host', NULL_STRING, read=v2.host_of),
+    Field('host', NULL_STRING, rule=rules.LIST_BY_HOST, blank=True),
     Field('share_server_id', NULL_STRING, rule=rules.LIST_BY_HOST),
 ), 'share-groups')
 SUMMARY = View('share_group', 'share_groups', (Field('id', ID), Field('name', NAME)), 'share-groups')
@@ -68,7 +68,7 @@ _ACTION = f'{_ONE}/action'
 _MISSING = errors.Unprocessable
 
 OPS = [
-    _op('GET', '/share-groups', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), query=FILTERS),
+    _op('GET', '/share-groups', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True, beside=GROUP.fields), query=FILTERS),
     _op('GET', '/share-groups/detail', v2.detail, rules.GET_ALL, Many(GROUP, paged=True), query=FILTERS),
     _op('GET', _ONE, v2.show, rules.GET, One(GROUP)),
     _op('POST', '/share-groups', v2.create, rules.CREATE, One(GROUP), ok=202, once=True,

@@ -85,7 +85,7 @@ def _op(*args: object, since: str = '2.11', **more: object) -> Op:
 
 
 OPS = [
-    _op('GET', '/share-replicas', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), query=FILTERS),
+    _op('GET', '/share-replicas', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True, beside=REPLICA.fields), query=FILTERS),
     _op('GET', '/share-replicas/detail', v2.detail, rules.GET_ALL, Many(REPLICA, paged=True), query=FILTERS),
     _op('GET', _ONE, v2.show, rules.SHOW, One(REPLICA)),
     _op('POST', '/share-replicas', v2.create, rules.CREATE, One(REPLICA), ok=202, states=_BUSY, once=True,

@@ -133,7 +133,8 @@ _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), 'dat
 _TASK_STATE_ONCE = {'enum': [state for state in _TASK_STATE['enum'] if state is not None]}
 
 OPS = [
-    Op('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
+    Op('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
+       query=FILTERS),
     Op('GET', '/shares/detail', v2.detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS),
     Op('GET', '/shares/{share_id}', v2.show, rules.GET, One(SHARE)),
     Op('POST', '/shares', v2.create, rules.CREATE, One(SHARE), body=Body('share', CREATE, missing=errors.Unprocessable),

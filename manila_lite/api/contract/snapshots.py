@@ -68,7 +68,8 @@ _ONE = '/snapshots/{snapshot_id}'
 _ACTION = f'{_ONE}/action'
 
 OPS = [
-    Op('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True), query=FILTERS),
+    Op('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
+       query=FILTERS),
     Op('GET', '/snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, counted=True, paged=True), query=FILTERS),
     Op('GET', _ONE, v2.show, rules.GET, One(SNAPSHOT)),
     Op('POST', '/snapshots', v2.create, rules.CREATE, One(SNAPSHOT), ok=202, states=_BUSY,

@@ -18,11 +18,6 @@ def share_types_of(row: Any, req: Request) -> list[str]:
     return found
 
 
-def host_of(row: Any, req: Request) -> str | None:
-    """Read the group's host, or None if the caller may not see it."""
-    return row.host if req.may(rules.LIST_BY_HOST) else None
-
-
 def _load(conn: Any, req: Request, rows: Sequence[Any]) -> None:
     req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
 

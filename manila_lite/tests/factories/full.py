@@ -5,6 +5,7 @@ Made from the models, so that a new table needs no new code here.
 """
 
 import datetime
+import random
 
 import sqlalchemy as sa
 
@@ -17,16 +18,25 @@ _ODD = ' r\u00f6w {} \U0001f4a9 \'"\\%_$ '
 _JSON = {'b': [1, 2.5, None, True], 'a': {'\u00e4': 1 << 60, '': ' \U0001f4a9\n'}}
 
 
-def make(conn, count, first=0):
+def make(conn, count, first=0, *, mixed=False):
     """Add ``count`` rows to each table, numbered from ``first``. Rows that refer to their own table refer to the last
     one, which some databases accept only without checks (``dirty.unguarded``).
+
+    ``mixed``: the values of each column but ``id`` are in an order of their own.
     """
+    numbers = list(range(first, first + count))
     for table in models.metadata.sorted_tables:
-        rows = [{column.name: _value(column, number) for column in table.columns} for number in range(first, first + count)]
+        columns = {column.name: [_value(column, number) for number in (_mixed(column, numbers) if mixed else numbers)]
+                   for column in table.columns}
+        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         for keys in (key for key in table.foreign_keys if key.column.table is table):
             for row in rows:
                 row[keys.parent.name] = _value(keys.column, first + count - 1)
         conn.execute(table.insert(), rows)
+
+
+def _mixed(column, numbers):
+    return numbers if column.name == 'id' else random.Random(str(column)).sample(numbers, len(numbers))
 
 
 def _value(column, number):

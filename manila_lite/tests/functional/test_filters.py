@@ -73,6 +73,14 @@ class Filtered(base.ServiceTest):
                 self.assertEqual(counts[:3], counts[3:], op.path)
         self.assertLess(12, tried)
 
+    def test_shares_that_are_not_in_the_bin(self):
+        def listed(value):
+            return [len(self.admin.ok('GET', f'{path}?is_soft_deleted={value}')['shares'])
+                    for path in ('/shares', '/shares/detail')]
+        self.assertEqual([0, 0], listed('true'))
+        self.assertLess(0, listed('false')[0])
+        self.assertEqual(listed('false'), listed('0'))
+
     def test_with_count_can_be_off(self):
         tried = 0
         for op in OPS:

@@ -54,7 +54,7 @@ class Opened(walking.WalkTest):
             self.assert_nothing_of_the_first(document, op.name, {self.world[name] for name in _NOBODYS} | {walking.MARK})
             for field in op.query:
                 if ident := walking.known(self.world, field.name):
-                    status, document, _ = self.stranger.call('GET', f'{op.path}?{field.name}={ident}')
+                    status, document = self.listed(self.stranger, op, f'{field.name}={ident}')
                     rows = {name: value for name, value in (document or {}).items() if not name.endswith('_links')}
                     if status == 200:
                         self.assert_nothing_of_the_first(rows, (op.name, field.name))
@@ -68,6 +68,36 @@ class Opened(walking.WalkTest):
             for caller, found in ((self.stranger, []), (self.owner, [self.world['share_id']])):
                 rows = caller.ok('GET', f'/shares?share_server_id={server}')['shares']
                 self.assertEqual(found, [row['id'] for row in rows])
+
+    def refusal(self, caller, path, body):
+        """Return the message by which a caller is refused to manage something, without the next step."""
+        status, document, _ = caller.call('POST', path, body)
+        self.assertIn(status, (400, 409), document)
+        fault, = document.values()
+        return fault['message'].removesuffix(f' {fault["next"]}')
+
+    def managed(self, share):
+        """Yield, for things that are managed: path and body of a request to manage it again, the field, and what it is."""
+        export = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'][0]['path']
+        yield '/shares/manage', {'share': {'service_host': share['host'], 'protocol': 'NFS', 'export_path': export}}, \
+            f'export_path: {export} on test@alpha', f'share {share["id"]}'
+        snapshot = self.admin.ok('GET', f'/snapshots/{self.world["snapshot_id"]}')['snapshot']
+        where = snapshot['provider_location']
+        yield '/snapshots/manage', {'snapshot': {'share_id': self.own['share_id'], 'provider_location': where}}, \
+            f'provider_location: {where}', f'snapshot {snapshot["id"]}'
+        network = self.stranger.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        server = self.world['share_server_id']
+        yield '/share-servers/manage', {'share_server': {
+            'host': 'test@alpha', 'share_network_id': network, 'identifier': server}}, \
+            f'identifier: {server}', f'share server {server} on test@alpha'
+
+    def test_what_another_project_manages_is_managed_already(self):
+        theirs, mine = (self.admin.ok('GET', f'/shares/{world["share_id"]}')['share'] for world in (self.world, self.own))
+        for path, body, field, name in self.managed(theirs):
+            self.assertEqual(f'{field} is managed already.', self.refusal(self.stranger, path, body))
+            self.assertEqual(f'{field} is {name}.', self.refusal(self.admin, path, body))
+        path, body, field, name = next(self.managed(mine))
+        self.assertEqual(f'{field} is {name}.', self.refusal(self.stranger, path, body))
 
     def test_quotas_of_another_project_are_its_own(self):
         for op in self.ops():

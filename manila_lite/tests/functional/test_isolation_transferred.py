@@ -47,6 +47,7 @@ class Transferred(walking.WalkTest):
         transfer = self.owner.ok('POST', '/share-transfers', {'transfer': {'share_id': self.thing['share_id']}})['transfer']
         hush.keep(transfer['auth_key'])
         self.nothing_for(self.stranger, self.own, self.thing)
+        self.nothing_for(self.caller('second', 'rita', 'reader'), self.own, self.thing)
         self.assertEqual('awaiting_transfer', self.all_for(self.owner, self.thing))
         path = f'/share-transfers/{transfer["id"]}'
         self.assertEqual(404, self.stranger.call('GET', path)[0])
@@ -56,4 +57,5 @@ class Transferred(walking.WalkTest):
         self.assertEqual('available', self.all_for(self.stranger, self.thing))
         done = {name: ident for name, ident in self.thing.items() if name != 'operation_id'}
         self.nothing_for(self.owner, self.world, done, _HISTORY)
-        self.nothing_for(self.caller('third', 'thea'), self.own, self.thing)
+        for roles in ('member,reader', 'reader', 'manager,member,reader'):
+            self.nothing_for(self.caller('third', 'thea', roles), self.own, self.thing)

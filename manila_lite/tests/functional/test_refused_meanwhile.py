@@ -64,6 +64,17 @@ class Shares(refused.Refusing):
                     f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}}, self.caller('q'))
         self.assertEqual('p', self.admin.ok('GET', f'/shares/{share}')['share']['project_id'])
 
+    def test_what_is_gone_is_not_locked(self):
+        def lock_no(ident, kind, change):
+            with self.meanwhile(r'^SELECT share_instances.id \nFROM share_instances', change):
+                self.no(400, 'resource_not_found', f'resource_id: there is no {kind.replace("_", " ")} {ident}.',
+                        '/resource-locks', {'resource_lock': {'resource_id': ident, 'resource_type': kind}})
+        share = self.share()
+        rule = self.rule(share)
+        lock_no(rule, 'access_rule', models.access_rules.delete().where(models.access_rules.c.id == rule))
+        lock_no(share, 'share', models.shares.delete().where(models.shares.c.id == share))
+        self.assertEqual([], self.user.ok('GET', '/resource-locks')['resource_locks'])
+
     def test_a_rule_that_is_being_denied_is_not_denied_again(self):
         rule = self.rule(self.ident)
         with self.meanwhile(r'^UPDATE \w*access_rules', models.access_rules.update().values(state='denying')):

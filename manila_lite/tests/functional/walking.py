@@ -27,6 +27,13 @@ MARK = 'whose-first-7f3a'
 CLOSED = {rule.name for rule in list_rules() if rule.check_str == rules.ADMIN}
 #: The rules of CLOSED that are not described as about all projects.
 TO_OPEN = sorted(rule.name for rule in list_rules() if rule.name in CLOSED and 'of all projects' not in rule.description)
+#: Headers with which a client could claim an identity; only a trusted proxy could set them, and there is none here.
+CLAIMS = {'X-Project-Id': 'first', 'X-Project-Name': 'first', 'X-Tenant-Id': 'first', 'X-Tenant-Name': 'first',
+          'X-Tenant': 'first', 'X-Auth-Project-Id': 'first', 'X-User-Id': 'alice', 'X-User-Name': 'alice', 'X-User': 'alice',
+          'X-Forwarded-User': 'alice', 'Remote-User': 'alice', 'X-Roles': 'admin,member', 'X-Role': 'admin', 'X-Is-Admin': '1',
+          'X-Is-Admin-Project': 'True', 'X-Identity-Status': 'Confirmed', 'X-Service-Identity-Status': 'Confirmed',
+          'X-Service-Roles': 'service', 'X-Service-Project-Id': 'first', 'X-Service-User-Id': 'alice',
+          'X-Service-Token': 'alice:first:admin', 'OpenStack-System-Scope': 'all'}
 _UUID = re.compile(r'[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}')
 
 
@@ -81,6 +88,17 @@ class WalkTest(base.ServiceTest):
         return caller.call(op.method, op.path_at(version).format_map(values), body, version=versions.show(version),
                            headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
 
+    def listed(self, caller, op, query=''):
+        """Return status and document of a list."""
+        return caller.call('GET', f'{op.path}?{query}', headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
+
+    def theirs(self, op):
+        """Return the rows that the first project sees in a list, in short and in full."""
+        full = [other for other in self.lists() if other.path in (op.path, f'{op.path}/detail')]
+        found = [self.listed(self.owner, other)[1] for other in full]
+        return [row for document in found for rows in document.values() if isinstance(rows, list) for row in rows
+                if isinstance(row, dict)]
+
     def assert_nothing_of_the_first(self, document, what, but=()):
         text = json.dumps(document)
         self.assertEqual([], [ident for ident in {*self.ids, MARK} - {*but} if ident in text], what)
@@ -94,6 +112,19 @@ class WalkTest(base.ServiceTest):
         (status, document), (blank, nothing) = ask(foreign), ask(UNKNOWN)
         self.assertEqual((blank, self.told(nothing, foreign)), (status, self.told(document, foreign)), what)
         return status
+
+    def refused(self, caller, allowed=(403, 404)):
+        """Check that each call with an id of the first project is refused as with an unknown id. Return the statuses."""
+        before, statuses = self.rows(), set()
+        for op in self.ops():
+            for name in named(op) if op.name not in FOR_OTHERS else ():
+                def ask(ident, op=op, name=name):
+                    return self.call(caller, op, versions.MAX, {**self.own, name: ident})
+                status = self.assert_as_if_unknown(ask, self.world[name], (op.name, op.action, name))
+                self.assertIn(status, allowed, (op.name, op.action, name))
+                statuses.add(status)
+        self.assertEqual(set(), before - self.rows())
+        return statuses
 
     def everything(self):
         """Return all GET answers that the owner can read, by path; check that each is found, so that the ids are right."""
