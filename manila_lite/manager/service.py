@@ -196,7 +196,8 @@ class ShareManager:
                 LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
 
     def _report(self) -> None:
-        if not self._may_work():
+        end = self._ready_until
+        if end is None or not self._may_work():
             return
         with self._reporting:
             with self.services.db.reader() as conn:
@@ -204,7 +205,9 @@ class ShareManager:
             strays = managing.strays(self)
             pools = [self._as_row(pool, strays) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
-                rows.report(conn, self.host, pools, before)
+                # A report of another process since ``before`` would be overwritten, and claims counted wrong.
+                if self.tenure.hold(conn) and not end.is_set():
+                    rows.report(conn, self.host, pools, before)
 
     def _remove_unused(self) -> None:
         if self._may_work():

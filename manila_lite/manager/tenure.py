@@ -11,6 +11,7 @@ from oslo_log import log
 
 from manila_lite import context
 from manila_lite.db import leases
+from manila_lite.db.engine import Connection
 from manila_lite.operations.machine import REAL, Machine, Thread
 
 LOG = log.getLogger(__name__)
@@ -42,6 +43,10 @@ class Tenure:
     def held(self) -> bool:
         """Say whether this process may begin work at the backend now."""
         return self._machine.boottime() < self._until       # which goes on while the machine sleeps, as leases do
+
+    def hold(self, conn: Connection) -> bool:
+        """Say whether this process still has the lease. If so, no other takes it until the transaction ends."""
+        return leases.hold(conn, *self._key, self._owner)
 
     def elsewhere(self) -> bool:
         """Say whether this process waits for another one that works there."""
