@@ -22,6 +22,7 @@ class Process:
         self.topic, self.host = topic, host
         self.immune = immune
         self.dead = self.leaving = False
+        self.died = None            # when
         self.frozen = 0.0           # until when it is frozen
         self.offset = 0.0           # seconds that its clock is ahead
         self.offsets = [0.0]        # the same, ever since it began
@@ -45,6 +46,10 @@ class Process:
     def stop(self):
         """End the work of the process."""
         self.runner.stop()
+
+    def die(self):
+        """End all threads of the process."""
+        self.dead, self.died = True, self.baton.now
 
     def runs(self, known, service):
         """Return a runner of the queue."""
@@ -97,7 +102,7 @@ class World:
     def _killed(self, process):
         self.baton.note(f'killed: {process.name}')
         self._succeed(process)
-        process.dead = True
+        process.die()
 
     def _frozen(self, process):
         seconds = self.faults.long()
@@ -118,7 +123,7 @@ class World:
 
         def stop():
             process.stop()
-            process.dead = True
+            process.die()
         self.baton.spawn(process, f'{process.name}.stop', stop)
         self._succeed(process)
 

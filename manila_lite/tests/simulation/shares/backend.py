@@ -60,16 +60,21 @@ class Backend:
         if outcome == 'half':
             raise RuntimeError('it was done, and nobody knows')
 
-    def look(self, what, host):
+    def _look(self, what, host):
         """Do what changes nothing, or fail."""
         self._baton.point(f'{what} of {host}')
         if self._faults.on and self._rng.random() < self._wild / 3:
             raise RuntimeError('the backend says no')
 
+    def setup(self, host):
+        """Make the backend ready for the running process, or fail."""
+        self._look('setup', host)
+        self._model.leases.ready()
+
     def ensure(self, host):
         """Check the shares, or fail."""
         self._model.leases.called('ensure', host)
-        self.look('ensure', host)
+        self._look('ensure', host)
 
     def report(self, host):
         """Return the pools of the backend, each as it is when its turn comes."""
@@ -92,7 +97,7 @@ class Driver(ShareDriver, Resizes):
         self._host = host
 
     def setup(self):
-        self._backend.look('setup', self._host)
+        self._backend.setup(self._host)
 
     def report(self):
         return self._backend.report(self._host)

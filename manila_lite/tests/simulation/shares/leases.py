@@ -8,8 +8,8 @@ clocks. So two rely on one at once only if their clocks, at any time, were furth
 from manila_lite.tests.simulation import machine
 from manila_lite.tests.simulation.rows import seconds
 
-#: Fraction of the lease by which clocks may be apart.
-_APART = 0.2
+#: Fraction of the lease by which clocks may be apart; and seconds that a free lease may be taken later than promised.
+_APART, _SLOW = 0.2, 1.0
 
 
 def works(process):
@@ -34,6 +34,9 @@ class Leases:
         self._begun = {}            # by thread: begin of its report,
         self._asked = {}            # and when it asked the backend for that
         self._busy = set()          # threads with a claim
+        self._free = {}             # by backend: since when nobody has its lease,
+        self._taken = {}            # and when its holder took it
+        self._ready = {}            # by name of a process: when it made its backend ready
         self.reported = {}          # by backend: when it was asked for the last report that was stored
 
     def _apart(self, one, other):
@@ -59,25 +62,45 @@ class Leases:
         self.alone()
         for ident, row in self._model.rows.items():
             if row.topic == 'share' and row.owner and (ident not in operations or operations[ident].owner != row.owner):
-                self._must(self._holds(task.process), f'{task.name} claimed work of {row.host} and has not its lease')
+                self._claims(task, row.host)
         for host, pool in self._model.pools.items():
             if host not in pools or pools[host].generation != pool.generation:
                 self._stored(task, host.partition('#')[0])
 
+    def _claims(self, task, host):
+        self._must(self._holds(task.process), f'{task.name} claimed work of {host} and has not its lease')
+        self._must(self._ready.get(task.process.name, -1.0) >= self._taken.get(host, 0.0) or
+                   self.rows[host].owner != task.process.name, f'{task.name} claimed work of {host}, which is not ready')
+
     def _changed(self, task, before, lease):
         self._baton.note(f'lease of {lease.host}: {before.owner} -> {lease.owner}, until {lease.expires_at}')
+        if lease.owner != before.owner:
+            self._passed(task, before, lease)
         if before.owner is None:
             return
         holder = self._model.processes[before.owner]
         if lease.owner == before.owner or lease.owner is None:
             self._must(task.process is holder, f'{task.name} changed the lease of {before.owner} at {lease.host}')
-        if lease.owner != before.owner:
-            self._had[before.owner] = self._baton.now
         held = self._time(before.expires_at) - self._model.conf.lease
         calm = self._model.faults.last < held and not any((*holder.offsets, *task.process.offsets))
         lost = lease.owner is not None and self._time(before.expires_at) < self._baton.now
         self._must(not (calm and lost) or holder.dead, f'{before.owner} had all that it needs to renew the lease of '
                                                        f'{lease.host} in time, and did not')
+
+    def _passed(self, task, before, lease):
+        now, free = self._baton.now, self._free.pop(lease.host, None)
+        self._had[before.owner] = now
+        if lease.owner is None:
+            self._free[lease.host] = now
+            busy = [one.name for one in self._busy if not one.ended and one.process is task.process]
+            self._must(not busy, f'the lease of {lease.host} is given up, and there are still {", ".join(busy)}')
+            return
+        self._taken[lease.host] = now
+        if before.owner is not None and self._model.processes[lease.owner].sees_dead(before.owner):
+            free = self._model.processes[before.owner].died
+        calm = free is not None and self._model.faults.last <= free and task.process.manager.started < free
+        self._must(not calm or now - free <= self._model.conf.lease / 3 + _SLOW,
+                   f'{lease.owner} takes the lease of {lease.host} only now, which is free since {free}')
 
     def _time(self, text):
         return seconds(text) - machine.EPOCH.timestamp()
@@ -106,6 +129,10 @@ class Leases:
     def claimed(self, task):
         """Note that the thread works on a claim."""
         self._busy = {one for one in self._busy if not one.ended} | {task}
+
+    def ready(self):
+        """Note that the process has made its backend ready."""
+        self._ready[self._baton.current.process.name] = self._baton.now
 
     def called(self, what, host):
         """Check a call of the driver: its thread has a claim."""

@@ -111,7 +111,7 @@ class World(world.World):
     def failed(self, process):
         """End a process that cannot start, and start another."""
         self._succeed(process)
-        process.dead = True
+        process.die()
 
     def _succeed(self, process):
         """Start another share manager some time after the process is no more."""
