@@ -44,6 +44,12 @@ def take(conn: Connection, host: str, binary: str, owner: str, seconds: float, d
                              .values(lease_owner=owner, lease_expires_at=_until(seconds))).rowcount)
 
 
+def hold(conn: Connection, host: str, binary: str, owner: str) -> bool:
+    """Say whether the lease is the owner's, expired or not. If so, nobody can take it until the transaction ends."""
+    row = sa.select(services.c.lease_owner).where(_of(host, binary)).with_for_update()
+    return conn.execute(row).scalar() == owner
+
+
 def give_up(conn: Connection, host: str, binary: str, owner: str) -> None:
     """Free the lease if the owner holds it."""
     conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)

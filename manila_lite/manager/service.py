@@ -36,6 +36,7 @@ from manila_lite.manager import (
 )
 from manila_lite.manager.tenure import Tenure
 from manila_lite.network import load as plugins
+from manila_lite.operations.machine import REAL, Machine, Thread
 from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
@@ -101,20 +102,25 @@ class ShareManager:
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
         self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
-        self.worker = Worker(services, 'share', self.host, self.host, zone, PLANS, self)
+        self._take_up(Worker(services, 'share', self.host, self.host, zone, PLANS, self))
         self.worker.every(conf.capability_interval, self._report)
         self.worker.every(_CLEAN_EVERY, self._remove_unused)
         self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
         self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
         self.worker.every(self.section.replica_state_update_interval, self._update_replicas)
         self.worker.every(_BACKUPS_EVERY, self._clean_backups)
-        self.tenure = Tenure(services, self.host, self.worker.binary)
-        self.worker.runner.may_claim = self._may_work
+
+    def _take_up(self, worker: Worker, machine: Machine = REAL) -> None:
+        """Make what decides when the worker works at the backend, and its threads. The simulation has another machine."""
+        self.worker = worker
+        self._machine = machine
+        self.tenure = Tenure(self.services, self.host, worker.binary, machine)
+        worker.runner.may_claim = self._may_work
         self._ready_until: threading.Event | None = None    # ends with the tenure for which the backend is ready
-        self._stopping = threading.Event()
-        self._reporting = threading.Lock()
-        self._report_wanted = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._stopping = machine.event()
+        self._reporting = machine.lock()
+        self._report_wanted = machine.event()
+        self._threads: list[Thread] = []
 
     def start(self) -> None:
         """Register the service, and make the backend ready in the background, unless another process works there."""
@@ -123,9 +129,7 @@ class ShareManager:
         if self.tenure.held():
             self.worker.listen()
         for target in (self._serve, self._report_when_wanted):
-            thread = threading.Thread(target=target, name=f'{self.name}-{target.__name__.strip("_")}', daemon=True)
-            thread.start()
-            self._threads.append(thread)
+            self._threads.append(self._machine.thread(target, f'{self.name}-{target.__name__.strip("_")}'))
 
     def stop(self) -> None:
         """Finish the work under way and stop. Shares stay served."""
@@ -192,7 +196,8 @@ class ShareManager:
                 LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
 
     def _report(self) -> None:
-        if not self._may_work():
+        end = self._ready_until
+        if end is None or not self._may_work():
             return
         with self._reporting:
             with self.services.db.reader() as conn:
@@ -200,7 +205,9 @@ class ShareManager:
             strays = managing.strays(self)
             pools = [self._as_row(pool, strays) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
-                rows.report(conn, self.host, pools, before)
+                # A report of another process since ``before`` would be overwritten, and claims counted wrong.
+                if self.tenure.hold(conn) and not end.is_set():
+                    rows.report(conn, self.host, pools, before)
 
     def _remove_unused(self) -> None:
         if self._may_work():

@@ -6,13 +6,13 @@ nothing any more before the lease is over, even if it slept meanwhile, and stand
 """
 
 import threading
-import time
 
 from oslo_log import log
 
 from manila_lite import context
 from manila_lite.db import leases
-from manila_lite.operations import owners
+from manila_lite.db.engine import Connection
+from manila_lite.operations.machine import REAL, Machine, Thread
 
 LOG = log.getLogger(__name__)
 
@@ -22,30 +22,31 @@ _TRY, _COUNT_ON = 1 / 3, 0.8
 _AFTER = 0.1
 
 
-def _now() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)      # goes on while the machine sleeps, as leases do
-
-
 class Tenure:
     """The right to work at one backend. ``start`` is called once the service's row exists."""
 
-    def __init__(self, services: context.Services, host: str, binary: str):
+    def __init__(self, services: context.Services, host: str, binary: str, machine: Machine = REAL):
         self._services = services
+        self._machine = machine
         self._key = (host, binary)
         self._lease = services.conf.operations.lease
-        self._owner = owners.name()
+        self._owner = machine.process()
         self._until = 0.0
         self._pause = self._lease * _TRY
         self._end: threading.Event | None = None        # of the present tenure
         self._waits_for: str | None = None
         self._finishing = False
-        self._changed = threading.Condition()
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._changed = machine.condition()
+        self._stopped = machine.event()
+        self._thread: Thread | None = None
 
     def held(self) -> bool:
         """Say whether this process may begin work at the backend now."""
-        return _now() < self._until
+        return self._machine.boottime() < self._until       # which goes on while the machine sleeps, as leases do
+
+    def hold(self, conn: Connection) -> bool:
+        """Say whether this process still has the lease. If so, no other takes it until the transaction ends."""
+        return leases.hold(conn, *self._key, self._owner)
 
     def elsewhere(self) -> bool:
         """Say whether this process waits for another one that works there."""
@@ -54,8 +55,7 @@ class Tenure:
     def start(self) -> None:
         """Try for the lease once, and keep it, or try for it, in a thread from then on."""
         self._try()
-        self._thread = threading.Thread(target=self._run, name=f'{self._key[0]}-tenure', daemon=True)
-        self._thread.start()
+        self._thread = self._machine.thread(self._run, f'{self._key[0]}-tenure')
 
     def wait(self) -> threading.Event | None:
         """Wait until this process may work. Return an event that is set when it may no longer, or None after ``finish``."""
@@ -90,7 +90,7 @@ class Tenure:
             self._try()
 
     def _try(self) -> None:
-        asked, self._pause = _now(), self._lease * _TRY
+        asked, self._pause = self._machine.boottime(), self._lease * _TRY
         try:
             kept, other = self._renew_or_take()
         except Exception:
@@ -116,14 +116,14 @@ class Tenure:
             self._pause = min(self._pause, max(left, 0.0) + _AFTER)
             if self._end is not None:
                 return False, other         # another process had it: this one stands back first, then tries for it
-            dead = other if other and owners.is_dead(other) else None
+            dead = other if other and self._machine.is_dead(other) else None
             return leases.take(conn, *self._key, self._owner, self._lease, dead), other
 
     def _begin(self) -> None:
         if self._waits_for:
             LOG.warning('%s: this process takes over from %s', self._key[0], self._waits_for)
         self._waits_for = None
-        self._end = threading.Event()
+        self._end = self._machine.event()
         if self._finishing:
             self._end.set()
         self._changed.notify_all()

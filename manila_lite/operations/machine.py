@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine under a runner and a scheduler: name of a worker, clocks, threads, locks and events.
+"""The machine under a runner, a scheduler and a backend lease: names of processes, clocks, threads, locks and events.
 
 ``Machine`` is the real one. ``tests/simulation`` has another, whose threads take turns in an order given by a seed.
 """
@@ -16,8 +16,8 @@ from manila_lite.operations import owners
 class Thread(Protocol):
     """A thread of the machine."""
 
-    def join(self) -> None:
-        """Wait until the thread has ended."""
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the thread has ended, or for so many seconds."""
 
 
 class Machine:
@@ -27,6 +27,10 @@ class Machine:
         """Return a name for a worker of this process that no other worker has."""
         return owners.worker_name()
 
+    def process(self) -> str:
+        """Return the name of this process."""
+        return owners.name()
+
     def is_dead(self, owner: str) -> bool:
         """Say whether the process of a worker of that name is known to have ended."""
         return owners.is_dead(owner)
@@ -34,6 +38,10 @@ class Machine:
     def monotonic(self) -> float:
         """Return seconds by a clock that is never set."""
         return time.monotonic()
+
+    def boottime(self) -> float:
+        """Return seconds by a clock that is never set, and goes on while the machine sleeps."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def thread_time(self) -> float:
         """Return the seconds of processor time that this thread has used."""
@@ -46,6 +54,10 @@ class Machine:
     def event(self) -> threading.Event:
         """Return a new event, not set."""
         return threading.Event()
+
+    def condition(self) -> threading.Condition:
+        """Return a new condition, with a lock of its own."""
+        return threading.Condition()
 
     def hands(self, count: int, name: str) -> concurrent.futures.Executor:
         """Return an executor with this number of threads."""

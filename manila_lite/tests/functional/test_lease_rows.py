@@ -71,6 +71,15 @@ class Leases(base.ServiceTest):
         self.assertEqual(({'mine'}, True), self.told_by(leases.renew, 'me', 60))
         self.assertEqual(('me', 60.0), self.do(leases.holder, *MINE))
 
+    def test_its_owner_holds_it_even_when_it_is_over(self):
+        self.all_are('other')
+        self.do(leases.give_up, *MINE, 'other')
+        self.assertEqual((set(), False), self.told_by(leases.hold, 'me'))
+        self.do(leases.take, *MINE, 'me', 30)
+        self.time.advance_time_delta(datetime.timedelta(seconds=31))
+        self.assertEqual((set(), True), self.told_by(leases.hold, 'me'))
+        self.assertEqual((set(), False), self.told_by(leases.hold, 'other'))
+
     def test_its_owner_gives_it_up(self):
         self.all_are('me')
         self.assertEqual((set(), None), self.told_by(leases.give_up, 'other'))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share manager whose backend lease another process has taken leaves the backend alone until the lease is free again."""
 
-from manila_lite.db import leases
+import dataclasses
+
+from manila_lite.db import leases, services
 from manila_lite.tests.functional import base
 
 _OTHER = 'elsewhere/world/1/1'
@@ -39,6 +41,22 @@ class StandingBack(base.ServiceTest):
         self.assertEqual([], reports)
         self.hand_over(None)
         base.eventually(lambda: reports, 'reports nothing')
+
+    def test_a_report_that_was_begun_before_is_not_stored(self):
+        asked, report = [], self.manager.driver.report
+
+        def slow():
+            asked.append(1)
+            found = [dataclasses.replace(pool, total_gb=12345.0) for pool in report()]
+            self.hand_over(_OTHER)
+            return found
+        self.hand_over(None)
+        base.eventually(self.manager._may_work, 'does not work again')
+        self.patch(self.manager.driver, 'report', slow)
+        self.manager._report()
+        self.assertTrue(asked)
+        with self.service.services.db.reader() as conn:
+            self.assertNotIn(12345.0, [pool.total_gb for pool in services.pools(conn)])
 
     def test_a_share_is_created_once_the_lease_is_free(self):
         share = self.admin.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']

@@ -61,6 +61,32 @@ class Event:
         return self._baton.wait(self.is_set, timeout)
 
 
+class Condition:
+    """Like a condition of ``threading``: who waits looks again only when somebody notifies."""
+
+    def __init__(self, baton):
+        self._baton = baton
+        self._lock = Lock(baton)
+        self._notices = 0
+
+    def __enter__(self):
+        return self._lock.acquire()
+
+    def __exit__(self, *error):
+        self._lock.release()
+
+    def wait_for(self, condition):
+        while not (found := condition()):
+            seen = self._notices
+            self._lock.release()
+            self._baton.wait(lambda seen=seen: self._notices != seen)
+            self._lock.acquire()
+        return found
+
+    def notify_all(self):
+        self._notices += 1
+
+
 class Thread:
     """A thread that can be joined."""
 
@@ -68,8 +94,8 @@ class Thread:
         self._baton = baton
         self._task = task
 
-    def join(self):
-        self._baton.wait(lambda: self._task.ended)
+    def join(self, timeout=None):
+        self._baton.wait(lambda: self._task.ended, timeout)
 
 
 class Hands:
@@ -102,12 +128,18 @@ class Own(Machine):
     def name(self):
         return self._process.name
 
+    def process(self):
+        return self._process.name
+
     def is_dead(self, owner):
         return self._process.sees_dead(owner)
 
     def monotonic(self):
         self._baton.maybe('clock')
         return self._baton.now
+
+    def boottime(self):
+        return self.monotonic()         # no machine sleeps; that a process is frozen shows the same
 
     def thread_time(self):
         return self._baton.steps        # every call seems slow, so that kept values may be as old as possible
@@ -117,6 +149,9 @@ class Own(Machine):
 
     def event(self):
         return Event(self._baton)
+
+    def condition(self):
+        return Condition(self._baton)
 
     def hands(self, count, name):
         return Hands(self._process, count, name)

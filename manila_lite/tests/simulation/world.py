@@ -15,13 +15,17 @@ _JUMP, _NEWS = 20.0, 3.0
 class Process:
     """One process: a clock, threads, and perhaps a runner. ``immune``: it has no faults."""
 
+    kind_of_runner = Runner
+
     def __init__(self, world, name, topic='', host='', *, immune=False):
         self.name = name
         self.topic, self.host = topic, host
         self.immune = immune
         self.dead = self.leaving = False
+        self.died = None            # when
         self.frozen = 0.0           # until when it is frozen
         self.offset = 0.0           # seconds that its clock is ahead
+        self.offsets = [0.0]        # the same, ever since it began
         self.baton, self.model = world.baton, world.model
         self._world = world
         self._count = itertools.count()
@@ -37,13 +41,29 @@ class Process:
 
     def start(self):
         """Start the work of the process."""
-        self.work(Runner, plans.plans(self.topic, self._world), None)
+        self.work(plans.plans(self.topic, self._world), None)
 
-    def work(self, kind, known, service):
-        """Start a runner of that class on the queue, and connect it to the bus."""
-        self.runner = kind(self._world.services, self.topic, self.host, known, service, machine.Own(self))
-        self.endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
+    def stop(self):
+        """End the work of the process."""
+        self.runner.stop()
+
+    def die(self):
+        """End all threads of the process."""
+        self.dead, self.died = True, self.baton.now
+
+    def runs(self, known, service):
+        """Return a runner of the queue."""
+        return self.kind_of_runner(self._world.services, self.topic, self.host, known, service, machine.Own(self))
+
+    def work(self, known, service):
+        """Start a runner on the queue, and connect it to the bus."""
+        self.runner = self.runs(known, service)
+        self.listens(self.runner)
         self.runner.start()
+
+    def listens(self, runner):
+        """Connect the runner to the bus, or none."""
+        self.endpoint = runner and Operations(lambda ids: runner.wake(), runner.wake)
 
 
 class World:
@@ -82,7 +102,7 @@ class World:
     def _killed(self, process):
         self.baton.note(f'killed: {process.name}')
         self._succeed(process)
-        process.dead = True
+        process.die()
 
     def _frozen(self, process):
         seconds = self.faults.long()
@@ -92,6 +112,7 @@ class World:
 
     def _jumped(self, process):
         process.offset += self.rng.uniform(-_JUMP, _JUMP)
+        process.offsets.append(process.offset)
         self.baton.note(f'clock {process.offset:.1f} s ahead: {process.name}')
 
     def _stopped(self, process):
@@ -101,13 +122,10 @@ class World:
         self.baton.note(f'stopped: {process.name}')
 
         def stop():
-            process.runner.stop()
-            self._ended(process)
+            process.stop()
+            process.die()
         self.baton.spawn(process, f'{process.name}.stop', stop)
         self._succeed(process)
-
-    def _ended(self, process):
-        process.dead = True
 
     def _succeed(self, process):
         seconds = self.rng.uniform(0, 10)

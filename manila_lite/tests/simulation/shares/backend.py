@@ -41,6 +41,7 @@ class Backend:
 
     def call(self, what, share, host, change):
         """Make the change, or fail, or ask for another attempt, or make the change and fail."""
+        self._model.leases.called(what, host.partition('#')[0])
         outcome = self._outcome(what, share, host)
         self._baton.point(f'{what} of {self._model.named(share.id)} at {host}: {outcome}')
         if outcome == 'again':
@@ -59,8 +60,25 @@ class Backend:
         if outcome == 'half':
             raise RuntimeError('it was done, and nobody knows')
 
+    def _look(self, what, host):
+        """Do what changes nothing, or fail."""
+        self._baton.point(f'{what} of {host}')
+        if self._faults.on and self._rng.random() < self._wild / 3:
+            raise RuntimeError('the backend says no')
+
+    def setup(self, host):
+        """Make the backend ready for the running process, or fail."""
+        self._look('setup', host)
+        self._model.leases.ready()
+
+    def ensure(self, host):
+        """Check the shares, or fail."""
+        self._model.leases.called('ensure', host)
+        self._look('ensure', host)
+
     def report(self, host):
         """Return the pools of the backend, each as it is when its turn comes."""
+        self._model.leases.asked(host)
         found = []
         for pool in self.pools:
             if pool.partition('#')[0] == host:
@@ -79,7 +97,7 @@ class Driver(ShareDriver, Resizes):
         self._host = host
 
     def setup(self):
-        """Do nothing."""
+        self._backend.setup(self._host)
 
     def report(self):
         return self._backend.report(self._host)
@@ -115,4 +133,5 @@ class Driver(ShareDriver, Resizes):
         return {}
 
     def ensure_shares(self, targets):
-        return {}
+        self._backend.ensure(self._host)
+        return {target.share.id: kinds.EnsureResult(tuple(target.share.export_locations)) for target in targets}

@@ -53,7 +53,7 @@ class SharesHistory(history.History):
 
     def _last(self):
         invariants.ended(self.model)
-        self.world.report()
+        self.world.work_and_report()
         invariants.reported(self.model)
         self.baton.point('')
 

@@ -4,6 +4,7 @@
 import collections
 
 from manila_lite.tests.simulation.shares import invariants
+from manila_lite.tests.simulation.shares.leases import Leases
 
 
 class Model:
@@ -24,6 +25,7 @@ class Model:
         self.instances = {}         # of all shares that ever existed: their ids
         self.on_change = bool       # called when shares or pools have changed
         self.numbers = {}           # of shares, and of operations
+        self.leases = Leases(self)
         self.seen = collections.Counter()       # counts of results of requests and of shares
 
     def named(self, ident):
@@ -39,7 +41,7 @@ class Model:
     def known(self, ident):
         """Return the operation's name, the same in each run of the seed."""
         row = self.rows[ident]
-        return f'{row.kind} of {self.named(row.serial)}'
+        return f'{row.kind} of {self.named(row.serial)}' if row.serial else f'{row.kind} of {row.host}'
 
     def must(self, truth, what):
         """Let the history fail unless ``truth``."""
@@ -51,11 +53,13 @@ class Model:
         self.seen[fault] += 1
 
     def handed_over(self, task, op, most):
-        """Ignore that a thread works on a claim."""
+        """Note that a thread works on a claim."""
+        self.leases.claimed(task)
 
     def committed(self, task):
         """Read the tables after a commit, and check all changes."""
-        before, self.shares, self.rows = self.shares, self.table.shares(), self.table.read()
+        before, self.shares = self.shares, self.table.shares()
+        operations, self.rows = self.rows, self.table.read()
         self.instances |= {share.share_id: ident for ident, share in self.shares.items()}
         pools, self.pools = self.pools, self.table.pools()
         for ident, share in self.shares.items():
@@ -69,6 +73,7 @@ class Model:
             self.seen['gone'] += 1
         invariants.within_quota(self)
         invariants.within_room(self, 'a commit')
+        self.leases.committed(task, operations, pools)
         if (before, pools) != (self.shares, self.pools):
             self.on_change()
 

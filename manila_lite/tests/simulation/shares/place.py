@@ -19,6 +19,7 @@ _SHARES = '''
 SELECT i.id, s.id, s.project_id, s.size, s.target_size, i.status, i.host
 FROM share_instances i JOIN shares s ON s.id = i.share_id ORDER BY s.rowid, i.rowid'''
 _POOLS = 'SELECT host, total_gb, free_gb, claimed_gb, provisioned_gb, allocated_gb, generation FROM pools ORDER BY host'
+_LEASES = "SELECT host, lease_owner, lease_expires_at FROM services WHERE binary = 'manila-share'"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +53,17 @@ class Pool:
     generation: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Lease:
+    """The lease of a backend, in the row of its service."""
+
+    host: str
+    owner: str
+    expires_at: str
+
+
 class Table(rows.Table):
-    """Access to operations, shares and pools."""
+    """Access to operations, shares, pools and leases of backends."""
 
     def __init__(self, path):
         super().__init__(path)
@@ -68,6 +78,10 @@ class Table(rows.Table):
     def pools(self):
         """Return the pools by their host strings."""
         return {row[0]: Pool(*row) for row in self._conn.execute(_POOLS)}
+
+    def leases(self):
+        """Return the leases of backends by their hosts."""
+        return {row[0]: Lease(*row) for row in self._conn.execute(_LEASES)}
 
     def clear(self):
         """Delete all rows but the share type."""
