@@ -34,6 +34,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         share_servers.seen(conn, ctx, ident)
         rows.drop_of(conn, ident, (*_LIFE, *server_changes.DOING))
         transitions.reset(conn, states.SHARE_SERVER, ident, status)
+        rows.drop_of(conn, ident, (*_LIFE, *server_changes.DOING))      # and operations begun before the row was locked
 
 
 # Manage and unmanage ------------------------------------------------------------------------------

@@ -212,6 +212,18 @@ class Resized(Going):
         self.act(revert={'snapshot_id': snapshot})
         self.assertEqual((3, 3), self.sizes(self.ident))
 
+    def test_what_changes_it_runs_in_turn_with_its_other_work(self):
+        snapshot, instance = self.snapshot(self.ident), self.instance(self.ident).id
+        self.put(models.snapshots, snapshot, size=2)
+        for kind, caller, action in (('share.extend', self.user, {'extend': {'new_size': 5}}),
+                                     ('share.extend', self.admin, {'extend': {'new_size': 5, 'force': True}}),
+                                     ('share.shrink', self.user, {'shrink': {'new_size': 1}}),
+                                     ('share.revert', self.user, {'revert': {'snapshot_id': snapshot}})):
+            self.goes(f'/shares/{self.ident}/action', action, caller)
+            self.is_going(self.ident, kind, f'share:{self.ident}', instance)
+            self.rests(self.ident)
+            self.share_is(self.ident, status='available')
+
     def test_one_in_the_bin_is_refused_for_that_before_all_else(self):
         other = self.snapshot(self.share())
         self.put(models.shares, self.ident, is_soft_deleted=True)

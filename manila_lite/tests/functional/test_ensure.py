@@ -198,6 +198,14 @@ class Run(EnsureTest):
         self.assertEqual('done', self.ensure()['state'])
         self.assertEqual((['available'] * 3, []), (self.statuses(idents), self.told(idents[0])))
 
+    def test_a_backend_that_fails_is_asked_as_often_as_configured(self):
+        self.override('max_attempts', 2, 'operations')
+        [ident] = self.shares(1)
+        before = len(self.driver.store.calls('ensure_shares'))
+        self.service.knob('alpha', 'ensure_shares:fail')
+        self.assertEqual('failed', self.ensure()['state'])
+        self.assertEqual([self.instance(ident)] * 2, [ids for _, ids in self.driver.store.calls('ensure_shares')[before:]])
+
     def test_half_an_answer_at_first(self):
         idents = self.shares(4)
         self.service.knob('alpha', 'ensure_shares:partial@once')
@@ -394,6 +402,21 @@ class Interrupted(EnsureTest):
         self.admin.wait(f'/shares/{ident}', 'share', 'available')
         self.idle()
         self.assertTrue(self.driver.store.share(self.instance(other)).exported)
+
+    def test_a_start_serves_what_is_under_work_too(self):
+        """Check that a share is served that an operation is to go on with, and none that its backend may not have."""
+        grows, new = self.shares(2)
+        self.idle()
+        self.service.stop()
+        table = models.share_instances
+        with self.service.services.db.writer() as conn:
+            for ident, status in ((grows, 'extending'), (new, 'creating')):
+                conn.execute(table.update().where(table.c.share_id == ident).values(status=status))
+        self.driver.lose_exports()
+        self.service.start()
+        base.eventually(lambda: self.driver.store.share(self.instance(grows)).exported, 'it is not served')
+        self.assertEqual(self.instance(grows), self.driver.store.calls('ensure_shares')[-1][1])
+        self.assertEqual(['extending', 'creating'], self.statuses([grows, new]))
 
     def test_the_configuration_changed(self):
         [ident] = self.shares(1)

@@ -14,6 +14,8 @@ from manila_lite.tests.functional.test_budgets import counting
 
 #: With more shares the fixed cost of a run is spread further: this number is stricter than ten thousand.
 COUNT = 2000
+#: Shares in a batch, as the administrator's guide says.
+BATCH = 250
 #: SQL statements per share, all threads of the process together.
 BUDGET = 0.1
 
@@ -58,8 +60,11 @@ class Many(testtools.TestCase):
         count, run = self.costs(self.manager.start, 'start')
         self.assertEqual(('done', COUNT, 0), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
         self.assertLessEqual(count, BUDGET * COUNT)
+        before = len(self.manager.driver.store.calls('ensure_shares'))
         count, run = self.costs(self.ask, 'api')
         self.assertEqual(('done', COUNT), (run.state, run.data['progress']['done']))
+        asked = [ids.count(',') + 1 for _, ids in self.manager.driver.store.calls('ensure_shares')[before:]]
+        self.assertEqual([BATCH] * (COUNT // BATCH), asked)
         self.assertLessEqual(count, BUDGET * COUNT)
         # Again with everything changed: each share has other addresses, and was exported to nobody.
         self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')

@@ -5,6 +5,7 @@ import datetime
 
 from oslo_utils import uuidutils
 
+from manila_lite.conf.network import register_instead
 from manila_lite.db import models, share_servers, subnets
 from manila_lite.manager import servers
 from manila_lite.network.neutron_ports import OWNER
@@ -238,9 +239,8 @@ class Ports(neutron_base.NeutronTest):
 
     # Leftovers
 
-    def test_a_port_for_a_server_that_is_gone(self):
-        """Delete the leftover port of a server that was ours, and no other."""
-        net = self.net()
+    def leftover(self, net):
+        """Make ports in the network for a server that is gone and for a stranger. Return the stranger."""
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         share = self.share(network)
         [server], [row] = self.servers(network), self.rows_of(network)
@@ -249,6 +249,41 @@ class Ports(neutron_base.NeutronTest):
         stranger = uuidutils.generate_uuid()
         for owner in (server.id, stranger):
             self.plugin.allocate(place, 1, taken=(), owner=owner)
+        self.addCleanup(self.plugin.forget, stranger)
+        return stranger
+
+    def test_a_port_for_a_server_that_is_gone(self):
+        """Delete the leftover port of a server that was ours, and no other."""
+        stranger = self.leftover(net := self.net())
         servers.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
-        self.plugin.forget(stranger)
+
+    def test_a_port_in_the_network_of_administrators_for_a_server_that_is_gone(self):
+        """Delete it, as in other networks, where only the network of administrators is Neutron's."""
+        stranger = self.leftover(net := self.net())
+        self.set_option('admin_network_config_group', 'administrators', 'alpha')
+        register_instead(self.service.conf, 'administrators')
+        for group, plugin in (('administrators', 'neutron'), ('network', 'standalone')):
+            self.set_option('plugin', plugin, group)
+        servers.free_leftovers(self.service.managers['alpha'])
+        self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
+
+    # Servers that others look after
+
+    def test_an_unmanaged_server_keeps_its_port_and_takes_it_along_when_it_is_managed_again(self):
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        share = self.share(network)
+        [server], [port] = self.servers(network), self.ports(network_id=net.id)
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.became(share, 'gone')
+        self.admin.ok('POST', f'/share-servers/{server.id}/action', {'unmanage': None})
+        base.eventually(lambda: not self.servers(network), 'the server stays', neutron_base.PATIENCE)
+        servers.free_leftovers(self.service.managers['alpha'])
+        self.assertEqual([(port.id, '')], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
+        again = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
+            'host': 'test@alpha', 'share_network_id': network, 'identifier': server.id}})['share_server']['id']
+        self.admin.wait(f'/share-servers/{again}', 'share_server', 'active', neutron_base.PATIENCE)
+        self.assertEqual([(port.id, again)], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
+        self.removed(network)
+        self.assertEqual([], self.ports(network_id=net.id))

@@ -198,6 +198,19 @@ class Networks(refused.Refusing):
         self.type(self.project, driver_handles_share_servers='True')
         share = self.share(self.user, share_type=self.project, share_network_id=self.network)
         self.share_is(share, share_server_id=self.server)
+        self.server_is_in_use()
+
+    def test_a_server_with_a_group_and_the_one_beside_it_goes(self):
+        with self.service.services.db.writer() as conn:
+            [(*_, beside)] = networks.make(conn, 1, project=self.project)
+        kind = self.insert(models.share_group_types, name=self.project)
+        self.insert(models.share_groups, project_id=self.project, status='available', share_group_type_id=kind,
+                    share_network_id=self.network, share_server_id=self.server)
+        self.server_is_in_use()
+        self.admin.ok('DELETE', f'/share-servers/{beside}')
+
+    def server_is_in_use(self):
+        """Check that the server is neither unmanaged nor deleted."""
         self.no(400, 'share_server_in_use', f'Share server {self.server} has shares, or is being given some.',
                 f'/share-servers/{self.server}/action', {'unmanage': {'force': True}}, self.admin)
         self.no(409, 'share_server_in_use', f'Share server {self.server} has shares.', f'/share-servers/{self.server}',

@@ -348,6 +348,16 @@ class Snapshots(GroupTest):
         self.user.wait(f'/share-group-snapshots/{made["id"]}', 'share_group_snapshot', 'available')
         self.user.wait(f'/snapshots/{plain["id"]}', 'snapshot', 'available')
 
+    def test_its_life_is_told_to_those_who_listen(self):
+        group, heard = self.group(), self.useFixture(hearing.Heard(self.service.conf))
+        self.share(group)
+        ident = self.snapshot(group)['id']
+        self.user.ok('DELETE', f'/share-group-snapshots/{ident}')
+        for event, publisher in (('create.start', 'api.test'), ('create.end', 'share.test@alpha'),
+                                 ('delete.start', 'api.test'), ('delete.end', 'share.test@alpha')):
+            told = heard.wait(f'share_group_snapshot.{event}', share_group_snapshot_id=ident)
+            self.assertEqual(publisher, told['publisher'])
+
     def tried(self, ident):
         with self.service.services.db.reader() as conn:
             (found,) = operations.of(conn, ident, 'share_group_snapshot.create')

@@ -394,6 +394,14 @@ class Migration(MigrationTest):
         self.assertEqual((400, True), (found, share['id'] in str(document)))
         self.assertIsNone(self.shown(share)['task_state'])
 
+    def test_a_backend_that_fails_when_it_is_asked(self):
+        share, held = self.make(), self.held_at_rest('beta')
+        self.service.knob('beta', 'share_migration_check_compatibility:fail_final')
+        status, document = self.start(share)
+        self.assertEqual((409, 'migration_refused'), (status, document['conflictingRequest']['reason']))
+        self.assertIn('share_migration_check_compatibility cannot be done', document['conflictingRequest']['message'])
+        self.is_as_before(share, held)
+
     def test_statements_do_not_grow_with_rules_and_snapshots(self):
         costs = []
         for count in (1, 8):

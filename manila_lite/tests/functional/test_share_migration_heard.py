@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notifications of the migration of a single share: events, publishers and phases."""
 
+import time
+
 from manila_lite.tests.functional import test_share_migration
 from manila_lite.tests.services import hearing
 
@@ -38,10 +40,13 @@ class Heard(test_share_migration.MigrationTest):
         return share
 
     def test_one_that_is_completed(self):
+        before = time.time()
         share = self.copied()
         self.act(share, 'migration_complete')
         self.assertEqual([*_COPY, _CUT, ('migration_complete.end', 'share.test@beta', 2)],
                          self.told(share, 'migration_complete.end'))
+        took = [event['payload']['seconds'] for event in self.heard.of(share_id=share['id']) if 'migrat' in event['event']]
+        self.assertTrue(0 <= took[0] < took[-1] <= time.time() - before + 0.001, took)
         last = self.heard.wait('share.migration_complete.end', share_id=share['id'])['payload']
         self.assertEqual(('test@alpha', 'test@beta', self.plain, None, 2),
                          tuple(last[name] for name in ('from', 'to', 'type_id', 'network_id', 'size')))

@@ -189,5 +189,19 @@ class RetypedSnapshots(test_share_migration.MigrationTest):
         self.admin.ok('POST', f'{path}/action', {'deny_access': {'access_id': rule}})
         base.eventually(lambda: not self.states(path), 'the rule stays')
 
+    def test_a_rule_that_the_old_backend_was_not_told_comes_into_force_at_the_new_one(self):
+        kind = self.getUniqueString()
+        self.make_type(kind, mount_snapshot_support='True')
+        share = self.make(kind=kind)
+        snapshot = self.take(share)
+        self.service.knob('alpha', 'serve_snapshot:hang')
+        self.admin.ok('POST', f'/snapshots/{snapshot}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': '10.0.0.5'}})
+        self.assertEqual(202, self.start(share)[0])
+        self.task_is(share, 'migration_driver_phase1_done')
+        self.assertEqual(202, self.act(share, 'migration_complete')[0])
+        base.eventually(lambda: self.states(f'/snapshots/{snapshot}') == ['active'], 'the rule is not active')
+        self.assertEqual([['ip', '10.0.0.5', 'ro']], list(self.store('beta').snapshot(snapshot).rules.values()))
+
     def states(self, path):
         return [rule['state'] for rule in self.admin.ok('GET', f'{path}/access-list')['snapshot_access_list']]
