@@ -19,7 +19,6 @@ from manila_lite.db.models import operations
 from manila_lite.db.prepared import Write
 
 OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
-_STATES = (OPEN, DONE, FAILED, PARKED)
 
 _INSERT = Write(operations.insert())
 

@@ -2,6 +2,7 @@
 """Access policies: one module per resource type, each with ``RULES``. A call that no rule allows is denied."""
 
 import importlib
+import itertools
 import math
 import pkgutil
 import sys
@@ -68,7 +69,14 @@ def make_enforcer(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | No
 
 
 def get_enforcer() -> policy.Enforcer:
-    """Return an enforcer for oslopolicy-* tools."""
+    """Return an enforcer for oslopolicy-* tools, with the configuration that their command line names."""
     conf = cfg.CONF
-    conf([arg for arg in sys.argv[1:] if arg.startswith('--config')], project='manila_lite')
+    conf(list(_about_configuration(sys.argv[1:])), project='manila_lite')
     return make_enforcer(conf)
+
+
+def _about_configuration(words: list[str]) -> Iterator[str]:
+    """Yield the words of ``--config-file`` and ``--config-dir``, whose value is behind "=" or is the next word."""
+    for before, word in itertools.pairwise(['', *words]):
+        if word.startswith('--config-') or before in ('--config-file', '--config-dir'):
+            yield word

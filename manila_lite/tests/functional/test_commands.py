@@ -101,6 +101,21 @@ class Commands(testtools.TestCase):
         self.config.write_text(self.config.read_text().replace('driver = dummy', 'driver = nonsense', 1))
         self.assertIn('nonsense', self.run_module('status', 'upgrade', 'check', status=2))
 
+    def test_tools_for_policies_read_the_policy_file_beside_the_configuration(self):
+        at_home = self.state / '.manila_lite'
+        at_home.mkdir()
+        for folder in (self.state, at_home):
+            (folder / 'manila_lite.conf').write_text(self.config.read_text())
+            (folder / 'policy.yaml').write_text(f'"share:create": "role:{folder.name}"\n')
+        script = 'from oslo_policy import generator; generator.generate_policy()'
+        for words, folder in ((['--config-file', self.config], self.state), ([f'--config-file={self.config}'], self.state),
+                              (['--config-dir', self.state], self.state), ([], at_home)):
+            done = subprocess.run([sys.executable, '-c', script, '--namespace', 'manila_lite', *words], capture_output=True,
+                                  text=True, timeout=120, stdin=subprocess.DEVNULL, env=os.environ | {'HOME': str(self.state)})
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            self.assertEqual([f'"share:create": "role:{folder.name}"'],
+                             [line for line in done.stdout.splitlines() if line.startswith('"share:create"')])
+
     def test_wsgi_module(self):
         """Check the module that uwsgi and gunicorn load. Importing it connects to nothing."""
         script = ('from webob import Request; from manila_lite.wsgi.api import application; '

@@ -258,6 +258,43 @@ class Runners(TurnsTest):
         self.until(11)
         self.assertEqual({*many, *modest}, set(self.began))
 
+    def looking_when_told(self):
+        """Return a runner that looks for work only when the test tells it to."""
+        runner = self.runner()
+        runner._stopped.set()
+        runner._poke.set()
+        runner._threads['poll'].join()
+        runner._poke.clear()
+        return runner
+
+    def test_one_look_finds_work_for_every_project_and_lane(self):
+        runner = self.looking_when_told()
+        wanted = {self.rows(2, project, lane)[0] for project in ('one', 'two') for lane in (WORK, FAST)}
+        runner._look()
+        self.assertEqual(4, runner.busy)
+        self.until(4)
+        self.assertEqual(wanted, set(self.began))
+
+    def looks_again(self, *, woken):
+        """Say whether the end of work, in a lane that was full, calls for a look."""
+        runner = self.looking_when_told()
+        for project in ('one', 'two'):
+            self.rows(1, project, FAST)
+        runner._look()
+        self.assertEqual(2, runner.busy)
+        if woken:
+            runner.wake([FAST])
+        self.assertFalse(runner._poke.is_set())
+        self.let_go()
+        runner._pools[FAST].shutdown(wait=True)
+        return runner._poke.is_set()
+
+    def test_who_was_woken_when_all_hands_were_full_looks_when_one_is_free(self):
+        self.assertTrue(self.looks_again(woken=True))
+
+    def test_who_was_not_woken_and_left_nothing_does_not_look_for_more(self):
+        self.assertFalse(self.looks_again(woken=False))
+
     def test_alone_a_project_gets_all_hands_that_are_not_kept(self):
         self.service.services.conf.set_override('reserved_hands', 0, 'operations')
         self.addCleanup(self.service.services.conf.clear_override, 'reserved_hands', 'operations')

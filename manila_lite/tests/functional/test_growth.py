@@ -7,9 +7,11 @@ import dataclasses
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
+from manila_lite import context, errors
 from manila_lite.db import models, services, shares, types
 from manila_lite.db import operations as rows
 from manila_lite.operations.executor import Executor
+from manila_lite.operations.plans import Work
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -122,6 +124,17 @@ class Growth(base.ServiceTest):
         self.assertEqual((rows.FAILED, 'scheduler', 0), (self.row().state, self.row().topic, self.claimed()))
         share = self.admin.ok('GET', f'/shares/{self.share}')['share']
         self.assertEqual(('available', OLD), (share['status'], share['size']))
+
+    def test_who_lost_the_claim_does_not_judge_the_room(self):
+        with self.db.writer() as conn:
+            lost = rows.claim(conn, rows.get(conn, self.ident), 'slow', -1)         # its lease is over already
+            rows.claim(conn, rows.get(conn, self.ident), 'other', 60)
+        for room in (100, OLD):
+            with self.db.writer() as conn:
+                conn.execute(models.pools.update().values(total_gb=room, free_gb=room))
+            work = Work(lost, dict(lost.data), context.admin(self.service.services), self.service.scheduler)
+            self.assertRaises(errors.LostClaim, scheduling.grow, work)
+        self.assertEqual(('other', 'scheduler', 0), (self.row().owner, self.row().topic, self.claimed()))
 
     def test_what_finds_no_room_is_as_before(self):
         with self.db.writer() as conn:

@@ -114,6 +114,16 @@ class Trouble(base.ServiceTest):
         self.assertEqual(rows.FAILED, self.row(ident).state)
         self.assertEqual(1, len(failed))
 
+    def test_what_cannot_write_its_end_is_set_aside(self):
+        def refuse(*args):
+            raise errors.Final('no')
+        runner = self.runner([self.plan(refuse, failed=refuse)])
+        ident = self.begin(runner)
+        runner.start()
+        self.goes_on(runner, ident, 'it has ended')
+        self.assertEqual(rows.PARKED, self.row(ident).state)
+        self.assertIn('could not be written', self.row(ident).error)
+
     def test_an_operation_of_unknown_kind_ends(self):
         runner = self.runner([self.plan(lambda work: None)])
         ident = self.begin(runner, 'from.another.version')

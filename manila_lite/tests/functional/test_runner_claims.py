@@ -85,6 +85,11 @@ class Claims(base.ServiceTest):
         self.assertLess(2 * max(hasty.wanted), self.conf.lease)
         self.all_end(ident)
 
+    def test_the_next_look_is_when_something_is_due_or_after_the_poll_interval(self):
+        self.assertAlmostEqual(self.conf.poll_interval, self.runner._pause())
+        self.runner._due_in(self.conf.poll_interval / 2)
+        self.assertLessEqual(self.runner._pause(), self.conf.poll_interval / 2)
+
     def test_of_one_serial_one_is_in_hand(self):
         one, two = self.begin('one', 'serial'), self.begin('two', 'serial')
         other = self.begin('three')     # found by the same look, behind the two

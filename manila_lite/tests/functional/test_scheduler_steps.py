@@ -9,7 +9,7 @@ from manila_lite.db import operations as rows
 from manila_lite.operations import Work
 from manila_lite.scheduler import migrating
 from manila_lite.scheduler import service as scheduling
-from manila_lite.tests.functional import base, refused
+from manila_lite.tests.functional import base, refused, test_pools_kept
 
 _POOLS = {proto: f'test@alpha#{proto.lower()}' for proto in ('NFS', 'CIFS')}
 _CAPABILITIES = {'driver_handles_share_servers': False, 'snapshot_support': True, 'create_share_from_snapshot_support': True,
@@ -102,6 +102,17 @@ class Steps(refused.WithBackends):
             work = self.work(self.leaving(proto))
             self.well_done(migrating.claim, work)
             self.assertEqual(('share', host), work.send)
+
+    def test_room_for_a_share_that_moves_is_known_as_taken_at_once(self):
+        scheduler = self.service.scheduler
+        self.patch(scheduler, 'hosts', test_pools_kept.Lasting(60))
+
+        def claimed():
+            with self.service.services.db.reader() as conn:
+                return {pool.host: pool.claimed_gb for pool in scheduler.hosts.pools(conn)}[_POOLS['NFS']]
+        before = claimed()
+        migrating.claim(self.work(self.leaving()))
+        self.assertEqual((1, before + 1), (scheduler.hosts.looks, claimed()))
 
     def test_who_finds_every_pool_taken_looks_for_one_again(self):
         share = self.new(share_proto='NFS')

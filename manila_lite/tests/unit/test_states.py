@@ -28,6 +28,11 @@ class Machines(testtools.TestCase):
         self.assertNotIn(None, states.SHARE.statuses)
         self.assertIn('migrating', states.SHARE.statuses)
 
+    def test_a_status_that_only_success_leads_to_is_one(self):
+        kettle = states.machine('kettle', 'status', (
+            ('boil', 'cold', 'boiling', 'hot', 'broken'), ('drop', '', 'falling', None, 'bent')))
+        self.assertEqual({'cold', 'boiling', 'hot', 'broken', 'falling', 'bent'}, kettle.statuses)
+
     def test_transient_are_those_that_work_leaves(self):
         self.assertEqual({'creating', 'deleting', 'restoring', 'migrating', 'server_migrating', 'manage_starting',
                           'unmanage_starting', 'deferred_deleting'}, states.SNAPSHOT.transient)

@@ -25,7 +25,7 @@ class VetTest(testtools.TestCase):
     def test_odd_networks_are_refused_by_name(self):
         for changes, text in (({'ip_address': '10.0.1.5'}, 'not in 10.0.0.0/24'), ({'ip_address': 'x'}, "'x'"),
                               ({'cidr': '10.0.0.0/33'}, '10.0.0.0/33'), ({'gateway': 'fd00::1'}, 'fd00::1'),
-                              ({'mtu': 67}, 'MTU of 67'), ({'mac_address': 'fa:16'}, 'fa:16'),
+                              ({'mtu': 67}, 'MTU of 67'), ({'mtu': 1}, 'MTU of 1 '), ({'mac_address': 'fa:16'}, 'fa:16'),
                               ({'ip_address': 'fd00::5'}, 'not in')):
             odd = kinds.ShareServer('s', (subnet('n6', SIX), subnet('n4', dataclasses.replace(FOUR, **changes))))
             self.assertIn(text, str(self.assertRaises(errors.Final, networks.vet, odd)))

@@ -68,6 +68,11 @@ class TestReason(testtools.TestCase):
             'report, 180 GiB provisioned before, over-subscription ratio 2',
             capacity.Capacity().check(Request(10), pool))
 
+    def test_the_reason_has_no_figures_of_a_thin_pool_for_another(self):
+        self.assertEqual(
+            '61 GiB asked for, 60 GiB left: free 60 GiB of 100 GiB, 0 % reserved, 0 GiB promised since the last report',
+            capacity.Capacity().check(Request(61), PoolState('h@b#p', **THICK)))
+
     def test_values_that_are_no_numbers(self):
         pool = PoolState('h@b#p', **{**THIN, 'free_gb': 'unknown', 'total_gb': 10.0})
         self.assertIn('free unknown of 10 GiB', capacity.Capacity().check(Request(10), pool))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a migration, with and without what they are computed from."""
+
+import time
+
+import testtools
+
+from manila_lite.operations import progress
+from manila_lite.states import Migration
+
+
+class Figures(testtools.TestCase):
+
+    def figures(self, state=Migration.COPYING, *, took=None, **known):
+        data = {'progress': known} | ({} if took is None else {'phase_one_began': time.time() - took})
+        return progress.figures(data, state)
+
+    def test_half_of_it_took_as_long_as_the_other_half_will(self):
+        told = self.figures(percent=50, bytes_done=5000, bytes_total=10000, took=100)
+        self.assertEqual((50, 1, 5000, 10000), (told['total_progress'], told['phase'], told['bytes_done'], told['bytes_total']))
+        self.assertIn(told['bytes_per_second'], range(45, 51))
+        self.assertIn(told['seconds_left'], range(100, 111))
+
+    def test_what_cannot_be_known_is_null(self):
+        for known in ({}, {'percent': 5}, {'percent': 5, 'bytes_total': 10}, {'percent': 0, 'bytes_done': 0, 'bytes_total': 10},
+                      {'percent': 5, 'bytes_done': 5}):
+            told = self.figures(took=100, **known)
+            self.assertEqual((known.get('percent', 0), None), (told['total_progress'], told['seconds_left']), known)
+
+    def test_no_seconds_are_left_of_what_is_done(self):
+        for state in (Migration.SUCCESS, Migration.COPIED, Migration.COMPLETING):
+            told = self.figures(state, percent=99, bytes_done=10, bytes_total=10, took=1)
+            self.assertEqual((100, None), (told['total_progress'], told['seconds_left']))
