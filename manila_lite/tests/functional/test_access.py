@@ -197,6 +197,22 @@ class Access(base.ServiceTest):
         self.settled()
         self.assertEqual([], self.in_force())
 
+    def test_rules_queued_meanwhile_are_in_error_too_when_the_backend_fails_for_good(self):
+        old = self.allow('10.0.0.1')['id']
+        self.wait(old, 'active')
+        calls = self.calls()
+        # A call that hangs fails by the knobs that were set when it began.
+        self.knobs('update_access:hang', 'update_access:fail_final')
+        told = self.allow('10.0.0.2')['id']
+        self.reach(calls + 1)
+        queued = self.allow('10.0.0.3')['id']
+        self.deny(old)
+        self.knobs()
+        for ident in (told, queued, old):
+            self.wait(ident, 'error')
+        self.settled('error')
+        self.assertEqual(calls + 1, self.calls())
+
     def test_a_passing_failure_and_half_an_answer_are_tried_again(self):
         self.knobs('update_access:fail@once', 'update_access:partial@once')
         rule = self.allow('10.0.0.1')['id']

@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import json
 import threading
+import time
 
 import fixtures
 from oslo_utils import timeutils
@@ -256,6 +257,28 @@ class Run(EnsureTest):
         found = self.ensure()
         ended = heard.wait('share.ensure.end', request_id=found['request_id'])['payload']
         self.assertEqual((4, 2), (ended['repaired'], len(ended['repairs'])))
+
+    def test_the_time_that_is_left_is_as_long_for_each_share_as_it_took_so_far(self):
+        self.small_batches(1)
+        self.shares(3)
+        seen, ask, table = [], self.driver.ensure_shares, models.operations
+
+        def look(targets):
+            with self.service.services.db.reader() as conn:
+                [run] = conn.execute(table.select().where(table.c.kind == 'service.ensure', table.c.state == 'open')).all()
+            found = run.data['progress']
+            seen.append((found['done'], found['seconds_left'], time.time() - began))
+            return ask(targets)
+
+        self.patch(self.driver, 'ensure_shares', look)
+        self.service.knob('alpha', 'ensure_shares:delay=0.2')
+        began = time.time()
+        self.ensure()
+        (_, none, _), (one, of_two, after_one), (two, of_one, after_two) = seen
+        self.assertEqual((None, 1, 2), (none, one, two))
+        # Both are rounded to tenths of a second.
+        self.assertTrue(0.4 <= of_two <= 2 * after_one + 0.05, seen)
+        self.assertTrue(0.2 <= of_one <= after_two / 2 + 0.05, seen)
 
     def test_statuses_are_let_be_where_that_is_wanted(self):
         self.override('update_shares_status_on_ensure', False, 'alpha')

@@ -6,8 +6,9 @@ from oslo_utils import uuidutils
 from manila_lite import operations
 from manila_lite.db import serving, share_servers, subnets
 from manila_lite.manager import addresses
+from manila_lite.manager import service as share_manager
 from manila_lite.network.standalone import Standalone
-from manila_lite.tests.functional import base
+from manila_lite.tests.functional import base, served
 
 
 class Keeps(Standalone):
@@ -79,3 +80,41 @@ class Leftovers(base.ServiceTest):
         for which in (subnet, uuidutils.generate_uuid(), None):
             addresses.free(self.services, plugin, ident, which)
         self.assertEqual([(ident, 'subnet'), (ident, None)], plugin.asked)
+
+
+class Timer(served.ServedTest):
+    """A backend whose share manager works, and looks for leftovers all the time."""
+
+    @classmethod
+    def setUpClass(cls):
+        plain = share_manager._LEFTOVERS_EVERY
+        cls.addClassCleanup(setattr, share_manager, '_LEFTOVERS_EVERY', plain)
+        share_manager._LEFTOVERS_EVERY = 0.1
+        super().setUpClass()
+
+    def test_each_look_frees_what_is_kept_for_servers_that_are_gone(self):
+        network = self.network()
+        share = self.share(network)
+        [there], gone, never = self.servers(network), *(uuidutils.generate_uuid() for _ in range(2))
+        with self.service.services.db.writer() as conn:
+            operations.begin(conn, self.service.context(), 'share_server.create', 'share_server', gone, topic='share',
+                             host='test@nobody')
+        kept = {there.id, gone, never}
+        self.patch(Standalone, 'owners', lambda plugin: set(kept))
+        self.patch(Standalone, 'forget', lambda plugin, owner, subnet_id=None: kept.discard(owner))
+        base.eventually(lambda: gone not in kept, 'it is kept')
+        self.assertEqual({there.id, never}, kept)
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+
+class Elsewhere(served.ServedTest):
+    """A backend at which another process works."""
+
+    PARTS = ()
+
+    def test_a_process_that_may_not_work_at_the_backend_frees_nothing(self):
+        asked = []
+        self.patch(Standalone, 'owners', lambda plugin: asked.append(plugin) or set())
+        self.service.managers['alpha']._free_leftovers()
+        self.assertEqual([], asked)

@@ -269,6 +269,14 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertEqual(202, self.admin.call('POST', path, version='2.6')[0])
         self.gone(share['id'])
 
+    def test_it_is_let_go_of_in_the_same_way_at_each_version(self):
+        for version in ('2.7', '2.48', '2.49'):
+            self.there()
+            share = self.managed()
+            self.assertIsNone(self.unmanage(share['id'], version=version))
+            self.gone(share['id'])
+            self.clean('alpha')
+
     def test_it_is_for_administrators(self):
         self.there()
         user = self.caller('p')

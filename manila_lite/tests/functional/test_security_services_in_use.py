@@ -132,6 +132,20 @@ class InUse(served.ServedTest):
         self.fault(f'{_CHECK}:hang')
         self.assertIsNone(self.act(network, 'add_security_service_check', {'security_service_id': second})[1]['compatible'])
 
+    def test_what_was_asked_about_one_in_use_says_nothing_when_another_is_in_use(self):
+        first, second, new = (self.service_of() for _ in range(3))
+        network, _ = self.used(first)
+
+        def answer(current):
+            return self.act(network, 'update_security_service_check', {
+                'current_service_id': current, 'new_service_id': new})[1]['compatible']
+
+        base.eventually(lambda: answer(first), 'no answer')
+        self.assertEqual(202, self.update(network, first, second)[0])
+        self.settled(network)
+        self.fault(f'{_CHECK}:hang')
+        self.assertIsNone(answer(second))
+
     def test_a_backend_that_says_no(self):
         old, new = self.service_of(), self.service_of()
         network, _ = self.used(old)

@@ -179,6 +179,20 @@ class Migration(MigrationTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.assertEqual(set(), {old, new} & (self.held('alpha') | self.held('beta')))
 
+    def test_the_first_phase_ends_when_all_is_copied(self):
+        share = self.make()
+        snapshots = {self.take(share) for _ in range(2)}
+        self.start(share)
+        self.task_is(share, 'migration_driver_phase1_done')
+        told = self.admin.ok('GET', f'/shares/{share["id"]}/migration-progress')
+        self.assertEqual((6 << 30, 6 << 30), (told['bytes_done'], told['bytes_total']))
+        [copy] = [row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+                  if row['status'] == 'migrating_to']
+        self.assertEqual(set(), {copy, *snapshots} - self.held('beta'))
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.at_rest()
+
     def test_as_it_was_asked_for_before_2_22(self):
         share = self.make()
         status, document = self.act(share, 'os-migrate_share', {'host': 'test@gamma', 'force_host_copy': True}, version='2.6')

@@ -73,6 +73,14 @@ class Replicating(base.ServiceTest):
     def store(self, backend):
         return self.service.managers[backend].driver.store
 
+    def calls(self, method, backend='alpha'):
+        return self.store(backend).calls(method)
+
+    def work_on(self, replica, kind):
+        """Return the newest operation of this kind on the replica."""
+        with self.service.services.db.reader() as conn:
+            return operations.of(conn, replica['id'], kind)[-1]
+
     def holds(self, replica, content):
         """Say whether the replica has the content."""
         return self.driver(replica).read(replica['id']) == content
@@ -136,6 +144,21 @@ class Following(Replicating):
         self.assertEqual([], self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations'])
         self.drop(share)
         self.assertIsNone(self.driver(replica).store.shares.get(replica['id']))
+
+    def test_one_that_does_not_follow_any_more_is_told_of_no_rules(self):
+        share = self.make('readable')
+        replica = self.replicate(share)
+        told = len(self.calls('update_access', 'beta'))
+        self.service.knob('beta', 'update_access:hang\n')
+        self.grant(share)
+        base.eventually(lambda: len(self.calls('update_access', 'beta')) > told, 'it is not told')
+        self.grant(share, '10.2.0.1')
+        self.assertEqual(202, self.act(replica, 'reset_status', {'status': 'error_deleting'}))
+        self.service.knob('beta', '')
+        base.eventually(lambda: self.work_on(replica, replicas.ACCESS).state == operations.DONE, 'it goes on')
+        self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(replica))
+        self.assertEqual(told + 1, len(self.calls('update_access', 'beta')))
+        self.drop(share)
 
     def test_rules_are_read_only_where_clients_mount_a_replica(self):
         share = self.make('readable')
@@ -305,18 +328,11 @@ class Promoting(Replicating):
         """Promote the replica while the share's backend is in ``call``; check that the old one gives no access after that."""
         old = self.active(share)
         self.act(replica, 'promote')
-        base.eventually(lambda: self.promotion(replica).data.get('before'), f'it does not wait for {call}')
+        base.eventually(lambda: self.work_on(replica, replicas.PROMOTE).data.get('before'), f'it does not wait for {call}')
         self.service.knob('alpha', '')
         self.assertEqual(replica['id'], self.active(share)['id'])
         self.is_in_sync(old)
         self.assertEqual((False, []), self.rules(old))
-
-    def promotion(self, replica):
-        with self.service.services.db.reader() as conn:
-            return operations.of(conn, replica['id'], replicas.PROMOTE)[-1]
-
-    def calls(self, method):
-        return self.store('alpha').calls(method)
 
     def test_a_rule_that_is_on_its_way_does_not_open_the_old_one(self):
         share = self.make()
