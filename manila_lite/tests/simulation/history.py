@@ -3,6 +3,9 @@
 
 import contextlib
 import random
+import uuid
+
+import fixtures
 
 from manila_lite import context, operations
 from manila_lite.db import operations as rows
@@ -53,7 +56,10 @@ class History:
         self._place.table.clear()
         self.baton.begin(self.world.outside)
         self._place.use(self)
-        with contextlib.suppress(Stopped):
+        # Shares are ensured in the order of their ids.
+        ids = random.Random(self.seed)
+        with (fixtures.MonkeyPatch('uuid.uuid4', lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
+              contextlib.suppress(Stopped)):
             self._live()
         failure = self.baton.failure
         self.baton.end()
