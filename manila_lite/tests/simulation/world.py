@@ -22,7 +22,6 @@ class Process:
         self.topic, self.host = topic, host
         self.immune = immune
         self.dead = self.leaving = False
-        self.died = None            # when
         self.frozen = 0.0           # until when it is frozen
         self.offset = 0.0           # seconds that its clock is ahead
         self.offsets = [0.0]        # the same, ever since it began
@@ -46,10 +45,6 @@ class Process:
     def stop(self):
         """End the work of the process."""
         self.runner.stop()
-
-    def die(self):
-        """End all threads of the process."""
-        self.dead, self.died = True, self.baton.now
 
     def runs(self, known, service):
         """Return a runner of the queue."""
@@ -92,17 +87,18 @@ class World:
                 self.add(topic, host)
 
     def add(self, topic, host=''):
-        """Start one more process."""
+        """Start one more process, and return it."""
         process = self.kind_of_process(self, f'{topic}-{next(self._count)}', topic, host)
         self.model.processes[process.name] = process
         self.baton.spawn(process, f'{process.name}.start', process.start)
+        return process
 
     # Faults of processes --------------------------------------------------------------------------------
 
     def _killed(self, process):
         self.baton.note(f'killed: {process.name}')
         self._succeed(process)
-        process.die()
+        process.dead = True
 
     def _frozen(self, process):
         seconds = self.faults.long()
@@ -118,14 +114,18 @@ class World:
     def _stopped(self, process):
         if process.leaving or process.runner is None:
             return
+        self.stop(process)
+        self._succeed(process)
+
+    def stop(self, process):
+        """Let the process end in peace."""
         process.leaving = True
         self.baton.note(f'stopped: {process.name}')
 
         def stop():
             process.stop()
-            process.die()
+            process.dead = True
         self.baton.spawn(process, f'{process.name}.stop', stop)
-        self._succeed(process)
 
     def _succeed(self, process):
         seconds = self.rng.uniform(0, 10)

@@ -69,6 +69,8 @@ class Backend:
     def setup(self, host):
         """Make the backend ready for the running process, or fail."""
         self._look('setup', host)
+        if self._faults.on and self._rng.random() < self._wild:
+            self._baton.sleep(self._faults.long())
         self._model.leases.ready()
 
     def ensure(self, host):

@@ -55,6 +55,8 @@ class SharesHistory(history.History):
         invariants.ended(self.model)
         self.world.work_and_report()
         invariants.reported(self.model)
+        if self._rng.random() < 0.5:
+            self.world.take_over()
         self.baton.point('')
 
     # Requests of users --------------------------------------------------------------------------------

@@ -2,14 +2,15 @@
 """Checks of backend leases: who relies on one, and what only its holder may do.
 
 A process relies on its lease for 0.8 of it, by a clock that nobody sets; others take it when it is over by their own
-clocks. So two rely on one at once only if their clocks, at any time, were further apart than a fifth of the lease.
+clocks. So two rely on one at once only if their clocks, at any time, were further apart than a fifth of the lease. A
+report is never stored without the lease: the transaction that stores it looks.
 """
 
 from manila_lite.tests.simulation import machine
 from manila_lite.tests.simulation.rows import seconds
 
-#: Fraction of the lease by which clocks may be apart; and seconds that a free lease may be taken later than promised.
-_APART, _SLOW = 0.2, 1.0
+#: Fraction of the lease by which clocks may be apart.
+APART = 0.2
 
 
 def works(process):
@@ -34,22 +35,20 @@ class Leases:
         self._begun = {}            # by thread: begin of its report,
         self._asked = {}            # and when it asked the backend for that
         self._busy = set()          # threads with a claim
-        self._free = {}             # by backend: since when nobody has its lease,
-        self._taken = {}            # and when its holder took it
+        self._robbed = set()        # names of processes whose lease another with a clock apart took, until they have it
+        self._taken = {}            # by backend: when its holder took the lease
         self._ready = {}            # by name of a process: when it made its backend ready
         self.reported = {}          # by backend: when it was asked for the last report that was stored
 
     def _apart(self, one, other):
         """Say whether clocks of the two may disagree about the end of a lease."""
         times = (*one.offsets, *other.offsets)
-        return max(times) - min(times) > _APART * self._model.conf.lease
+        return max(times) - min(times) > APART * self._model.conf.lease
 
     def _holds(self, process):
         """Say whether the process has the lease, or may think so since clocks are apart."""
         lease = self.rows.get(process.host)
-        if lease is None or lease.owner is None:
-            return False
-        return lease.owner == process.name or self._apart(process, self._model.processes[lease.owner])
+        return process.name in self._robbed or (lease is not None and lease.owner == process.name)
 
     # Commits ------------------------------------------------------------------------------------------
 
@@ -81,32 +80,28 @@ class Leases:
         holder = self._model.processes[before.owner]
         if lease.owner == before.owner or lease.owner is None:
             self._must(task.process is holder, f'{task.name} changed the lease of {before.owner} at {lease.host}')
-        held = self._time(before.expires_at) - self._model.conf.lease
-        calm = self._model.faults.last < held and not any((*holder.offsets, *task.process.offsets))
-        lost = lease.owner is not None and self._time(before.expires_at) < self._baton.now
+        ends = seconds(before.expires_at) - machine.EPOCH.timestamp() - holder.offset
+        calm = self._model.faults.last < ends - self._model.conf.lease and not self._apart(holder, task.process)
+        lost = lease.owner is not None and ends < self._baton.now
         self._must(not (calm and lost) or holder.dead, f'{before.owner} had all that it needs to renew the lease of '
                                                        f'{lease.host} in time, and did not')
 
     def _passed(self, task, before, lease):
-        now, free = self._baton.now, self._free.pop(lease.host, None)
-        self._had[before.owner] = now
+        if lease.owner and before.owner and self._apart(self._model.processes[before.owner], task.process):
+            self._robbed.add(before.owner)
+        self._robbed.discard(lease.owner)
+        self._had[before.owner] = self._taken[lease.host] = self._baton.now
         if lease.owner is None:
-            self._free[lease.host] = now
             busy = [one.name for one in self._busy if not one.ended and one.process is task.process]
             self._must(not busy, f'the lease of {lease.host} is given up, and there are still {", ".join(busy)}')
-            return
-        self._taken[lease.host] = now
-        if before.owner is not None and self._model.processes[lease.owner].sees_dead(before.owner):
-            free = self._model.processes[before.owner].died
-        calm = free is not None and self._model.faults.last <= free and task.process.manager.started < free
-        self._must(not calm or now - free <= self._model.conf.lease / 3 + _SLOW,
-                   f'{lease.owner} takes the lease of {lease.host} only now, which is free since {free}')
 
-    def _time(self, text):
-        return seconds(text) - machine.EPOCH.timestamp()
+    def left(self, process):
+        """Return the seconds until the lease of its backend is over, by the clock of the process."""
+        now = machine.EPOCH.timestamp() + self._baton.now + process.offset
+        return max(0.0, seconds(self.rows[process.host].expires_at) - now)
 
     def _stored(self, task, host):
-        self._must(self._holds(task.process), f'{task.name} reported capacity of {host} and has not its lease')
+        self._must(self.rows[host].owner == task.process.name, f'{task.name} reported capacity of {host} and has not its lease')
         self.reported[host] = self._asked.get(task, -1.0)
 
     def alone(self):
@@ -115,7 +110,8 @@ class Leases:
         for one in self._model.processes.values():
             if relies(one):
                 for other in relying.setdefault(one.host, []):
-                    self._must(self._apart(one, other), f'{one.name} and {other.name} both rely on the lease of {one.host}')
+                    self._must(self._robbed & {one.name, other.name},
+                               f'{one.name} and {other.name} both rely on the lease of {one.host}')
                 relying[one.host].append(one)
 
     def gave_up(self, process, began):

@@ -95,12 +95,7 @@ class Manager(ShareManager):
         self.section = types.SimpleNamespace(share_backend_name=None, ensure_interval=0.0, update_shares_status_on_ensure=None)
         self._take_up(Worker(process, process.runs(_PLANS, self), services, pause), machine.Own(process))
         self.worker.every(pause, self._report)
-        self._process, self._leases = process, process.model.leases
-        self.started = float('inf')     # when
-
-    def start(self):
-        super().start()
-        self.started = self._process.baton.now
+        self._leases = process.model.leases
 
     def _report(self):
         self._leases.begins_report()

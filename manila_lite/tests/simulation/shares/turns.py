@@ -15,7 +15,7 @@ class Watched(Runner):
     process = model = None
 
     def _find(self, free, scarce, running, busy):
-        self.look = Look(self, self.process, self.model)
+        self.look = Look(self, self.process, self.model, running)
         found = super()._find(free, scarce, running, busy)
         self.look.seen()
         return found
@@ -32,14 +32,14 @@ class Watched(Runner):
 class Look:
     """Waiting and running work at a runner's search. Changes during the search count for no project."""
 
-    def __init__(self, runner, process, model):
+    def __init__(self, runner, process, model, mine):
         self._runner = runner
         self._process = process
         self._model = model
         self.tried = collections.Counter()
         self._before, self._rows = self._running(), model.rows
         self._began = self._now()
-        self._mine = set(runner._running)
+        self._mine = mine           # running work, and work that could not be saved
         self._after = None
 
     def _now(self):

@@ -18,6 +18,10 @@ API, SCHEDULER, SHARE = 'api', 'scheduler', 'share'
 _POOLS = (('host@one#a',), ('host@one#a',), ('host@one#a', 'host@one#b'), ('host@one#a', 'host@two#a'))
 
 
+#: Seconds that a take-over may take longer than promised.
+_SLOW = 1.0
+
+
 class Process(world.Process):
     """A process with the work of its topic."""
 
@@ -44,6 +48,11 @@ class Process(world.Process):
         else:
             self.runner = self.manager.worker.runner
 
+    @property
+    def runs_well(self):
+        """Say whether the process has started, and neither ends nor stands still."""
+        return bool(self.runner) and not (self.dead or self.leaving) and self.frozen <= self.baton.now
+
     def stop(self):
         if self.manager is None:
             super().stop()
@@ -68,6 +77,7 @@ class World(world.World):
         self._often = self.rng.choice((0, 0.2, 0.5))
         self.pause = self.rng.choice((1.0, 3.0, 8.0))       # seconds between reports
         self.model.on_change = self._call
+        self._apart = 0.0 if self.one_machine else self.rng.choice((0.0, leases.APART)) * self.model.conf.lease
         for _ in range(2):
             self.add(API)
         for _ in range(self.rng.choice((1, 2, 2))):
@@ -75,6 +85,13 @@ class World(world.World):
         for host in self.hosts():
             for _ in range(self.rng.choice((1, 2))):
                 self.add(SHARE, host)
+
+    def add(self, topic, host=''):
+        """Start one more process, whose clock is a little off if it is on a machine of its own."""
+        process = super().add(topic, host)
+        process.offset = self.rng.uniform(-self._apart / 2, self._apart / 2)
+        process.offsets = [process.offset]
+        return process
 
     def _call(self):
         """Ask for reports at any moment, also the worst."""
@@ -105,13 +122,41 @@ class World(world.World):
         self.model.must(self.baton.wait(lambda: all(self.model.leases.reported.get(host, -1.0) > now for host in hosts), 200),
                         'a backend does not report')
 
+    def take_over(self):
+        """End the process that works at a backend, and wait until another one works there."""
+        host = self.rng.choice(self.hosts())
+        here = [one for one in self.model.processes.values() if one.host == host and not one.dead]
+        if len(here) < 2:
+            here.append(self.add(SHARE, host))
+        self.model.must(self.baton.wait(lambda: sum(one.runs_well for one in here) > 1, 200), 'no second process starts')
+        working = next(one for one in here if leases.works(one))
+        seconds = self._end(working, [one for one in here if one is not working])
+        self.model.must(self.baton.wait(lambda: self._rely(host), seconds),
+                        f'{working.name} has ended, and nobody takes {host} over in {seconds} s')
+        self.model.must(self.baton.wait(lambda: host in self._working(), 200), f'nobody works at {host} after {working.name}')
+
+    def _end(self, process, others):
+        """Kill or stop the process. Return the seconds after which one of the others must have taken over, at most."""
+        left = 0.0
+        if self.rng.random() < 0.5:
+            self.stop(process)
+            self.model.must(self.baton.wait(lambda: process.dead, 200), f'{process.name} does not end')
+        else:
+            self.baton.note(f'killed: {process.name}')
+            process.dead = True
+            left = 0.0 if self.one_machine else max(self.model.leases.left(one) for one in others)
+        return left + self.model.conf.lease / 3 + _SLOW
+
+    def _rely(self, host):
+        return [one.name for one in self.model.processes.values() if one.host == host and leases.relies(one)]
+
     def _working(self):
         return sorted(one.host for one in self.model.processes.values() if leases.works(one))
 
     def failed(self, process):
         """End a process that cannot start, and start another."""
         self._succeed(process)
-        process.die()
+        process.dead = True
 
     def _succeed(self, process):
         """Start another share manager some time after the process is no more."""
