@@ -117,23 +117,27 @@ class World(world.World):
 
     def work_and_report(self):
         """Wait until one process works at each backend, and until each backend has reported once more."""
-        now, hosts = self.baton.now, self.hosts()
-        self.model.must(self.baton.wait(lambda: self._working() == sorted(hosts), 200), 'nobody works at a backend')
-        self.model.must(self.baton.wait(lambda: all(self.model.leases.reported.get(host, -1.0) > now for host in hosts), 200),
+        now, hosts, reported = self.baton.now, self.hosts(), self.model.leases.reported
+        self.model.must(self.baton.wait(lambda: all(len(self._works(host)) == 1 for host in hosts), 200),
+                        'nobody works at a backend')
+        self.model.must(self.baton.wait(lambda: all(reported.get(host, -1.0) > now for host in hosts), 200),
                         'a backend does not report')
 
     def take_over(self):
         """End the process that works at a backend, and wait until another one works there."""
         host = self.rng.choice(self.hosts())
-        here = [one for one in self.model.processes.values() if one.host == host and not one.dead]
-        if len(here) < 2:
-            here.append(self.add(SHARE, host))
-        self.model.must(self.baton.wait(lambda: sum(one.runs_well for one in here) > 1, 200), 'no second process starts')
-        working = next(one for one in here if leases.works(one))
-        seconds = self._end(working, [one for one in here if one is not working])
-        self.model.must(self.baton.wait(lambda: self._rely(host), seconds),
+        if len(self._living(host)) < 2:
+            self.add(SHARE, host)
+        ready = self.baton.wait(lambda: sum(one.runs_well for one in self._living(host)) > 1 and self._works(host), 200)
+        self.model.must(ready, f'no two processes are ready for {host}')
+        if not ready:
+            return
+        working = self._works(host)[0]
+        others = [one for one in self._living(host) if one.runs_well and one is not working]
+        seconds = self._end(working, others)
+        self.model.must(self.baton.wait(lambda: any(map(leases.relies, self._living(host))), seconds),
                         f'{working.name} has ended, and nobody takes {host} over in {seconds} s')
-        self.model.must(self.baton.wait(lambda: host in self._working(), 200), f'nobody works at {host} after {working.name}')
+        self.model.must(self.baton.wait(lambda: self._works(host), 200), f'nobody works at {host} after {working.name}')
 
     def _end(self, process, others):
         """Kill or stop the process. Return the seconds after which one of the others must have taken over, at most."""
@@ -147,11 +151,11 @@ class World(world.World):
             left = 0.0 if self.one_machine else max(self.model.leases.left(one) for one in others)
         return left + self.model.conf.lease / 3 + _SLOW
 
-    def _rely(self, host):
-        return [one.name for one in self.model.processes.values() if one.host == host and leases.relies(one)]
+    def _living(self, host):
+        return [one for one in self.model.processes.values() if one.host == host and not one.dead]
 
-    def _working(self):
-        return sorted(one.host for one in self.model.processes.values() if leases.works(one))
+    def _works(self, host):
+        return [one for one in self._living(host) if leases.works(one)]
 
     def failed(self, process):
         """End a process that cannot start, and start another."""
