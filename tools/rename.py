@@ -159,9 +159,48 @@ class File:
     def change(self):
         """Compute all edits."""
         self._note()
+        self._part()
         if self.aliased:
-            self.edits, self.problems = {}, []
+            lost, self.edits, self.problems = [line for line in self.problems if 'would be' in line], {}, []
             self._note()
+            self.problems += lost
+        self._quoted()
+
+    def _quoted(self):
+        """Rename what is in quotes in ``__all__``, and in annotations."""
+        module = self.scopes[0]
+        for node in ast.walk(module.node):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier() and (
+                    self._is_listed(node) or self._is_annotation(node)):
+                whole = module.bound.get(node.value, '')
+                new = (self.plan.leaf(f'{self.me}.{node.value}') if whole is None
+                       else self._local(node.value, whole) if whole and whole.split('.')[0] == TOP else None)
+                if new and new != node.value:
+                    self._edit(node.lineno, node.col_offset + 1, node.value, new)
+
+    def _is_listed(self, node):
+        up = self.parents[self.parents[node]]
+        return isinstance(up, ast.Assign) and getattr(up.targets[0], 'id', '') == '__all__'
+
+    def _is_annotation(self, node):
+        up = self.parents[node]
+        return getattr(up, 'annotation', None) is node or getattr(up, 'returns', None) is node
+
+    def _part(self):
+        """Find imports that would get the same name in one scope, and give those an alias that have one."""
+        for scope in self.scopes:
+            called = collections.defaultdict(set)
+            for name, whole in scope.bound.items():
+                if whole and whole.split('.')[0] == TOP:
+                    called[self._local(name, whole)].add(whole)
+                elif whole is None and not (isinstance(scope.node, ast.Module) and self.plan.leaf(f'{self.me}.{name}')):
+                    called[name].add('')
+            for name, every in called.items():
+                if len({self.plan.path(whole) for whole in every}) > 1:
+                    spare = [whole for whole in sorted(every) if self.plan.aliases.get(self.plan.path(whole))]
+                    self.aliased |= {whole: self.plan.aliases[self.plan.path(whole)] for whole in spare}
+                    if len(every) - len(spare) > 1:
+                        self.problems.append(f'{self.path.relative_to(ROOT)}: {name} would be each of {sorted(every)}')
 
     def _note(self):
         for name, node, scope in self.uses:
@@ -294,6 +333,18 @@ def in_words(plan):
     return lambda text: found.sub(lambda match: match[1] + table[match[2]], text)
 
 
+def in_texts(text, say):
+    """Return Python text with its strings and comments changed: names were followed before."""
+    lines = text.splitlines(keepends=True)
+    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline)
+              if token.type in (tokenize.STRING, tokenize.COMMENT)]
+    for token in reversed(tokens):
+        (line, column), (end_line, end_column) = token.start, token.end
+        before, after = lines[line - 1][:column], lines[end_line - 1][end_column:]
+        lines[line - 1:end_line] = [before + say(token.string) + after]
+    return ''.join(lines)
+
+
 def reworded(path, text, rule):
     """Return the text with a word replaced, as the rule says."""
     globs = rule.get('in', ['*'])
@@ -353,7 +404,7 @@ def main():
             text = path.read_text()
         except UnicodeDecodeError:
             continue
-        new = say(text)
+        new = in_texts(text, say) if path.suffix == '.py' else say(text)
         for rule in plan.words:
             new = reworded(path, new, rule)
         if new != text:

@@ -18,10 +18,9 @@ from oslo_log import log
 from manila_lite import errors, kinds
 from manila_lite.drivers.interface import BacksUp
 from manila_lite.drivers.linux import mounts, rsync, trees
-from manila_lite.drivers.linux.left import vet_id
+from manila_lite.drivers.linux.ids import SAFE_ID, vet_id
 from manila_lite.drivers.linux.pool import GIB
 from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.drivers.linux.servers import SAFE_ID
 
 LOG = log.getLogger(__name__)
 

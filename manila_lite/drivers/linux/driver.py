@@ -30,8 +30,8 @@ from manila_lite.drivers.linux.directory import Directory
 from manila_lite.drivers.linux.ensuring import Ensuring
 from manila_lite.drivers.linux.following import Followers
 from manila_lite.drivers.linux.group_snapshots import LinuxGroupSnapshots
+from manila_lite.drivers.linux.ids import vet_id as _vet_id
 from manila_lite.drivers.linux.left import SNAPSHOTS
-from manila_lite.drivers.linux.left import vet_id as _vet_id
 from manila_lite.drivers.linux.managing import LinuxManaging
 from manila_lite.drivers.linux.options import OPTIONS, wants_directory
 from manila_lite.drivers.linux.outlet import Outlet

@@ -8,7 +8,8 @@ from manila_lite import kinds
 from manila_lite.drivers.interface import ConsistentSnapshots
 from manila_lite.drivers.linux import moment
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.left import SNAPSHOTS, vet_id
+from manila_lite.drivers.linux.ids import vet_id
+from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.outlet import Outlet
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from manila_lite import errors
-from manila_lite.drivers.linux.servers import SAFE_ID
 
 SHARES, SNAPSHOTS = 'shares', 'snapshots'
 
@@ -50,15 +49,6 @@ class Left:
             return (self._folder / ident).read_text()
         except FileNotFoundError:
             return ''
-
-
-def vet_id(ident: str) -> None:
-    """Check that the id is one of a share or snapshot, and safe as a file name.
-
-    :raises errors.Final: it is not.
-    """
-    if not SAFE_ID.fullmatch(ident):
-        raise errors.Final(f'{ident!r} is no id of a share or snapshot.')
 
 
 def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]:

@@ -24,8 +24,8 @@ from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux import btrfs, moving
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.driver import LinuxDriver
+from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.run import ENV, CommandFailed
-from manila_lite.drivers.linux.servers import SAFE_ID
 
 _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 

@@ -19,9 +19,9 @@ from manila_lite.drivers.interface import Backend, Replicates
 from manila_lite.drivers.linux import btrfs, moving, peers
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.copying import Copy
+from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.drivers.linux.servers import SAFE_ID
 
 LOG = log.getLogger(__name__)
 

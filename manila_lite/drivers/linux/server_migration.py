@@ -13,11 +13,12 @@ from manila_lite.drivers.linux import btrfs, halting, locations, moving, peers
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.copying import Copy
 from manila_lite.drivers.linux.following import Followers
+from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.peers import Talk
 from manila_lite.drivers.linux.pool import GIB, Pool
 from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.drivers.linux.servers import SAFE_ID, LinuxServers
+from manila_lite.drivers.linux.servers import LinuxServers
 
 LOG = log.getLogger(__name__)
 

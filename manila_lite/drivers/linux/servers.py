@@ -2,7 +2,6 @@
 """Share servers: each is a network namespace with file servers, on the pool of the backend."""
 
 import concurrent.futures
-import re
 import shutil
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -16,6 +15,7 @@ from manila_lite.drivers import networks
 from manila_lite.drivers.interface import AddsSubnets, SpansSubnets
 from manila_lite.drivers.linux import halting, locations, notes
 from manila_lite.drivers.linux.fabric import Fabric
+from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.namespace import Namespace
 from manila_lite.drivers.linux.outlet import Outlet, Source
 from manila_lite.drivers.linux.outlets import Outlets, exported
@@ -23,8 +23,6 @@ from manila_lite.drivers.linux.run import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-#: Ids become file names, and words in NFS-Ganesha's configuration.
-SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 #: Number of servers that are ensured at the same time.
 _AT_ONCE = 4
 

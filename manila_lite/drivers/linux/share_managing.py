@@ -15,7 +15,7 @@ from pathlib import Path
 
 from manila_lite import errors, kinds
 from manila_lite.drivers.interface import Backend, ManagesSnapshots
-from manila_lite.drivers.linux import btrfs, left, mounts
+from manila_lite.drivers.linux import btrfs, ids, left, mounts
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.ensuring import Ensuring
 from manila_lite.drivers.linux.outlet import Outlet
@@ -114,7 +114,7 @@ class LinuxShareManaging(ManagesSnapshots):
 
     def unmanage_share(self, share: kinds.Share) -> None:
         """Mark the subvolume as unmanaged, and remove its export. If its management did not finish, move it back."""
-        left.vet_id(share.id)
+        ids.vet_id(share.id)
         with self._alone(share.id):
             self._pool.recover(share.id)
             if self._pool.share(share.id).exists():
@@ -144,7 +144,7 @@ class LinuxShareManaging(ManagesSnapshots):
 
     def manage_snapshot(self, snapshot: kinds.Snapshot, options: Mapping[str, str]) -> kinds.ManagedSnapshot:
         """Give the read-only subvolume the snapshot's name."""
-        left.vet_id(snapshot.id)
+        ids.vet_id(snapshot.id)
         if options:
             raise errors.Final(f'There is no driver option {min(options)} for snapshots.')
         self._need(snapshot.share)
@@ -179,7 +179,7 @@ class LinuxShareManaging(ManagesSnapshots):
 
     def unmanage_snapshot(self, snapshot: kinds.Snapshot) -> None:
         """Mark the subvolume as unmanaged. If its management did not finish, give it its old name."""
-        left.vet_id(snapshot.id)
+        ids.vet_id(snapshot.id)
         pool = self._btrfs
         with self._alone(snapshot.id):
             mine, share = pool.snapshot(snapshot.id), pool.share(snapshot.share.id)

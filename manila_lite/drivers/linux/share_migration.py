@@ -12,9 +12,9 @@ from manila_lite.drivers.interface import MigratesShares
 from manila_lite.drivers.linux import btrfs, locations, peers
 from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.copying import Copy
+from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.left import SNAPSHOTS
 from manila_lite.drivers.linux.server_migration import LinuxServerMigration
-from manila_lite.drivers.linux.servers import SAFE_ID
 
 _POOL = 'pool'
 

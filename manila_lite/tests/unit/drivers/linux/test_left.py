@@ -57,8 +57,3 @@ class PathsTest(testtools.TestCase):
         self.assertEqual(self.root / 'shares' / 'a', left.walk(self.root, ('shares', 'a')))
         for parts in (('link',), ('link', 'b'), ('shares', 'linked'), ('file',), ('file', 'a'), ('shares', 'none')):
             self.assertRaises(errors.Final, left.walk, self.root, parts)
-
-    def test_ids_that_are_no_file_names_are_refused(self):
-        left.vet_id('a-1')
-        for ident in ('', '..', 'a/b', '.a', 'a\nb'):
-            self.assertRaises(errors.Final, left.vet_id, ident)
