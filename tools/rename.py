@@ -6,7 +6,7 @@ The plan has three tables. ``modules``: dotted path to dotted path; a package ta
 definition of a module (its present dotted path) to its new name. ``words``: for names that cannot be resolved, such as
 methods and keywords: [{in: [glob, ...], old: word, new: word}]. A word is a Python name; in other files, a whole word.
 A fourth, ``aliases``, has modules (future dotted path) whose new name may be taken in a file, with another name for use
-there.
+there. A fifth, ``packages``, has the docstrings of new packages.
 
 Names are followed through imports and scopes; then every tracked file is searched for paths and dotted paths. Where a
 new name is taken already nothing is changed, and the places are listed. Imports are to be sorted afterwards (ruff).
@@ -330,7 +330,11 @@ def in_words(plan):
         return lambda text: text
     longest_first = sorted(table, key=len, reverse=True)
     found = re.compile(r'(?<![\w.-])(?<!\w/)((?:\.\./|\./|/)?)(' + '|'.join(map(re.escape, longest_first)) + r')(?!\w)')
-    return lambda text: found.sub(lambda match: match[1] + table[match[2]], text)
+
+    def changed(match):
+        # "/operations/" alone is a path of the API.
+        return match[0] if match[1] == '/' and not match[2].startswith(TOP) else match[1] + table[match[2]]
+    return lambda text: found.sub(changed, text)
 
 
 def in_texts(text, say):
@@ -381,6 +385,21 @@ def move(plan):
             subprocess.run(['git', 'mv', here, there], check=True)
 
 
+def open_packages(plan, docs):
+    """Write the ``__init__.py`` of new packages, and delete empty folders."""
+    for path in {(ROOT / new.replace('.', '/')).parent for new in plan.modules.values()}:
+        if path.is_dir() and not (path / '__init__.py').exists():
+            name = '.'.join(path.relative_to(ROOT / TOP).parts)
+            if name not in docs and not name.startswith('tests.'):
+                print('!', f'no docstring for {name}')
+            (path / '__init__.py').write_text('# SPDX-License-Identifier: Apache-2.0\n'
+                                              + (f'"""{docs[name]}"""\n' if name in docs else ''))
+            subprocess.run(['git', 'add', path / '__init__.py'], check=True)
+    for path in sorted((ROOT / TOP).rglob('*'), reverse=True):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+
+
 def main():
     """Carry out the plan."""
     about = yaml.safe_load(pathlib.Path(sys.argv[-1]).read_text())
@@ -410,6 +429,7 @@ def main():
         if new != text:
             path.write_text(new)
     move(plan)
+    open_packages(plan, about.get('packages') or {})
 
 
 main()
